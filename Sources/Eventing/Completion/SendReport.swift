@@ -16,21 +16,21 @@ public struct SendReport: Sendable {
   }
   /// The number of handlers that were called and returned.
   public internal(set) var delivered: Int {
-    @inlinable get { counts.delivered }
-    set { counts.delivered = newValue }
+    @inlinable get { Int(counts.delivered) }
+    set { counts.delivered = UInt32(newValue) }
   }
   /// The number of handlers that were not called.
   ///
   /// They were locked, they were removed or used up while the occurrence waited for them, or a
   /// view, an interceptor or a failure kept the occurrence from them.
   public internal(set) var skipped: Int {
-    @inlinable get { counts.skipped }
-    set { counts.skipped = newValue }
+    @inlinable get { Int(counts.skipped) }
+    set { counts.skipped = UInt32(newValue) }
   }
   /// The number of handlers that had no room for the occurrence; see ``Buffering``.
   public internal(set) var dropped: Int {
-    @inlinable get { counts.dropped }
-    set { counts.dropped = newValue }
+    @inlinable get { Int(counts.dropped) }
+    set { counts.dropped = UInt32(newValue) }
   }
   /// The number of handlers that run later and were not waited for.
   ///
@@ -38,8 +38,8 @@ public struct SendReport: Sendable {
   /// lock holds the occurrence for it; see ``Holding``. A held occurrence may still be skipped: if
   /// a later one replaces it (``Holding/latest``), or if its handler is removed.
   public internal(set) var deferred: Int {
-    @inlinable get { counts.deferred }
-    set { counts.deferred = newValue }
+    @inlinable get { Int(counts.deferred) }
+    set { counts.deferred = UInt32(newValue) }
   }
   /// The errors that handlers threw, in the order of the handlers.
   public internal(set) var failures: [HandlerFailure] {
@@ -52,19 +52,22 @@ public struct SendReport: Sendable {
   @usableFromInline var thrown: [HandlerFailure]
 
   /// The numbers of a report, without its failures.
+  ///
+  /// The counts have 32 bits, so that a report has 32 bytes, which Swift returns in registers. More
+  /// handlers than 32 bits can count would take 480 GB.
   @usableFromInline struct Counts: Sendable {
     @usableFromInline var sequence: UInt64
-    @usableFromInline var delivered: Int
-    @usableFromInline var skipped: Int
-    @usableFromInline var dropped: Int
-    @usableFromInline var deferred: Int
+    @usableFromInline var delivered: UInt32
+    @usableFromInline var skipped: UInt32
+    @usableFromInline var dropped: UInt32
+    @usableFromInline var deferred: UInt32
 
     @inlinable init(sequence: UInt64, delivered: Int, skipped: Int, dropped: Int, deferred: Int) {
       self.sequence = sequence
-      self.delivered = delivered
-      self.skipped = skipped
-      self.dropped = dropped
-      self.deferred = deferred
+      self.delivered = UInt32(truncatingIfNeeded: delivered)
+      self.skipped = UInt32(truncatingIfNeeded: skipped)
+      self.dropped = UInt32(truncatingIfNeeded: dropped)
+      self.deferred = UInt32(truncatingIfNeeded: deferred)
     }
   }
 
