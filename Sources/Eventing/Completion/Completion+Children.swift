@@ -1,18 +1,20 @@
-// The `.task` handlers of a `send`, which its sender runs as child tasks.
+// The calls of `.task` handlers, which the task that awaits the `send` runs as child tasks.
 extension Completion {
-  /// Adds a call of a `.task` handler for a `send`. The sender runs the call as a child task.
+  /// Adds a call of a `.task` handler. The task that awaits the `send` runs the call as a child
+  /// task.
   @usableFromInline func adopt(priority: UInt8?, _ body: @escaping @Sendable () async -> Void) {
     if let root { return root.adopt(priority: priority, body) }
     withMutex { children.append(Child(priority: priority.map(Scheduling.priority), body: body)) }
   }
 
-  /// Adds a call of a `.task` handler for a `send`. The call may have waited for its key, so the
-  /// sender may be suspended already. Wakes the sender, which runs the call as a child task.
+  /// Adds a call of a `.task` handler that may have waited for its key, so that the task that
+  /// awaits the `send` may be suspended already. Wakes this task, which runs the call as a child
+  /// task.
   ///
   /// - Parameter node: The node of the graph of waits at which the call waited.
-  /// - Returns: `false` if the sender does not wait for the call, because that would close a cycle
-  ///   of waits, or if the sender does not wait any more. Then the call must not become a child
-  ///   task, because a task waits for its children.
+  /// - Returns: `false` if the task does not wait for the call, because that would close a cycle of
+  ///   waits, or if the task does not wait any more. Then the call must not become a child task,
+  ///   because a task waits for its children.
   func adoptUnlessDeferred(_ node: WaitNode, priority: UInt8?, _ body: @escaping @Sendable () async -> Void) -> Bool {
     if let root { return root.adoptUnlessDeferred(node, priority: priority, body) }
     let ready = unsafe withMutex { () -> [UnsafeContinuation<Void, Never>]? in

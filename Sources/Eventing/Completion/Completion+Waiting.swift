@@ -9,7 +9,7 @@ extension Completion {
   /// Runs the `.task` handlers of a `send` as child tasks meanwhile.
   @usableFromInline func wait() async -> SendReport {
     let isNoted = WaitingSends.begin(self)
-    let id = purpose == .send ? 1 : addWaiter(Invocation.current)  // a send is waiter 1 from the start
+    let id = purpose == .send ? 1 : addWaiter(Invocation.current)  // `init` has added the waiter of a send, as number 1
     var wake = await nextWake(id)
     if case .children = wake {
       // One group runs all children, so that later ones start while earlier ones run: an event that
@@ -42,7 +42,7 @@ extension Completion {
   }
 
   /// Waits for the completion of a ticket like ``wait()``, but returns at once if the task is
-  /// cancelled. Nothing is left of the wait afterwards, whether it was cancelled or not.
+  /// cancelled. Removes the waiter in either case.
   ///
   /// - Returns: Whether all outstanding work is done, except work that waits for the calling task.
   func waitUnlessCancelled() async -> Bool {

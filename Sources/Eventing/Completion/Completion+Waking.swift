@@ -61,8 +61,8 @@ extension Completion {
   /// are children to start, or nothing is left that the waiter waits for.
   func isReady(_ waiter: Int) -> Bool { isDelivered && (!children.isEmpty || open == deferredNodes(waiter)) }
 
-  /// Returns the reason to wake a waiter, and hands over the children; `nil` if the waiter has to
-  /// wait.
+  /// Returns the reason to wake a waiter; `nil` if the waiter has to wait. Removes the children
+  /// that it returns, so that each child is started once.
   func readiness(of waiter: Int) -> Wake? {
     guard isReady(waiter) else { return nil }
     if !children.isEmpty {

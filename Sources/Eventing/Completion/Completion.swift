@@ -41,12 +41,13 @@ import Synchronization
   /// The notes for inspections and traces; `nil` for most occurrences. Set before another thread
   /// has the completion.
   @exclusivity(unchecked) private(set) var notes: CompletionNotes?
-  /// The sender, which is held weakly.
+  /// The object that was named as the sender (`from:`), held weakly.
   @usableFromInline weak let sender: (any AnyObject & Sendable)?
   /// The events that the occurrence came through, if it was forwarded.
   @usableFromInline let path: ForwardingPath?
-  /// The completion in the event from which the occurrence was first forwarded, if something waits.
-  /// The root waits for the handlers of every target, and its report does not count them.
+  /// The completion in the event from which the occurrence was first forwarded, if something waits
+  /// for that completion. The root waits for the handlers of every target. The report of the root
+  /// does not count these handlers.
   let root: Completion?
   /// The account of skips by locks and of outcomes behind forwards; `nil` unless a transport
   /// brought the occurrence.
@@ -65,7 +66,7 @@ import Synchronization
   var waiters: [Waiter] = []
   /// The number of the waiter that was added last. Guarded by: mutex.
   var nextWaiter = 0
-  /// The `.task` handlers that the sender has to start. Guarded by: mutex.
+  /// The calls of `.task` handlers that the task of the `send` has to start. Guarded by: mutex.
   var children: [Child] = []
 
   /// A task that waits for the completion.
@@ -90,7 +91,7 @@ import Synchronization
     /// Whether reports count this work. False for a sequence, and for an event that the occurrence
     /// was forwarded to.
     let isCounted: Bool
-    /// The amount of work.
+    /// The number of pieces of work.
     var count = 0
   }
   /// The reason for which a waiter wakes.
@@ -98,7 +99,7 @@ import Synchronization
     case finished(SendReport)
     case children([Child])
   }
-  /// A `.task` handler that the sender runs as a child task.
+  /// A call of a `.task` handler, which the task of the `send` runs as a child task.
   struct Child {
     let priority: TaskPriority?
     let body: @Sendable () async -> Void
@@ -115,7 +116,8 @@ import Synchronization
     isTracked =
       purpose == .send ? invocation != nil || WaitingSends.isWatched : purpose != .post
     // A send is a waiter from the start, before any lane has the occurrence. So whichever wait of a
-    // cycle is added last finds the others, and defers the handlers that would close the cycle.
+    // cycle is added last finds the other waits, and defers the handlers that would close the
+    // cycle.
     if purpose == .send { _ = addWaiter(invocation) }
   }
 
@@ -165,11 +167,12 @@ import Synchronization
     unsafe self.notes = notes
   }
 
-  /// The account of the occurrence, which all events share that it was forwarded to.
+  /// The account of the occurrence. All events that the occurrence was forwarded to share it.
   var account: DeliveryAccount? { root.map(\.ownAccount) ?? ownAccount }
 
   /// A completion with only the context and the observers of this one, for an item that stays on a
-  /// lane while its waiters go on; `nil` if this completion has neither context nor observers.
+  /// lane while the waiters of this one go on; `nil` if this completion has neither context nor
+  /// observers.
   var withoutWaiting: Completion? { unsafe isBound ? Completion(withoutWaiting: context, observed) : nil }
 
   /// Returns a completion for an occurrence that was to be handled at once, and now waits on a
@@ -185,8 +188,8 @@ import Synchronization
     unsafe notes = CompletionNotes(origin: TraceOrigin(), kind: notes?.kind, anchor: notes?.anchor)
   }
 
-  /// Notes what waits, and at which event, for an inspection. Called before another thread has the
-  /// completion.
+  /// Notes the kind of the wait and the anchor of its event, for an inspection. Called before
+  /// another thread has the completion.
   func note(_ kind: PolledWait.Kind, at anchor: EventAnchor?) {
     unsafe notes = CompletionNotes(origin: notes?.origin, kind: kind, anchor: anchor)
   }
@@ -211,12 +214,12 @@ import Synchronization
 
   // MARK: For the event and its lanes
 
-  /// Adds outstanding work at a lane or an execution slot.
+  /// Adds one piece of outstanding work at a lane or an execution slot.
   @usableFromInline func expect(_ node: WaitNode) {
     if root == nil { expect(node, isCounted: true) } else { expectUncounted(node) }
   }
 
-  /// Adds outstanding work that no report counts.
+  /// Adds one piece of outstanding work that no report counts.
   func expectUncounted(_ node: WaitNode) { (root ?? self).expect(node, isCounted: false) }
 
   private func expect(_ node: WaitNode, isCounted: Bool) {
@@ -230,7 +233,7 @@ import Synchronization
     }
   }
 
-  /// Moves outstanding work from a lane to the execution slot or unit that runs it.
+  /// Moves one piece of outstanding work from a lane to the execution slot or unit that runs it.
   ///
   /// From now on the work waits for the nodes that this slot or unit waits for, even if other slots
   /// are free. A waiter that does not wait for the lane does not wait for this slot or unit either.
@@ -248,7 +251,7 @@ import Synchronization
     }
   }
 
-  /// Completes outstanding work.
+  /// Completes one piece of outstanding work, and wakes the waiters that are ready.
   ///
   /// - Parameters:
   ///   - node: The node where the work was.
@@ -269,7 +272,8 @@ import Synchronization
 
   /// Records that the event has delivered the occurrence, and wakes the waiters that are ready.
   ///
-  /// - Parameter outcomes: The outcomes that the event decided itself.
+  /// - Parameter outcomes: The outcomes that are known at the end of the delivery. Lanes report the
+  ///   other outcomes by ``arrive(_:_:)``.
   @usableFromInline func finishDelivery(_ outcomes: SendReport) {
     if let root {
       root.ownAccount?.note(outcomes)

@@ -35,7 +35,8 @@ package enum CycleReport {
       }
     }
 
-    /// Reports a handler that awaits a send which waits for that handler.
+    /// Reports a handler whose send or quiesce does not wait for some lanes, because the calls
+    /// there wait for that handler. Does nothing if the handler was reported before.
     static func tell(_ sender: DeliveryTarget, waitingFor others: [String]) {
       guard !sender.isReported.exchange(true, ordering: .relaxed) else { return }
       let sink = mutex.withLock { unsafe self.sink }

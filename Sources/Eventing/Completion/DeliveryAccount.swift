@@ -33,7 +33,8 @@ package final class DeliveryAccount: @unchecked Sendable {
   /// Notes the outcome of a handler of an event that the occurrence was forwarded to.
   func note(_ outcome: HandlerOutcome) { mutex.withLock { unsafe forwarded.count(outcome) } }
 
-  /// Notes the outcomes that an event behind a forward decided itself.
+  /// Notes the outcomes that an event behind a forward knows at the end of its delivery. Lanes
+  /// report the other outcomes one by one.
   func note(_ outcomes: SendReport) { mutex.withLock { unsafe forwarded.add(outcomes) } }
 
   /// Returns the outcome for all handlers, behind forwards too.
@@ -58,9 +59,9 @@ package struct DeliveryOutcome: Sendable {
   package let leftOut: Int
   /// The number of handlers that were skipped because of a lock.
   package let locked: Int
-  /// The number of handlers that had no room.
+  /// The number of handlers that had no room for the occurrence.
   package let dropped: Int
-  /// The number of handlers that run later.
+  /// The number of handlers that run later and were not waited for.
   package let deferred: Int
   /// The errors that handlers threw.
   package let failures: [HandlerFailure]

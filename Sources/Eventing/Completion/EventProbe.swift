@@ -12,8 +12,8 @@ package final class EventProbe: Sendable {
   private let lastSequence = Atomic<UInt64>(0)
 
   init(_ core: EventCore) {
-    // Runs in the order of the event, before the barrier. Occurrences that other threads enqueue
-    // between the two items are not in the number.
+    // Runs in the order of the event, before the barrier. `lastSequence` does not count occurrences
+    // that other threads enqueue between the two items.
     core.enqueue(.change({ [self] in lastSequence.publish(core.sequence) }, by: Thread.current))
     core.enqueue(.barrier(completion))
   }

@@ -27,10 +27,11 @@ public import Synchronization
   /// Ends an invocation if a task that the call started still retains the invocation. Returns
   /// whether there is such a task.
   ///
-  /// Called before the call is concluded. Otherwise the sender could learn of the end of the call
-  /// while the task still counted as part of the call, and the task could send in that time.
+  /// Called before the lane reports the outcome of the call. Otherwise the sender could learn of
+  /// the end of the call while the task still counted as part of the call, and the task could send
+  /// in that time.
   ///
-  /// - Parameter references: The number of references before the call.
+  /// - Parameter references: The number of references to the invocation before the call.
   @usableFromInline @inline(__always) static func endIfShared(
     _ invocation: Unmanaged<Invocation>, since references: UInt
   ) -> Bool {

@@ -41,7 +41,8 @@
       let id: ObjectIdentifier
       /// The nodes that the node waits for.
       let nodes: [WaitNode]
-      /// The answer that decides: if one of `nodes` has it, the node has it, too.
+      /// The answer that decides (true for blocked): if one of `nodes` has this answer, so has the
+      /// node.
       let decisive: Bool
       /// The length of `trail` when the search began.
       let mark: Int
@@ -70,7 +71,7 @@
       return answer ?? false
     }
 
-    /// Returns the answer for a node; `nil` if its search has only begun.
+    /// Returns whether a node is blocked; `nil` if the search of the node has only begun.
     private mutating func look(at node: WaitNode) -> Bool? {
       let id = ObjectIdentifier(node)
       if searching.contains(id) || blocked.contains(id) || sleeping.contains(id) { return true }
@@ -93,7 +94,7 @@
         trail.append(frame.id)
       } else {
         free.insert(frame.id)
-        // While this node was assumed to be blocked, others may have been found blocked only
+        // While this node was assumed to be blocked, other nodes may have been found blocked only
         // because of that.
         for doubtful in trail[frame.mark...] { blocked.remove(doubtful) }
         trail.removeSubrange(frame.mark...)
@@ -151,10 +152,10 @@ enum WaitNeeds {
   /// The index of this slot's call among the active calls of its ``OverlappingLane``; `nil` if no
   /// call runs. Guarded by: the mutex of the lane.
   @exclusivity(unchecked) var activeIndex: Int?
-  /// The place of that call in the order of the lane. No other call has this number. Guarded by:
-  /// the mutex of the lane.
+  /// The place of this slot's call in the order of its ``OverlappingLane``. No other call of the
+  /// lane has this number. Guarded by: the mutex of the lane.
   @exclusivity(unchecked) var turn: UInt64 = 0
-  /// The completions that wait for that call to end. Guarded by: the mutex of the lane.
+  /// The completions that wait for this slot's call to end. Guarded by: the mutex of the lane.
   @exclusivity(unchecked) var waiting: [Completion] = []
 
   #if DEBUG

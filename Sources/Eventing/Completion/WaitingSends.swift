@@ -3,11 +3,11 @@ import Synchronization
 /// The sends, tickets and barriers that tasks wait for, while ``EventDiagnostics`` look for calls
 /// that hang, or the ``EventRegistry`` is on.
 ///
-/// At other times a wait costs two loads of atomic counters.
+/// At other times no wait is noted, and a wait costs two loads of atomic counters.
 enum WaitingSends {
   fileprivate struct Entry {
     let completion: Completion
-    /// The anchor of the event, if its core may still have to deliver.
+    /// The anchor of the event, if the event may still have to deliver the occurrence.
     let anchor: EventAnchor?
     let start: StableInstant
     /// The number of the wait, which no other wait has.
@@ -107,9 +107,9 @@ enum WaitingSends {
 
   /// Returns the waits from which the wait graph leads to a call on a lane.
   ///
-  /// The lane and the slot of the call count as blocked, and so does all that waits for either. So
-  /// waits for units of a handler with modifiers are found, and waits for other handlers of a
-  /// shared ``Lane``.
+  /// The lane and the slot of the call count as blocked, and so does each node that waits for
+  /// either. So waits for units of a handler with modifiers are found, and waits for other handlers
+  /// of a shared ``Lane``.
   private static func blocked(_ entries: [Entry], by call: RunningCalls.Call, on lane: DeliveryTarget) -> [Entry] {
     // The call of a synchronous handler has no invocation.
     let slot = call.executionSlot ?? (lane as? UnitLane)?.runningSlot
