@@ -1,4 +1,5 @@
-/// The outcomes of one occurrence while the slow path delivers it, and what its handlers need.
+/// The outcomes of one occurrence while the slow path delivers it, with its sender, its completion
+/// and its path.
 ///
 /// Not copyable: a copy would retain all of its references.
 @usableFromInline struct DeliveryTally: ~Copyable {
@@ -22,7 +23,8 @@
   /// occurrence any more, but a buffer that suspends senders still takes it: see ``isSend``. Stays
   /// true if a handler's pace delays the occurrence after the lock.
   @usableFromInline var isLateSend = false
-  /// Whether another lock still holds a late occurrence.
+  /// Whether a late occurrence was refused because of a lock, and must go back into the holding
+  /// buffer.
   @usableFromInline var isHeldOn = false
   /// The instant at which the delivery began, if a handler needs it.
   @usableFromInline let instant: StableInstant?

@@ -12,7 +12,7 @@ public import Synchronization
   /// The observers of the event; `nil` if it is not observed. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var observers: Observers?
   @usableFromInline let failureReference = OnceReference<Failures>()
-  /// The number of the event; 0 before it is drawn.
+  /// The value of ``number``; 0 before the first read of ``number``.
   private let drawnNumber = Atomic<UInt64>(0)
   /// Separates the reference count, which threads that create or drop tokens write, from the fields
   /// that are read before every call.
@@ -35,8 +35,8 @@ public import Synchronization
 
   @usableFromInline init(_ core: EventCore) { weakCore = core }
 
-  /// The number of the event, for its ``EventIdentity``. It is drawn at the first call, from any
-  /// thread.
+  /// The number of the event, for its ``EventIdentity``. The first read, on any thread, takes the
+  /// next free number.
   var number: UInt64 {
     let drawn = drawnNumber.load(ordering: .relaxed)
     if drawn != 0 { return drawn }
@@ -91,13 +91,14 @@ public import Synchronization
     failureReference.load() ?? failureReference.set(Failures(policy))
   }
 
-  /// The sink of dead letters; `nil` before the first access to `Event.deadLetters`.
+  /// The event of dead letters; `nil` before the first access to `Event.deadLetters`.
   var deadLetters: DeadLetters? { failureReference.load()?.deadLettersReference.load() }
 
-  /// Reports and counts a failure. Returns whether the policy stops the occurrence.
+  /// Passes a failure to the event's ``Failures``, which post it, count it and apply the policy.
+  /// Returns whether the policy stops the occurrence.
   @usableFromInline func report(_ failure: HandlerFailure) -> Bool { failures().note(failure) }
 
-  /// Forgets the failures of a handler that is unregistered.
+  /// Discards the counts of the failures of a handler that is unregistered.
   @usableFromInline @inline(__always) func forgetFailures(of record: HandlerRecord) {
     if let failures = failureReference.load() { forget(record, failures) }
   }

@@ -182,7 +182,7 @@ extension EventCore {
     if isAwaited { completion?.finishDelivery(tally.report) }
   }
 
-  /// Whether a delivery must do more than call handlers. Isolation: core.
+  /// Whether a delivery must keep a replay value or a history, or look up a key. Isolation: core.
   @usableFromInline var hasDeliveryHooks: Bool {
     unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.hasDeliveryHooks } ?? false
   }

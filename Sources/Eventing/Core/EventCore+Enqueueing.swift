@@ -1,6 +1,6 @@
 import Synchronization
 
-// Enqueueing work for a busy event. Every path into the queue goes through `appendWork(_:)`.
+// Enqueueing work for a busy event. Every path into the mailbox goes through `appendWork(_:)`.
 extension EventCore {
   /// Posts to an event that is busy, or that ``mustEnqueue`` keeps from being entered.
   @usableFromInline @inline(never) func postBusy(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
@@ -56,11 +56,11 @@ extension EventCore {
     return mustSlowDown
   }
 
-  /// Lets a closure enqueue work, and drains the queue if the event became idle meanwhile.
+  /// Lets a closure enqueue work, and drains the mailbox if the event became idle meanwhile.
   ///
-  /// One atomic step sets the flags `busy` and `queued`, and reads the state before. If that took
-  /// two steps, the thread inside could leave between them without seeing the work, which then no
-  /// thread would drain.
+  /// One atomic step sets the flags `busy` and `queued`, and reads the state word from before. If
+  /// that took two steps, the thread inside could leave between them without seeing the work, which
+  /// then no thread would drain.
   ///
   /// - Parameters:
   ///   - drainer: The number with which this call drains if the event became idle: that of the

@@ -53,7 +53,7 @@ extension EventCore {
     return stateWord.compareExchange(expected: own, desired: 0, ordering: .releasing).exchanged
   }
 
-  /// Leaves the core. If that fails because work was enqueued, drains the queue or hands it off.
+  /// Leaves the core. If that fails because work was enqueued, drains the mailbox or hands it off.
   @inlinable @inline(__always) func leave(_ own: UInt) {
     if !tryLeave(own) { drain(own & ~CoreState.flags) }
   }

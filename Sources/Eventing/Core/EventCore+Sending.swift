@@ -18,7 +18,7 @@ extension EventCore {
     leave(own)
   }
 
-  /// Delivers a post to the rest of the handlers. Isolation: core.
+  /// Delivers a post to the handlers that the fast path did not reach. Isolation: core.
   @usableFromInline @inline(never) func postSlowPath(
     _ payload: BorrowedPayload, from cursor: DeliveryCursor, sender: (any AnyObject & Sendable)?
   ) {
@@ -45,7 +45,8 @@ extension EventCore {
     return result
   }
 
-  /// Delivers a send to the rest of the handlers, and leaves the core. Isolation: core.
+  /// Delivers a send to the handlers that the fast path did not reach, and leaves the core.
+  /// Isolation: core.
   @usableFromInline @inline(never) func sendSlowPath(
     _ payload: BorrowedPayload, from cursor: DeliveryCursor, _ own: UInt, _ sender: (any AnyObject & Sendable)?
   ) -> PendingSend {

@@ -2,7 +2,7 @@ import Synchronization
 
 // The slow path at one handler: whether it is called, and how. Isolation: core.
 extension EventCore {
-  /// Delivers to one slot. Returns the path that the handler needs next time.
+  /// Delivers to one slot. Returns the path that the handler needs for the next occurrence.
   @usableFromInline @inline(__always) func visit(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) -> PathNeeded {
@@ -10,7 +10,8 @@ extension EventCore {
     return unsafe visitNow(slot, payload, &tally)
   }
 
-  /// Delivers to one slot of an observed event, and reports to the observers.
+  /// Delivers to one slot of an observed event. Tells the observers of the call, or that the
+  /// handler was skipped, or that a lock held the occurrence.
   @usableFromInline @inline(never) func visitObserved(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) -> PathNeeded {

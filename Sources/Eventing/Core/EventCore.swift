@@ -8,8 +8,8 @@ public import Synchronization
 ///    copies nothing and counts no references.
 /// 2. *Busy*: a sender enqueues an item under the mutex, and sets the flags `busy` and `queued` in
 ///    one step. If the event became idle meanwhile, the sender is inside now.
-/// 3. If leaving fails because work was enqueued, the thread drains the queue or hands it off: see
-///    ``drain(_:)``.
+/// 3. If leaving fails because work was enqueued, the thread drains the mailbox or hands it off:
+///    see ``drain(_:)``.
 ///
 /// A lane or a drain retains the core without retaining the ``Event``.
 // Safe: each field says what guards it, here and in PendingWork.
@@ -68,11 +68,12 @@ public import Synchronization
     unsafe anchorReference.load()?.observers = nil  // a token may retain the anchor
   }
 
-  /// Delivers the occurrences that are left for inline handlers with a pace after the event's end.
+  /// Delivers, after the end of the event, the occurrences that paces still keep for inline
+  /// handlers.
   private func deliverLeft(of paced: [PacedTarget]) {
     let left = paced.filter { $0.isLeft }
     if left.isEmpty { return }
-    // One block for all: inline handlers of an event do not overlap.
+    // One block for all targets: inline handlers of an event do not overlap.
     let observers = unsafe anchorReference.load()?.observers
     Scheduling.concurrentBlock { for target in left { target.deliverLeft(for: observers) } }
   }

@@ -8,7 +8,7 @@ struct Mailbox: ~Copyable {
   private(set) var occurrenceCount = 0
   /// The handlers of the `.join` items, in order.
   private(set) var newHandlers = Deque<PendingHandler>()
-  /// The number of new handlers that are also called before a value changes.
+  /// The number of new handlers that are also called before the value of an ``Observed`` changes.
   private(set) var priorHandlerCount = 0
   /// The deactivated handlers to unregister, and the threads that deactivated them. The order does
   /// not matter, because these handlers are not called any more.
@@ -36,13 +36,13 @@ struct Mailbox: ~Copyable {
     items.append(.join(handlers.count, by: Thread.current))
   }
 
-  /// The record of the handler that joins next.
+  /// The record of the handler that joins the table next.
   var nextRecord: HandlerRecord {
     guard let record = newHandlers.first?.record else { preconditionFailure("a handler joins once") }
     return record
   }
 
-  /// Takes out the handler that joins next.
+  /// Takes out the handler that joins the table next.
   mutating func takeNewHandler() -> PendingHandler {
     guard let handler = newHandlers.popFirst() else { preconditionFailure("a handler joins once") }
     if handler.record.wantsPrior { priorHandlerCount -= 1 }
@@ -71,7 +71,8 @@ enum WorkItem: PayloadHeader, @unchecked Sendable {
   /// The handlers whose locks have ended and for which occurrences may be held, and the thread that
   /// ended the locks.
   case release([HandlerRecord], by: UInt)
-  /// A change of the event itself, and the thread that makes it.
+  /// A closure that the drain runs inside the core, for instance to add an observer; and the thread
+  /// that enqueues it, or ``Drainer/queue``.
   case change(@Sendable () -> Void, by: UInt)
   /// The end of the event.
   case finish

@@ -16,7 +16,8 @@ import Synchronization
   private let firstLine = CacheLine()
 
   // Read with each occurrence.
-  /// The flag that slows down posters because a handler here posts to an overloaded event.
+  /// The flag that slows down posters to this event, because a handler of this event has posted to
+  /// an overloaded one.
   @usableFromInline let overload = OverloadFlag()
   /// Whether the event is traced.
   let isTraced = Atomic<Bool>(false)
@@ -34,12 +35,13 @@ import Synchronization
   @exclusivity(unchecked) var holding = HoldingState()
   /// The objects that are released with the event. Guarded by: core.mutex.
   @exclusivity(unchecked) var ownedObjects: [any AnyObject & Sendable] = []
-  /// The posts that wait for their time. Guarded by: core.mutex.
+  /// The posts that wait for an instant of a clock. Guarded by: core.mutex.
   @exclusivity(unchecked) var laterPosts = LaterPosts()
-  /// The event of occurrences that reached no handler.
+  /// The `unheard` event, which receives the occurrences that reached no handler.
   let unheardReference = OnceReference<UnheardEvent>()
-  /// The number of handlers that are also called before a value changes. Read by the thread inside
-  /// the core, or under `core.mutex`. Changed by the thread inside, under the mutex.
+  /// The number of handlers that are also called before the value of an ``Observed`` changes. Read
+  /// by the thread inside the core, or under `core.mutex`. Changed by the thread inside, under the
+  /// mutex.
   @usableFromInline @exclusivity(unchecked) var priorHandlerCount = 0
   private let secondLine = CacheLine()
 
@@ -48,7 +50,7 @@ import Synchronization
 
   /// The items that the drain took out of the mailbox. Isolation: core.
   @exclusivity(unchecked) var batch: PayloadQueue<WorkItem>
-  /// The queue that drains the event when no poster does. Isolation: core.
+  /// The dispatch queue that drains the event when no poster does. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var drainQueue: DispatchQueue?
   /// All but the first of the handlers that the current delivery found to have ended: removed, used
   /// up, or without their owner. They are unregistered after the delivery. The first is
@@ -70,7 +72,7 @@ import Synchronization
     unsafe mailbox.occurrenceCount > OverloadControl.limit || overload.isOn.load(ordering: .relaxed)
   }
 
-  /// Whether a delivery must do more than call handlers. Isolation: core.
+  /// Whether a delivery must keep a replay value or a history, or look up a key. Isolation: core.
   @usableFromInline var hasDeliveryHooks: Bool {
     unsafe history != nil || replayValue.make != nil || keyIndex != nil
   }

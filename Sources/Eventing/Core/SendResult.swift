@@ -1,6 +1,6 @@
 /// The result of the synchronous part of a send.
 @usableFromInline struct SendResult {
-  /// The rest of the send; `nil` if every handler was called inline.
+  /// The send whose report the caller must await; `nil` if the fast path called every handler.
   @usableFromInline let pending: PendingSend?
   /// The sequence number of the occurrence, if nothing is pending.
   @usableFromInline let sequence: UInt64
@@ -25,7 +25,8 @@
     self.completion = completion
   }
 
-  /// Ends the delivery of an awaited occurrence.
+  /// Keeps the report and the completion of a delivery, and tells the completion that the delivery
+  /// has ended.
   init(_ tally: borrowing DeliveryTally) {
     report = tally.report
     completion = tally.completion
