@@ -1,6 +1,7 @@
 public import Dispatch
 
-/// The place behind the three delivery types.
+/// Where and how a handler runs: the value in a ``Delivery``, ``AsyncDelivery`` or
+/// ``MainDelivery``.
 ///
 /// A priority is stored as its raw value, because clients do not know the layout of `TaskPriority`:
 /// see ``StableInstant``.
@@ -32,7 +33,7 @@ public import Dispatch
 }
 
 extension ExecutionPlace {
-  /// Returns the place with another bound; the place itself if its bound is fixed.
+  /// Returns the place with another buffering; the place itself if its buffering is fixed.
   func buffered(_ buffering: Buffering) -> ExecutionPlace {
     switch self {
     case .main: .main(buffering)
@@ -45,7 +46,8 @@ extension ExecutionPlace {
     }
   }
 
-  /// Returns the scheduler of a handler that has a ``UnitLane`` of its own.
+  /// Returns the scheduler for the ``UnitLane`` of a handler: that of a shared ``Lane``, or a new
+  /// one.
   func makeScheduler(isSynchronous: Bool) -> UnitScheduler {
     switch self {
     case .main: UnitScheduler(isSynchronous ? .mainBlocks : .mainTasks, limit: 1, freesSlotInDelay: false)

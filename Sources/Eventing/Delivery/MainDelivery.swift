@@ -10,7 +10,8 @@ public struct MainDelivery: Sendable {
   /// queue after 4 ms.
   public static var main: MainDelivery { main() }
 
-  /// Returns a delivery on the main actor, like ``main``, with a limit.
+  /// Returns a delivery on the main actor, like ``main``, with a limit for the occurrences that
+  /// wait.
   ///
   /// - Parameter buffering: How many occurrences may wait, and which are dropped beyond that.
   public static func main(buffering: Buffering = .unbounded) -> MainDelivery { MainDelivery(place: .main(buffering)) }
