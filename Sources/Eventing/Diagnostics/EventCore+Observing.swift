@@ -1,8 +1,9 @@
 import Synchronization
 
-// On an event with observers, or with an `unheard` event, `enter()` fails: each occurrence is
-// enqueued, even if the event is idle, and the mailbox is drained at once. An event with a history
-// has the same flag, but delivers a post at once if it is idle. Other events pay nothing.
+// An event with observers, or with an `unheard` event, sets `mustEnqueue`. So `enter()` fails: each
+// occurrence is enqueued, even if the event is idle, and the mailbox is drained at once. An event
+// with a history sets `mustEnqueue`, too, but delivers a post at once if it is idle. Other events
+// pay nothing.
 
 extension EventCore {
   /// Enqueues an observation. When the drain comes to it, the observer is told of the handlers that
@@ -61,8 +62,9 @@ extension EventCore {
     return living
   }
 
-  /// Decides again whether occurrences must be enqueued. Called by the drain, which stores the
-  /// decision in the state word when it leaves. Isolation: core.
+  /// Sets ``mustEnqueue`` if there is a history, an observer or an `unheard` event, and clears it
+  /// otherwise. Called by the drain, which copies it into the state word when it leaves. Isolation:
+  /// core.
   func updateMustEnqueue() {
     let isUnheardWanted = pendingWork.unheardReference.load() != nil
     mustEnqueue = unsafe pendingWork.history != nil || anchor.observers != nil || isUnheardWanted

@@ -6,7 +6,7 @@
 // stuck.
 
 extension EventDiagnostics {
-  /// The calls and lanes at the last look.
+  /// The running calls, and the lanes with waiting occurrences, as the last look found them.
   struct Looks: Sendable {
     /// The number of looks that have seen each running call, by the number of the call.
     fileprivate var calls: [UInt64: Int] = [:]
@@ -15,7 +15,7 @@ extension EventDiagnostics {
     fileprivate var lanes: [UInt64: Backlog]?
   }
 
-  /// The occurrences that waited on a lane.
+  /// The number of occurrences that waited on a lane at a look, and the limit for the next look.
   fileprivate struct Backlog {
     let count: Int
     /// The number above which a lane that grows is reported. Each report sets the limit to twice
@@ -26,8 +26,8 @@ extension EventDiagnostics {
   /// The number of waiting occurrences up to which no lane is reported.
   static var backlogLimit: Int { 1_024 }
 
-  /// Reports the calls that hang and the lanes that grow. The timer calls this, twice within the
-  /// limit for stuck calls.
+  /// Reports the calls that hang and the lanes that grow. The timer calls this at intervals of half
+  /// the limit for stuck calls.
   package func look() {
     guard let stuck else { return }
     for call in stuckCalls() {

@@ -12,7 +12,7 @@
 /// One instance can observe any number of events, from any threads.
 // Safe: each field that changes says what guards it.
 public final class EventDiagnostics: EventObserver, @unchecked Sendable {
-  /// The duration up to which a call is not reported.
+  /// The duration up to which a call is not reported as slow.
   private let slowest: Duration?
   /// The time after which a call that has not ended is reported.
   let stuck: Duration?
@@ -25,7 +25,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   /// The smallest number of observed events since the last search for events that are gone.
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var living = 0
-  /// The calls and lanes at the last look of the timer.
+  /// The running calls and the lanes, as the last look of the timer found them.
   let looks = Guarded(Looks())
 
   /// The handlers of one event.
@@ -124,7 +124,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     report(Finding(.manyHandlers, event, handlerCount: names.count, limit: .count(most), names: sorted))
   }
 
-  /// Removes the name of the handler.
+  /// Discards what ``added(_:in:)`` noted of the handler.
   public func removed(_ handler: HandlerToken, in event: EventIdentity) {
     let id = ObjectIdentifier(handler.anchor)
     let gone = mutex.withLock { () -> (Member?, Handlers?) in
@@ -154,7 +154,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   /// Notes a handler: see ``added(_:in:)``.
   public func added(_ handler: HandlerToken, event: String?) { added(handler, in: identity(of: handler, event)) }
 
-  /// Removes a handler: see ``removed(_:in:)``.
+  /// Discards what was noted of a handler: see ``removed(_:in:)``.
   public func removed(_ handler: HandlerToken) { removed(handler, in: identity(of: handler, nil)) }
 
   /// Reports a slow call: see ``ended(_:sequence:duration:error:in:)``.
@@ -170,18 +170,20 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
 
   // MARK: Observations
 
-  /// Counts an observation. With the first one, the looks of the timer begin.
+  /// Called when an observation by these diagnostics begins. With the first one, the timer begins
+  /// to make their looks, if they have a limit for stuck calls.
   func observationBegan() {
     if let stuck, !stuck.isForever { WatchTimer.shared.add(self, every: stuck / 2) }
   }
 
-  /// Forgets an observation. After the last one the timer does not look any more.
+  /// Called when an observation by these diagnostics has ended. After the last one, the timer makes
+  /// no more of their looks.
   func observationEnded() {
     if let stuck, !stuck.isForever { WatchTimer.shared.remove(self) }
   }
 
-  /// Removes events that are gone. Called when an observation has ended: from then on the observer
-  /// is not told when handlers are removed.
+  /// Discards what is noted of events that are gone. Called when an observation has ended: from
+  /// then on the observer is not told when handlers are removed.
   ///
   /// Searches only if the number of events has doubled since the last search. So the end of an
   /// observation costs O(1), amortized.

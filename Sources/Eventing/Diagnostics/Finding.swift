@@ -33,10 +33,11 @@ extension EventDiagnostics {
 
     /// A `send` or a `quiesce` that waits, or a ticket whose report is awaited.
     public struct Wait: Sendable {
-      /// The event that the occurrence was sent through; `nil` if it is not observed.
+      /// The event that the occurrence was sent through; `nil` if the event is not observed, or if
+      /// a `quiesce` waits for a call on a lane.
       public let event: EventIdentity?
-      /// The sequence number of the occurrence; `nil` if it has not been delivered, or the event is
-      /// not observed.
+      /// The sequence number of the occurrence; `nil` if it has not been delivered, if the event is
+      /// not observed, or for a `quiesce`.
       public let sequence: UInt64?
       /// The time since the wait began.
       public let duration: Duration
@@ -106,7 +107,7 @@ extension EventDiagnostics.Finding.Limit: CustomStringConvertible {
 }
 
 extension EventDiagnostics.Finding.Wait: CustomStringConvertible {
-  /// The event, the sequence number, and how long it has taken so far: `orders #12 for 3.0 s`.
+  /// The event, the sequence number, and the duration of the wait so far: `orders #12 for 3.0 s`.
   public var description: String {
     "\(event.map { "\($0)" } ?? "an event")\(sequence.map { " #\($0)" } ?? "") for \(duration.inSeconds)"
   }

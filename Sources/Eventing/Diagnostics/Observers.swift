@@ -61,7 +61,7 @@ final class Observation: @unchecked Sendable {
     return rest.isEmpty && traces.isEmpty ? nil : Observers(rest, traces, of: event)
   }
 
-  /// Whether only traces are told, so that no call is noted for observers.
+  /// Whether there are traces and no observers, so that ``RunningCalls`` notes no call.
   var areTracesOnly: Bool { observations.isEmpty }
 
   func accepted(_ sequence: UInt64) { tell { $0.accepted(sequence: sequence, in: event) } }
@@ -190,7 +190,7 @@ final class Observation: @unchecked Sendable {
   fileprivate let traced: TracedCall?
 }
 
-/// The observers of events that will be created.
+/// The observations that ``EventObserver/observeNewEvents()`` has begun.
 enum NewEvents {
   /// Whether there are observations. If there are none, creating an event takes no mutex.
   private static let isObserved = Atomic<Bool>(false)

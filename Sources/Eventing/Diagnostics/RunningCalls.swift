@@ -70,10 +70,10 @@ enum RunningCalls {
     withExtendedLifetime(gone) {}  // released after the mutex
   }
 
-  /// All calls.
+  /// All running calls of observed events.
   static var all: [Call] { shards.flatMap { $0.withLock { $0.calls.compactMap { $0 } } } }
 
-  /// Returns the beginning of the oldest call of a handler; `nil` if none runs.
+  /// Returns when the oldest running call of a handler began; `nil` if no call runs.
   static func oldestStart(of record: HandlerRecord) -> StableInstant? {
     let starts = shards[index(of: record)].withLock { shard in
       shard.calls.compactMap { $0.flatMap { $0.handler.record === record ? $0.start : nil } }

@@ -31,7 +31,7 @@ extension EventCore {
       event.finish()
     }
     let unheard = pendingWork.unheardReference.load() ?? pendingWork.unheardReference.set(made)
-    // The thread that made the event may not have closed the fast path yet.
+    // The thread that made the `unheard` event may not have closed the fast path yet.
     if !unheard.isEffective.load(ordering: .acquiring) {
       change {
         self.updateMustEnqueue()
@@ -60,11 +60,12 @@ extension EventCore {
   let event: any AnyObject & Sendable
   /// The name of the event whose occurrences these are.
   let name: String?
-  /// Posts an occurrence to the event.
+  /// Posts an occurrence to the `unheard` event.
   let post: Post
-  /// Finishes the event.
+  /// Finishes the `unheard` event.
   let finish: @Sendable () -> Void
-  /// Whether the event of the occurrences has closed its fast path, and so reports them.
+  /// Whether the event whose occurrences these are has closed its fast path, and so posts here what
+  /// reaches no handler.
   let isEffective = Atomic<Bool>(false)
 
   init(

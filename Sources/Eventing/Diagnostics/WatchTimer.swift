@@ -15,7 +15,7 @@ final class WatchTimer: Sendable {
     /// The time of the next look.
     var due: DispatchTime
 
-    /// The time by which a look may be late, so that the system can join wake-ups.
+    /// The duration by which a look may be late, so that the system can join wake-ups.
     var leeway: DispatchTimeInterval {
       .nanoseconds(Int(min(interval, .seconds(60)) / .nanoseconds(1) / 10))
     }
@@ -36,7 +36,8 @@ final class WatchTimer: Sendable {
     state.withLock { ($0.watchers.values.map(\.interval), $0.source != nil) }
   }
 
-  /// Counts an observation. With the first one, the looks of these diagnostics begin.
+  /// Counts an observation that has begun. With the first one of these diagnostics, the timer
+  /// begins to make their looks.
   func add(_ diagnostics: EventDiagnostics, every interval: Duration) {
     let isFirst = state.withLock { state -> Bool in
       let id = ObjectIdentifier(diagnostics)
@@ -53,7 +54,8 @@ final class WatchTimer: Sendable {
     if isFirst { WaitingSends.watch(+1) }
   }
 
-  /// Forgets an observation. With the last one, the looks of these diagnostics end.
+  /// Subtracts an observation that has ended. After the last one of these diagnostics, the timer
+  /// makes no more of their looks.
   func remove(_ diagnostics: EventDiagnostics) {
     let gone = state.withLock { state -> Watcher? in
       let id = ObjectIdentifier(diagnostics)
@@ -65,7 +67,8 @@ final class WatchTimer: Sendable {
     if gone != nil { WaitingSends.watch(-1) }
   }
 
-  /// Sets the timer to the next look, or ends it. The caller holds the mutex of the state.
+  /// Sets the timer to the next look, or ends the timer if there is no watcher. The caller holds
+  /// the mutex of the state.
   ///
   /// The timer fires once, and is set again after the look. So two looks for one `EventDiagnostics`
   /// are at least its interval apart, even if the first look was late.
