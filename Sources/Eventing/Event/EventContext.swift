@@ -57,7 +57,7 @@ final class ContextRegistry: @unchecked Sendable {
   static let shared = ContextRegistry()
 
   private let mutex = UnfairMutex()
-  /// Closures that read the values, with the numbers that name them. Guarded by: mutex.
+  /// Closures that read the values, each with the number of its registration. Guarded by: mutex.
   @exclusivity(unchecked) private var captures: [(id: Int, capture: @Sendable () -> any ContextValue)] = []
   /// The number of the last registration. Guarded by: mutex.
   @exclusivity(unchecked) private var next = 0
