@@ -10,11 +10,11 @@
 /// bus is finished, the bus handler is released with the last of these closures.
 final class BusHandler: Sendable {
   let token: HandlerToken
-  /// The event that the token belongs to.
+  /// The private event that the token belongs to.
   private let registration: Event<Void>
-  /// The handlers in the events of the bus.
+  /// The tokens of the members: the handlers of this bus handler in the events of the bus.
   private let members: HandlerBag
-  /// Adds a handler to an event of the bus.
+  /// Adds a member to an event of the bus, and returns the member's token.
   private let attach: @Sendable (BusHandler, any BusEvent) -> HandlerToken
 
   init(
@@ -75,10 +75,10 @@ final class BusHandler: Sendable {
   /// - Returns: Whether this call ended it.
   @discardableResult func end() -> Bool { registration.remove(token) }
 
-  /// Returns whether a token is that of this handler.
+  /// Returns whether a token is that of this bus handler.
   func owns(_ token: HandlerToken) -> Bool { registration.core.owns(token) }
 
-  /// Returns whether a bag holds the members of this handler. Complexity: O(1).
+  /// Returns whether a bag holds the members of this bus handler. Complexity: O(1).
   func has(_ members: HandlerBag) -> Bool { self.members === members }
 }
 
@@ -91,7 +91,8 @@ extension Handler {
   }
 }
 
-/// Ends a bus handler in its `deinit`: removes it from its bus, and its members from their events.
+/// An object whose `deinit` ends a bus handler: it removes the bus handler from the bus, and the
+/// members from their events.
 ///
 /// Only the closure of the handler in the private event retains this object. So the end comes when
 /// that handler is unregistered.
@@ -111,7 +112,7 @@ private final class BusHandlerEnd: Sendable {
   }
 }
 
-/// An event of any payload, as its bus knows it.
+/// The part of an event that its bus uses, whatever the payload type.
 protocol BusEvent: Actor {
   nonisolated var core: EventCore { get }
   /// Returns a source of the payloads that `as?` can cast to another type. The source passes

@@ -179,7 +179,7 @@ extension EventBus {
     }
   }
 
-  /// Adds a handler to all events.
+  /// Adds a handler to all events of the bus, and to each event that is made later.
   ///
   /// - Parameters:
   ///   - source: The place in the source where the handler is made.

@@ -16,7 +16,7 @@ extension EventBus {
     for event in events where left.contains(ObjectIdentifier(event)) { handler.leave(event) }
   }
 
-  /// Removes the bus handlers that match from the bus.
+  /// Removes the bus handlers that satisfy a condition from the bus, without ending them.
   func forget(where isForgotten: (BusHandler) -> Bool) {
     let before = mutex.withLock {
       let before = unsafe everywhere.all
@@ -26,16 +26,16 @@ extension EventBus {
     withExtendedLifetime(before) {}  // released outside of the mutex
   }
 
-  /// Ends a bus handler if its owner has been released. Not under a mutex.
+  /// Ends a bus handler if its owner has been released. Never called under a mutex.
   func endIfOwnerIsGone(_ handler: BusHandler) {
     if handler.hasLostOwner { handler.end() }
   }
 
-  /// The bus handlers, each of which takes the payloads of all events.
+  /// The bus handlers, in the order in which they were added.
   var busHandlers: [BusHandler] { mutex.withLock { unsafe everywhere.all.map { $0 } } }
 
-  /// Publishes a new event once it has exactly the bus handlers that the bus has. Until then, lets
-  /// bus handlers join or leave the event, outside of the mutex, and compares again.
+  /// Adds a new event to the bus once the event has exactly the bus handlers of the bus. Until
+  /// then, lets bus handlers join or leave the event, outside of the mutex, and compares again.
   ///
   /// - Parameters:
   ///   - known: The bus handlers that have joined the event; updated here. Empty at the first call
@@ -59,7 +59,7 @@ extension EventBus {
     }
   }
 
-  /// Removes the bus handlers from events that do not belong to the bus any more.
+  /// Removes the members of all bus handlers from events that do not belong to the bus any more.
   func leave(_ events: [any EventProtocol]) {
     for handler in busHandlers { for event in events { handler.leave(event) } }
   }

@@ -1,4 +1,4 @@
-// Handlers with an owner, for the event of a type.
+// Adding handlers with an owner to the event of a payload type.
 extension EventBus {
   /// Adds a handler that is given its owner, and ends with it, to the event of a type.
   ///

@@ -1,4 +1,4 @@
-// Methods of the events of types. The payload type selects the event.
+// Sending through the event of a payload type, and adding handlers to it.
 
 extension EventBus {
   /// Sends through the event of the payload's type without waiting: see ``Event/post(_:from:)``.

@@ -21,9 +21,9 @@ public final class EventBus: Sendable {
   let mutex = UnfairMutex()
   // Safe: all three fields are guarded by `mutex`. No user code runs under the mutex, and no weak
   // reference is read there.
-  /// The events of types. Guarded by: mutex.
+  /// The events that are found by payload type. Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var byType: [ObjectIdentifier: any EventProtocol] = [:]
-  /// The events of owners. Guarded by: mutex.
+  /// The events that are found by owner and key. Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var ofOwners = OwnedEvents()
   /// The bus handlers, in the order in which they were added. Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) var everywhere = BusHandlers()

@@ -10,7 +10,7 @@ struct OwnedEvents: Sendable {
     var events: [(key: String, event: any EventProtocol)] = []
   }
 
-  /// By the owner's address.
+  /// The events of each owner, by the owner's address.
   private var entries: [ObjectIdentifier: Entry] = [:]
   /// The owners, in the order in which they are swept.
   private var addresses: [ObjectIdentifier] = []
