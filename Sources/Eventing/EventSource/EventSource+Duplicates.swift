@@ -32,7 +32,7 @@ extension EventSource {
   }
 }
 
-/// The payloads of a source that differ from the one before.
+/// The view that ``EventSource/removeDuplicates(by:)`` returns.
 struct DistinctSource<Source: EventSource>: EventSource {
   let source: Source
   let areEqual: @Sendable (Source.Payload, Source.Payload) -> Bool
