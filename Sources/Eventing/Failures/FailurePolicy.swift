@@ -8,7 +8,7 @@ public struct FailurePolicy: Hashable, Sendable {
   /// Calls the other handlers as if the handler had not thrown. This is the default.
   public static var collect: FailurePolicy { FailurePolicy(kind: .collect) }
 
-  /// Keeps the occurrence from the handlers that follow if an inline handler throws.
+  /// If an inline handler throws, keeps the occurrence from the handlers that follow.
   ///
   /// The handlers that follow count as skipped, as after ``Interception/stop``. A handler that runs
   /// elsewhere throws too late to stop the occurrence.
@@ -31,13 +31,15 @@ extension FailurePolicy: CustomStringConvertible {
   }
 }
 
-/// Reports and counts the errors that an event's handlers throw.
+/// Posts the errors that an event's handlers throw to `Event.failures`, counts them, and applies
+/// the policy.
 ///
 /// Created at the first failure, at the first access to `Event.failures` or `Event.deadLetters`, or
 /// with a policy other than `collect`.
 // Safe: `failedCounts` is guarded by `mutex`.
 @usableFromInline final class Failures: @unchecked Sendable {
-  /// The event of payloads that handlers failed at; created when it is asked for.
+  /// The event of payloads that handlers failed at; created at the first access to
+  /// `Event.deadLetters`.
   let deadLettersReference = OnceReference<DeadLetters>()
   private let eventReference = OnceReference<Event<HandlerFailure>>()
   private let policy: FailurePolicy
@@ -46,7 +48,7 @@ extension FailurePolicy: CustomStringConvertible {
   @exclusivity(unchecked) private var failedCounts: [UInt64: Count] = [:]
 
   private struct Count {
-    /// The number of errors, which the policy limits.
+    /// The number of errors, which `FailurePolicy.remove(after:)` limits.
     var errors = 0
     /// The number of calls that threw. The call of a batch counts once for each of its payloads.
     var calls = 0
@@ -64,7 +66,7 @@ extension FailurePolicy: CustomStringConvertible {
   ///
   /// - Parameter calls: The number by which the count of failed calls grows: the number of payloads
   ///   of the call.
-  /// - Returns: Whether the occurrence stops here.
+  /// - Returns: Whether the policy stops the occurrence.
   func note(_ failure: HandlerFailure, calls: Int = 1) -> Bool {
     eventReference.load()?.post(failure)
     let count = mutex.withLock { () -> Int in
