@@ -142,7 +142,8 @@ extension EventSource {
 package struct ForwardingContext: Sendable {
   fileprivate let path: ForwardingPath
   fileprivate let sender: (any AnyObject & Sendable)?
-  /// The completion of the occurrence in the event that forwards it, if something waits for it.
+  /// The completion of the occurrence in the event that forwards it; `nil` if nothing waits for the
+  /// occurrence.
   fileprivate let waiting: Completion?
 
   /// The context of an occurrence that begins at a far end.
