@@ -1,6 +1,6 @@
 /// The state of a handler at the time of a call to ``Event/handlers``.
 public struct HandlerSnapshot: Sendable, Identifiable {
-  /// The number that ``HandlerToken/id`` has, too.
+  /// The number of the handler, which equals ``HandlerToken/id``.
   public let id: UInt64
   /// The name of the handler; `nil` if it has none.
   public let name: String?

@@ -18,10 +18,10 @@
     self.init(address: address, number: UInt32(truncatingIfNeeded: line))
   }
 
-  /// No place.
+  /// The value for a handler whose place is not known.
   @inlinable @inline(__always) static var none: SourceLine { SourceLine(address: 0, number: 0) }
 
-  /// Returns a place in a debug build, and none in a release build.
+  /// Returns the place in a debug build, and ``none`` in a release build.
   @inlinable @inline(__always) static func whileDebugging(_ fileID: StaticString, _ line: UInt) -> SourceLine {
     #if DEBUG
       SourceLine(fileID, line)
