@@ -9,11 +9,13 @@ package enum DeferredWaits {
     let deferred: [UInt64]
   }
 
-  /// The number of remembered waits, above which the oldest one is forgotten.
+  /// The largest number of remembered waits. If it is reached, a further wait replaces the oldest
+  /// one.
   static let most = 1_024
   private static let waits = Guarded<[Key: PolledWait]>([:])
 
-  /// The last wait of each event and each set of handlers. Each has the time of its end as `since`.
+  /// The last wait for each event and each set of handlers left out. The `since` of these waits is
+  /// the time of their end.
   package static var last: [PolledWait] { waits.withLock { waits in waits.values.map { wait in wait } } }
 
   /// Notes a wait that is about to end.

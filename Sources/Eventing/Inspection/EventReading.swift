@@ -30,7 +30,8 @@ package final class EventReading {
   var shape = Shape()
   /// Whether the event has keys.
   var hasKeys = false
-  /// Whether handlers may change without a new occurrence.
+  /// Whether the counters of handlers may change without a new occurrence, for instance because
+  /// calls run.
   var isRestless = true
 
   /// A handler that a walk found under the mutex.
@@ -62,7 +63,8 @@ package struct HandlerReading: Equatable, Sendable {
   package enum OwnerState: String, Sendable { case none, alive, gone }
 
   let record: HandlerRecord
-  /// The key that the handler listens to; `nil` for all keys.
+  /// The key that the handler listens to; `nil` for a handler of `anyKey`, or of an event without
+  /// keys.
   let keyBox: AnyKeyBox?
   /// The number of the lane; `nil` for an inline handler. Handlers on one queue, actor or shared
   /// lane have one number.
@@ -117,7 +119,8 @@ package struct HandlerInfo: Sendable {
 }
 
 extension HandlerReading {
-  /// Reads what never changes. Not for every poll: it makes strings.
+  /// The part of the handler's state that never changes. Read it once, and not with each poll: each
+  /// read makes strings.
   package var info: HandlerInfo {
     let options = record.details?.options
     return HandlerInfo(

@@ -1,25 +1,27 @@
 import Synchronization
 
-/// The living events of the process, for an inspection. Off until something asks for it.
+/// The living events of the process, for an inspection. Off until the first ``start()``.
 ///
 /// While it is off, making an event and adding a handler load one atomic flag, and a post, a send
 /// and a delivery do nothing for it. While it is on, an event joins when it is made, when a handler
 /// is added to it, or by ``include(_:)``. The registry keeps no event alive.
 ///
-/// While it is on, each `send` that suspends takes part in the wait graph, and takes the mutex of a
-/// table when it begins and when it ends. So an inspection also shows waits that began before its
-/// client connected.
+/// While it is on, each `send` that suspends takes part in the wait graph, and locks the table of
+/// ``WaitingSends`` when it begins and when it ends. So an inspection also shows waits that began
+/// before its client connected.
 ///
-/// **For other modules of the package.** This is the whole interface of the folder:
+/// **For other modules of the package.** This is the interface of the folder:
 ///
 /// - ``EventRegistry``: it is on until each ``start()`` has had its ``stop()``; ``events`` are the
 ///   living events.
 /// - ``RegisteredEvent/poll(into:isWhole:)`` reads the counters of an event and of its handlers
 ///   into an ``EventReading``. It takes the core's mutex for a walk over the handlers, runs no
 ///   delivery, and enqueues nothing.
-/// - ``HandlerReading/info`` has what never changes of a handler: read it once.
+/// - ``HandlerReading/info`` is the part of a handler's state that never changes: read it once.
 /// - ``PolledWait/all()`` reads the waits that began while the registry was on.
-/// - ``GraphEdge/all(of:)`` reads forwards, buses, keys and lanes.
+/// - ``DeferredWaits/last`` has the last waits that left out handlers.
+/// - ``RegisteredEvent/setLocked(_:handler:holding:)`` locks and unlocks an event or a handler.
+/// - ``GraphEdge/all(of:_:)`` reads forwards, keys and lanes; ``GraphEdge/ofBuses()`` reads buses.
 /// - ``InspectedEvent/trace(with:)`` tells a ``TraceSink`` of each occurrence and call of an event,
 ///   with causes, until ``EventTracing/end()``.
 /// - ``InspectionClock`` is the clock of all of these.
@@ -27,7 +29,7 @@ import Synchronization
 /// All of it may be called from any thread that holds no mutex. A poll may hold the last reference
 /// to an event for a moment. Then the handlers of the event are released on the thread that polls.
 package enum EventRegistry {
-  /// The number of inspections.
+  /// The number of calls of ``start()`` that no ``stop()`` has taken back.
   private static let users = Atomic<Int>(0)
   private static let entries = Guarded(Entries())
   private static let revisionWord = Atomic<UInt64>(0)
@@ -44,7 +46,7 @@ package enum EventRegistry {
     var limit = 64
   }
 
-  /// Whether events join. One relaxed load.
+  /// Whether the registry is on, so that events join. One relaxed load.
   static var isOn: Bool { users.load(ordering: .relaxed) > 0 }
 
   /// Lets events join from now on, until ``stop()`` was called as often.
@@ -54,7 +56,7 @@ package enum EventRegistry {
     WaitingSends.watch(+1)
   }
 
-  /// Ends what ``start()`` began. The last call empties the registry.
+  /// Takes back one ``start()``. If none is left, the registry is off and becomes empty.
   package static func stop() {
     WaitingSends.watch(-1)
     guard users.wrappingSubtract(1, ordering: .relaxed).newValue == 0 else { return }
@@ -65,7 +67,7 @@ package enum EventRegistry {
     withExtendedLifetime(gone) {}  // released after the mutex
   }
 
-  /// Adds events that were made before, and buses with the events that they make.
+  /// Adds events that were made before ``start()``, and buses with the events that they make.
   package static func include(_ events: InspectedEvents) {
     for event in events.events {
       let hasHandlers = event.anchor.core.map { core in core.mutex.withLock { unsafe core.table.count > 0 } } ?? false
@@ -125,7 +127,7 @@ package enum EventRegistry {
   /// The number of events that the registry knows, including events that have just gone.
   package static var count: Int { entries.withLock { $0.events.count } }
 
-  /// The buses that exist.
+  /// The included buses that still exist, with their numbers.
   static var buses: [(id: UInt64, bus: EventBus)] {
     let all = entries.withLock { $0.buses }
     return all.compactMap { entry in entry.bus.map { (entry.id, $0) } }
@@ -172,10 +174,10 @@ extension EventCore {
   var contentType: Any.Type { (type as? any PayloadEnvelope.Type)?.contents ?? type }
 }
 
-/// The payload of the event of a question.
+/// A payload of the event that brings a question to its responders.
 protocol QuestionPayload {}
 extension Inquiry: QuestionPayload {}
 
-/// The payload of the event of an observed value.
+/// A payload of the event that tells of the changes of an observed value.
 protocol ChangePayload {}
 extension Change: ChangePayload {}

@@ -33,7 +33,8 @@ package struct GraphEdge: Hashable, Sendable {
   package var key: Key { Key(self) }
 
   /// Returns the edges that begin at an event or at its handlers, from what a poll has read. No two
-  /// edges have one ``key``: two forwards to one event are one edge, with the sum of their counts.
+  /// returned edges have equal keys: two forwards to one event are one edge, with the sum of their
+  /// counts.
   package static func all(of event: RegisteredEvent, _ reading: EventReading) -> [GraphEdge] {
     let edges = reading.handlers.flatMap { handler -> [GraphEdge] in
       let details = handler.record.details

@@ -7,7 +7,7 @@
 ///       var inspected: InspectedEvents { orders.inspected + payments.inspected }
 ///     }
 public protocol Inspectable: Sendable {
-  /// The events. They are not kept alive.
+  /// The events, as a value that does not keep them alive.
   nonisolated var inspected: InspectedEvents { get }
 }
 
@@ -27,7 +27,7 @@ public struct InspectedEvents: Sendable {
   }
 }
 
-/// One event that is inspected. It is not kept alive.
+/// One event that is inspected, as a value that does not keep the event alive.
 package struct InspectedEvent: Sendable {
   /// The kinds of things that events belong to.
   package enum Kind: String, Sendable { case event, keyed, observed, question }
@@ -39,7 +39,7 @@ package struct InspectedEvent: Sendable {
   /// The name, the number and the payload type; `nil` if the event is gone.
   package var identity: EventIdentity? { anchor.core?.identity(named: name) }
 
-  /// The number of the event, which ``EventIdentity/number`` is, too.
+  /// The number of the event, which equals ``EventIdentity/number``.
   package var id: UInt64 { anchor.number }
 
   init(_ core: EventCore, _ name: String?, _ kind: Kind) {
@@ -49,7 +49,7 @@ package struct InspectedEvent: Sendable {
   }
 }
 
-/// A bus that is inspected. It is not kept alive.
+/// A bus that is inspected, as a value that does not keep the bus alive.
 struct InspectedBus: Sendable {
   weak let bus: EventBus?
 }

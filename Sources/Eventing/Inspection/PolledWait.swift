@@ -9,9 +9,9 @@ package struct PolledWait: Equatable, Sendable {
   package let event: UInt64
   /// The sequence number of the occurrence, if it is known.
   package let sequence: UInt64?
-  /// The numbers of the handlers that the wait is for, at most 64.
+  /// The numbers of the handlers for whose calls the task waits, at most 64.
   package let handlers: [UInt64]
-  /// The amount of work that the wait is for.
+  /// The amount of outstanding work, see ``Completion/open``; 0 for `next`. Deferred work counts.
   package let waitsFor: Int
   /// The number of the handler whose call waits; `nil` if no handler's call waits, or if the
   /// handler is not known.

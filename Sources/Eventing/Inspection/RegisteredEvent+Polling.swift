@@ -3,12 +3,12 @@ import Synchronization
 extension RegisteredEvent {
   /// Reads the counters of the event, and those of its handlers if they may have changed.
   ///
-  /// Takes the core's mutex. If the handlers may have changed, walks over them under it, and takes
-  /// the mutex of each lane for what waits there. An idle event costs about as much as reading two
-  /// cache lines.
+  /// Takes the core's mutex. If the handlers may have changed, walks over them under this mutex.
+  /// After the unlock, takes the mutex of each lane to count what waits there. An idle event costs
+  /// about as much as reading two cache lines.
   ///
   /// - Parameter isWhole: Whether the handlers are read even if nothing shows that they changed.
-  ///   Only the release of an owner changes a handler without a sign.
+  ///   The release of a handler's owner is the only change that nothing shows.
   /// - Returns: Whether the event exists.
   package func poll(into reading: EventReading, isWhole: Bool) -> Bool {
     guard let core = anchor.core else { return false }
@@ -91,7 +91,8 @@ extension RegisteredEvent {
     (reading.handlerCount, reading.isRestless) = (living, isRestless)
   }
 
-  /// Reads the events that belong to this one.
+  /// Reads the number of unheard occurrences, and the numbers of the events `unheard` and
+  /// `failures`.
   private func readChildren(_ reading: EventReading, _ pendingWork: PendingWork?) {
     let unheard = (pendingWork?.unheardReference.load()?.event as? any CoreHolder)?.core
     reading.unheard = unheard?.sequence
@@ -101,7 +102,8 @@ extension RegisteredEvent {
 }
 
 extension EventCore {
-  /// Notes each handler, and what can only be read under the mutex. The caller holds `mutex`.
+  /// Appends each handler to `reading.found`, with the counters that can only be read under the
+  /// mutex. The caller holds `mutex`.
   fileprivate func find(_ reading: EventReading, _ pendingWork: PendingWork?) {
     func held(_ record: HandlerRecord) -> Int {
       guard record.has(HandlerFlags.hasHoldingBuffer), let pendingWork else { return 0 }
@@ -128,7 +130,7 @@ extension EventCore {
   }
 }
 
-/// The occurrences that the drain took out of the mailbox.
+/// The occurrences of the batch that the drain took out of the mailbox last.
 struct DrainedOccurrences {
   private var count = 0
   private var sequence: UInt64 = 0

@@ -32,7 +32,7 @@ final class CompletionNotes: Sendable {
 
 extension Completion {
   /// A completion for a change of an ``Observed`` value. It has the task-local values of the
-  /// setter, and for traces the time of the set and the call that made it. `nil` if no value is
+  /// setter, and for traces the time of the change and the call that made it. `nil` if no value is
   /// carried and no trace runs.
   ///
   /// A trace of any event counts: a combination of values has its own event, which may be traced.
@@ -44,8 +44,9 @@ extension Completion {
     return completion
   }
 
-  /// A completion for another occurrence that one set of a value causes. It has the context of this
-  /// completion, and the time and cause of the set; `nil` if this completion has none of these.
+  /// A completion for another occurrence that the change of a value causes. It has the context of
+  /// this completion, and the time and cause of the change; `nil` if this completion has none of
+  /// these.
   var forFurtherOccurrence: Completion? {
     let notes = unsafe notes
     return context != nil || notes != nil ? Completion(withoutWaiting: context, nil, notes) : nil

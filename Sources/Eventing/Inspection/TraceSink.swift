@@ -14,13 +14,13 @@ package protocol TraceSink: AnyObject, Sendable {
   func began(_ occurrence: TracedOccurrence, payload: TracedPayload)
   /// A delivery has ended. Calls on lanes may still come.
   func ended(event: EventIdentity, sequence: UInt64)
-  /// A call begins.
+  /// A call of a handler begins.
   func began(_ call: TracedCall, of handler: TracedHandler)
-  /// A call has ended.
+  /// A call of a handler has ended.
   func ended(_ call: TracedCall, of handler: TracedHandler, threw: Bool)
   /// A call whose beginning was told does not happen: the handler was skipped.
   func withdrew(_ call: TracedCall, of handler: TracedHandler)
-  /// A handler was not called.
+  /// A handler is not called for an occurrence, or not until a lock ends.
   func noCall(_ reason: TracedNoCall, handler: TracedHandler, event: EventIdentity, sequence: UInt64)
 }
 
@@ -76,7 +76,8 @@ package struct TracedCall: Sendable {
   package let sequence: UInt64
   /// The number of the lane, as ``HandlerReading/lane``; `nil` for a call that runs inline.
   package let lane: UInt64?
-  /// The number of the call around this one on the same thread.
+  /// The number of the call that was in the ``CallCell`` before this one; 0 for none. The end of
+  /// this call puts it back.
   let outer: UInt64
   /// When the call began, on the ``InspectionClock``.
   package let begunAt = InspectionClock.now
@@ -172,7 +173,8 @@ extension RegisteredEvent {
 // MARK: In the core
 
 extension ObservedOccurrence {
-  /// Tells traces that a call begins, and notes it in the cell.
+  /// Tells traces that a call begins, and stores its number in the cell. Returns the call; `nil` if
+  /// the occurrence is not traced.
   func beginTraced(_ handler: TracedHandler, on lane: DeliveryTarget?) -> TracedCall? {
     guard let cell else { return nil }
     let number = TracedCall.last.wrappingAdd(1, ordering: .relaxed).newValue
@@ -253,7 +255,7 @@ extension EventCore {
     CallCell.$current.withValue(cell) { _ = unsafe visit(slot, payload, &tally) }
   }
 
-  /// Posts to a traced event. The completion says when, and because of which call.
+  /// Posts to a traced event. The completion notes when the post was made, and by which call.
   @inline(never) func postTraced(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
     let completion = Completion(.post, from: sender)
     completion.noteOrigin()
