@@ -30,7 +30,7 @@ extension EventCore {
     return unsafe send(payload, to: table(), index, isForAny: isForAny, own, sender)
   }
 
-  /// Delivers a send to a key, and leaves.
+  /// Delivers a send to a key, and leaves the core.
   @usableFromInline func send(
     _ payload: BorrowedPayload, to table: Unmanaged<KeyTable>?, _ index: KeyIndex, isForAny: Bool, _ own: UInt,
     _ sender: (any AnyObject & Sendable)?
@@ -93,7 +93,7 @@ extension EventCore {
     }
   }
 
-  /// Delivers a post to the rest of the handlers of a key. Isolation: core.
+  /// Delivers a post to the handlers of a key that the fast path did not reach. Isolation: core.
   @inline(never) private func postSlowPath(
     _ payload: BorrowedPayload, to keyTable: KeyTable, from cursor: DeliveryCursor,
     _ sender: (any AnyObject & Sendable)?
@@ -119,7 +119,7 @@ extension EventCore {
     _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, _ index: KeyIndex, isForAny: Bool, isAwaited: Bool,
     sender: (any AnyObject & Sendable)?, _ completion: Completion?
   ) -> DeliveryTally {
-    let keyTable = unsafe borrowed?.takeUnretainedValue()  // retained: its last handler may go meanwhile
+    let keyTable = unsafe borrowed?.takeUnretainedValue()  // retained: the key's last handler may go meanwhile
     sequence &+= 1
     var tally = unsafe DeliveryTally(
       payload, sequence: sequence, isAwaited: isAwaited, sender: sender, completion: completion, path: completion?.path,

@@ -7,7 +7,7 @@ public import Synchronization
 /// outside, which hold the mutex, walk the linked list of the tables.
 // Safe: each field says what guards it.
 @usableFromInline final class KeyIndex: @unchecked Sendable {
-  /// The lookup, which is isolated to the core.
+  /// The lookup, which finds the table of a key. Only the thread inside the core calls it.
   let lookup: any KeyTableLookup
   /// The first table of the linked list. Walked by the thread inside the core, or under
   /// `core.mutex`. Changed by the thread inside, under the mutex.

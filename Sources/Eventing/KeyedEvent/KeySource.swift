@@ -1,4 +1,4 @@
-/// A source of the payloads of one key, or of none.
+/// A source of the payloads that are sent to one key or, if ``key`` is `nil`, to no key.
 @usableFromInline struct KeySource<Key: Hashable & Sendable, Payload: Sendable>: EventSource {
   @usableFromInline let event: Event<KeyedPayload<Key, Payload>>
   @usableFromInline let key: Key?
@@ -11,7 +11,7 @@
   @inlinable func attach(_ handler: Handler<Payload>) -> HandlerToken { event.attach(keyed(handler)) }
   @inlinable func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 
-  /// Returns a handler of keyed payloads, with the key of this source.
+  /// Returns a handler of keyed payloads, which listens to the key of this source.
   @inlinable func keyed(_ handler: Handler<Payload>) -> Handler<KeyedPayload<Key, Payload>> {
     var handler: Handler<KeyedPayload<Key, Payload>> = handler.ofContents { $0.payload }
     handler.options.key = KeyBox(key)
@@ -20,7 +20,7 @@
 }
 
 extension Handler {
-  /// Returns a handler of values that contain the payload.
+  /// Returns a handler that is like this one, but receives values that contain the payload.
   @inlinable func ofContents<Whole: Sendable>(_ contents: @escaping @Sendable (Whole) -> Payload) -> Handler<Whole> {
     guard let body = any.inline else { return viewed(contents) }
     var handler = Handler<Whole>(

@@ -5,14 +5,14 @@ public import Synchronization
 @usableFromInline final class KeyTable: @unchecked Sendable {
   /// The key: a ``KeyBox``. Never released under a mutex, because its `deinit` is the user's code.
   let key: AnyKeyBox
-  /// Walked by the thread inside the core, or under `core.mutex`. Changed by the thread inside,
-  /// under the mutex.
+  /// The handlers. Walked by the thread inside the core, or under `core.mutex`. Changed by the
+  /// thread inside, under the mutex.
   @usableFromInline @exclusivity(unchecked) var table = HandlerTable()
   /// The number of occurrences for this key since the table was created. Changed only inside the
   /// core; read by any thread.
   @usableFromInline let offered = Atomic<UInt64>(0)
   /// The value of ``EventAnchor/changes`` before the last delivery to this key, if no handler that
-  /// it reached needs the slow path for posts; otherwise 0, which closes the fast path.
+  /// this delivery reached needs the slow path for posts; otherwise 0, which closes the fast path.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 0
 

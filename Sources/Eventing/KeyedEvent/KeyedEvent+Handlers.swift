@@ -100,8 +100,8 @@ extension KeyedEvent {
   @discardableResult public func observe(with observer: some EventObserver) -> EventObservation {
     event.observe(with: observer)
   }
-  /// Ends the event: every occurrence that was sent is delivered, then its handlers are released.
-  /// See ``Event/finish()``.
+  /// Ends the event: every occurrence that was sent is delivered, then the event's handlers are
+  /// released. See ``Event/finish()``.
   public func finish() { event.finish() }
 }
 

@@ -27,7 +27,7 @@ public struct ObjectKey: Hashable, Sendable {
   public static func == (a: ObjectKey, b: ObjectKey) -> Bool {
     a.owner === b.owner || (a.owner.objectID == b.owner.objectID && a.isAlive && b.isAlive)
   }
-  /// Hashes the identity of the object.
+  /// Hashes the address of the object.
   public func hash(into hasher: inout Hasher) { hasher.combine(owner.objectID) }
 }
 
