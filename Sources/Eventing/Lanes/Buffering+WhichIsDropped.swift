@@ -1,11 +1,12 @@
 extension Buffering {
-  /// The decision about an occurrence that comes while others wait.
+  /// Whether a lane keeps a new occurrence, drops it, or drops the oldest one that waits to make
+  /// room.
   enum Decision { case keep, dropIt, dropOldest }
 
-  /// Returns the decision about a new occurrence.
+  /// Returns what a lane does with a new occurrence.
   ///
   /// - Parameters:
-  ///   - waiting: The number of occurrences that wait.
+  ///   - waiting: The number of occurrences that wait on the lane already.
   ///   - isSend: Whether a `send` brings the occurrence.
   func decision(waiting: Int, isSend: Bool) -> Decision {
     switch kind {

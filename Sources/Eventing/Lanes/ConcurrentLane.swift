@@ -3,21 +3,22 @@ import Synchronization
 /// The lane of a `.concurrent(limit:)` handler: up to `limit` calls overlap, and begin in order.
 ///
 /// If the handler is a forward, the lane is a pipeline: a call begins only when the call before it
-/// has ended, or has opened its ``Entrance``.
+/// has ended, or has opened the ``Entrance``.
 // Safe: each field that changes says which mutex guards it.
 @usableFromInline final class ConcurrentLane: OverlappingLane, @unchecked Sendable {
   private let limit: Int
-  /// Whether a call waits for the entrance of the call before it.
+  /// Whether the lane is a pipeline.
   private let isPipeline: Bool
-  /// In a pipeline, the number (`turn`) of the call whose entrance is closed. Guarded by: mutex.
+  /// In a pipeline, the number (`turn`) of the call that keeps the entrance closed; `nil` if the
+  /// entrance is open. Guarded by: mutex.
   @exclusivity(unchecked) private var entering: UInt64?
-  /// The slots that ended tasks have given back. Guarded by: mutex.
+  /// The execution slots that ended tasks have given back, for the next tasks. Guarded by: mutex.
   @exclusivity(unchecked) private var freeSlots: [ExecutionSlot] = []
   /// Whether a task that found no item spins for a short time, so that it takes the next item
   /// without the start of another task. While it spins, its execution slot is not in `freeSlots`,
   /// and counts toward `limit`. Guarded by: mutex.
   @exclusivity(unchecked) private var isSearching = false
-  /// All slots that were made. Guarded by: WaitGraph.mutex.
+  /// All execution slots that this lane has made. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var executionSlots: [ExecutionSlot] = []
 
   @usableFromInline init(
@@ -94,8 +95,9 @@ import Synchronization
 
   private typealias FreeSlot = (executionSlot: ExecutionSlot, isNew: Bool)
 
-  /// Occupies a slot if the limit allows another call, and an item waits for a slot. The caller
-  /// holds `mutex`.
+  /// Occupies an execution slot for a new task, and returns it. Returns `nil` if `limit` allows no
+  /// other call, a call keeps the entrance closed, or no item waits apart from the one that a
+  /// spinning task will take. The caller holds `mutex`.
   private func freeSlot() -> FreeSlot? {
     let searching = unsafe isSearching ? 1 : 0
     guard activeCount + searching < limit, unsafe items.count > searching, unsafe entering == nil else { return nil }
@@ -111,7 +113,7 @@ import Synchronization
     Scheduling.task(priority: priority, on: executor, for: Work(lane: self, executionSlot: executionSlot))
   }
 
-  /// The work of the task of a slot.
+  /// What the task of an execution slot runs: a drain of the lane.
   private struct Work: TaskWork {
     let lane: ConcurrentLane
     let executionSlot: ExecutionSlot
@@ -119,7 +121,7 @@ import Synchronization
     @inline(__always) func run() async { await lane.drain(on: executionSlot) }
   }
 
-  /// Drains the lane on one slot, until no item is left for it.
+  /// Drains the lane on one execution slot, until no item is left for that slot.
   private func drain(on executionSlot: ExecutionSlot) async {
     while let item = nextItem(executionSlot) {
       switch item {
@@ -148,8 +150,8 @@ import Synchronization
 
   private enum Next { case item(Item), search, none }
 
-  /// Ends the call of a slot, and returns the next item for the slot; `nil` if there is none, and
-  /// the task of the slot must end.
+  /// Ends the call of an execution slot, and returns the next item for the slot; `nil` if there is
+  /// none, so that the task of the slot must end.
   ///
   /// One task at a time spins for the next item before it gives its slot back.
   private func nextItem(_ executionSlot: ExecutionSlot) -> Item? {
@@ -180,7 +182,8 @@ import Synchronization
     return nil
   }
 
-  /// Dequeues the next item for a slot without a call. The caller holds `mutex`.
+  /// Dequeues the next item for an execution slot that runs no call; `nil` if no item waits, a lock
+  /// has paused the lane, or a call keeps the entrance closed. The caller holds `mutex`.
   private func takeItem(_ executionSlot: ExecutionSlot) -> Item? {
     guard unsafe !isPaused, unsafe entering == nil, let item = takeItem() else { return nil }
     occupyInTurn(executionSlot)
@@ -189,8 +192,8 @@ import Synchronization
 
   // MARK: Pipelines
 
-  /// Gives an execution slot its next call. In a pipeline, closes the entrance of that call. The
-  /// caller holds `mutex`.
+  /// Gives an execution slot its next call. In a pipeline, that call then keeps the entrance
+  /// closed. The caller holds `mutex`.
   private func occupyInTurn(_ executionSlot: ExecutionSlot) {
     occupy(executionSlot)
     if isPipeline { unsafe entering = turn(of: executionSlot) }
@@ -200,7 +203,8 @@ import Synchronization
     Entrance(self, turn: mutex.withLock { turn(of: executionSlot) } ?? 0)
   }
 
-  /// Lets the next call begin, if the entrance of the call with this number is still closed.
+  /// Opens the entrance, so that the next call can begin, if the call with the number `turn` still
+  /// keeps the entrance closed.
   func openEntrance(of turn: UInt64) {
     let slot = mutex.withLock { () -> FreeSlot? in
       guard unsafe entering == turn else { return nil }

@@ -16,14 +16,14 @@ public import Synchronization
   @usableFromInline final let over = Atomic<Bool>(false)
   /// The number of calls that have begun. A batch counts once for each payload.
   @usableFromInline final let calls = Atomic<Int>(0)
-  /// The number of calls that have ended, counted in the same way; 0 for a target that does not
-  /// count ends: a sink, or a pace before an inline handler.
+  /// The number of calls that have ended. A batch counts once for each payload. 0 for a target that
+  /// does not count ends: a sink, or a pace before an inline handler.
   @usableFromInline final let ended = Atomic<Int>(0)
   /// The number of occurrences that the lane took and then skipped.
   @usableFromInline final let skipped = Atomic<Int>(0)
   /// The number of occurrences that were dropped for want of room.
   @usableFromInline final let dropped = Atomic<Int>(0)
-  /// The number of the attempt that runs, or that failed last: 1 unless the handler is tried again.
+  /// The number of the attempt that runs, or that failed last: 1 unless a call has been retried.
   final let attempt = Atomic<Int>(1)
 
   #if DEBUG
@@ -71,8 +71,8 @@ public import Synchronization
   /// not locked any more. Isolation: core.
   func resume() {}
 
-  /// Decides what becomes of a call whose claim was refused. The caller holds the mutex of the
-  /// lane.
+  /// Returns what happens to a call whose claim was refused: it is skipped, claimed again, or kept
+  /// on a lane that pauses. The caller holds the mutex of the lane.
   ///
   /// ``resume()`` takes that mutex after the flags have changed. So a lane that pauses because of
   /// flags that it read under the mutex is resumed later.
@@ -133,8 +133,8 @@ public import Synchronization
     if record.has(HandlerFlags.lockedAtAll) { anchor.noteChange() }
   }
 
-  /// Tells the account of a skipped occurrence if a lock was the reason. A handler that has not
-  /// ended by now had not ended when its claim was refused, and so was locked.
+  /// Notes in the account that a lock caused the skip of an occurrence, if one did. A handler that
+  /// has not ended by now had not ended when its claim was refused, and so was locked.
   final func noteSkipped(in account: DeliveryAccount) {
     if !record.has(HandlerFlags.ended) { account.noteLock() }
   }
@@ -150,19 +150,20 @@ public import Synchronization
     if completion.isAwaited { completion.arrive(node, .held) }
   }
 
-  /// Counts the outcome of an item, and reports it to observers and waiters.
+  /// Reports the outcome of an item to the waiters. If the item was skipped or dropped, also counts
+  /// that, and tells the observers.
   @usableFromInline @inline(__always) final func conclude(
     _ outcome: HandlerOutcome, _ completion: Completion?, at node: WaitNode
   ) {
     if case .skipped = outcome { countSkipped(completion) }
     if case .dropped = outcome { countDropped(completion) }
     if let completion, completion.isAwaited { completion.arrive(node, outcome) }
-    // A once handler that is used up is unregistered: its slot goes.
+    // A once handler that is used up is unregistered: its slot is removed from the table.
     if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
   }
 }
 
-/// The consequence of a refused claim for the call.
+/// What happens to a call whose claim was refused.
 @usableFromInline enum ClaimRefusal {
   /// The call is skipped.
   case skip

@@ -8,7 +8,7 @@
   import Android
 #endif
 
-/// The number of calls that a block or task of a lane makes before it gives way to others.
+/// The number of calls that a block or task of a lane makes before it gives way to other work.
 ///
 /// The quota is 256 calls, and on the main queue also 4 ms. The drain makes at least one call. The
 /// clock is read before each further call. So a drain on the main queue lasts at most 4 ms and one
@@ -19,8 +19,8 @@
 
   /// The number of calls that the drain may still make.
   @usableFromInline var left = DrainQuota.calls
-  /// The instant at which the quota is used up, in nanoseconds as ``DrainQuota/now``; `nil` for
-  /// none.
+  /// The instant at which the quota is used up, in nanoseconds on the clock of ``DrainQuota/now``;
+  /// `nil` for no such instant.
   @usableFromInline let end: UInt64?
 
   @inlinable init(isMain: Bool) { end = isMain ? DrainQuota.endFromNow() : nil }

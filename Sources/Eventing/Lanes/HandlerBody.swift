@@ -13,9 +13,9 @@
   case intercept(@Sendable (BorrowedPayload) throws -> Interception)
   /// The hub of a sequence, which gives the payload to the iterators.
   case sequence(SequenceHub)
-  /// A view of an inline handler. The first closure transforms the payload and calls the handler.
-  /// If `EventCore.decide` is needed, the event uses the handler that the second closure makes
-  /// instead.
+  /// A view of an inline handler. On the fast path, the event calls the first closure, which
+  /// transforms the payload and calls the handler. If `EventCore.decide` is needed, the event uses
+  /// the handler that the second closure makes instead.
   case view(ErasedView, @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
   /// A handler behind a transform, or a forward to another event.
   case relay(@Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)

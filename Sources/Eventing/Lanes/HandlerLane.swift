@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A lane with its handler's closure, and the steps of one call.
+/// A lane with its handler's closure, and the methods that claim, make, count and report one call.
 ///
 /// A ``SerialLane`` runs one call at a time, a ``ConcurrentLane`` and a ``TaskLane`` run several.
 /// ``HandlerRunner`` names the final class of each lane, so that the core calls the lane without
@@ -191,7 +191,7 @@ import Synchronization
     unsafe body = nil
   }
 
-  /// Ends the lane after its last item, and lets the event drop it.
+  /// Ends the lane after its last item, and asks the event to unregister the handler.
   @usableFromInline final func closeLate() {
     close()
     anchor.core?.requestUnregistration(record)

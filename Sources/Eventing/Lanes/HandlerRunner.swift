@@ -14,11 +14,11 @@
   case retried(RetryRule, @Sendable (HandlerArguments) throws -> Void)
   /// On a lane of units: with modifiers, or shared with other handlers.
   case units(UnitLane)
-  /// At the handler's pace, and then as the target's runner says.
+  /// When the pace of the handler says so, and then as the runner inside the target says.
   case paced(PacedTarget)
   /// Into the buffers of a sequence's iterators.
   case sequence(SequenceSink)
-  /// Behind a transform, or by another event.
+  /// Behind a transform, or, for a forward, by another event.
   case relay(TransformedHandler)
 
   init(
@@ -116,7 +116,7 @@
 
   /// Calls the handler, or enqueues the payload on its lane. Isolation: core.
   ///
-  /// - Returns: False if the handler must be skipped. The caller counts that.
+  /// - Returns: False if the handler must be skipped. The caller counts the skip.
   @usableFromInline func take(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ record: DetailedRecord,
     _ anchor: EventAnchor,

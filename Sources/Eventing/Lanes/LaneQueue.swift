@@ -15,7 +15,7 @@ struct LaneQueue: ~Copyable {
   /// Calls that were taken out and put back, each with its number in the order of the lane's calls
   /// (`turn`). They come before all other calls, the lowest number first.
   private var returned: [(turn: UInt64, call: OverlappingCall)] = []
-  /// Whether `returned` is sorted, with the first call at the end.
+  /// Whether `returned` is sorted, with the call of the lowest number at the end.
   private var isSorted = true
 
   private struct CallHeader: PayloadHeader {
@@ -88,8 +88,8 @@ struct LaneQueue: ~Copyable {
     calls.prepend(CallHeader(completion: completion), takenFrom: &batch)
   }
 
-  /// Puts back one of several calls that were taken out, without its waiters. Calls may be put back
-  /// in any order: they are taken out again by ascending `turn`.
+  /// Puts back a call that was taken out, and removes its waiters. Several calls may be put back in
+  /// any order: they are taken out again by ascending `turn`.
   mutating func putBack(_ call: OverlappingCall, turn: UInt64) {
     call.detachWaiters()
     returned.append((turn, call))

@@ -14,7 +14,7 @@ import Synchronization
   /// its call here. Guarded by: mutex.
   // Safe: the task of the call keeps the slot until `vacate(_:)` has removed the slot from here.
   @exclusivity(unchecked) private final var active: [Unmanaged<ExecutionSlot>] = unsafe []
-  /// The number (`turn`) that was given to a call last. Guarded by: mutex.
+  /// The number (`turn`) of the call that an execution slot got last. Guarded by: mutex.
   @exclusivity(unchecked) private final var nextTurn: UInt64 = 0
   /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) final var isEnding = false
@@ -164,8 +164,8 @@ import Synchronization
 
   /// Lets a barrier pass when each call that runs now has ended.
   ///
-  /// The completion waits for each of these calls by itself and not for the lane. So if one of the
-  /// calls waits for the barrier, only that call is deferred.
+  /// The completion waits for each of these calls separately, and not for the lane. So if one of
+  /// the calls waits for the barrier, only that call is deferred.
   ///
   /// - Parameter own: The execution slot that passes the barrier: it runs no call now.
   final func pass(_ completion: Completion, except own: ExecutionSlot?) {
@@ -202,13 +202,14 @@ import Synchronization
     return isIdle
   }
 
-  /// Lets the waiters of a paused lane go on. Not under the mutex.
+  /// Reports the calls of detached waiters as held, and lets detached barriers pass. Not under the
+  /// mutex.
   final func release(_ waiters: DetachedWaiters) {
     for completion in waiters.calls { reportHeld(completion, at: self) }
     for completion in waiters.barriers { pass(completion, except: nil) }
   }
 
-  /// Decides what becomes of a call whose claim was refused. If the lane pauses, puts the call
+  /// Returns what happens to a call whose claim was refused. If the lane pauses, puts the call
   /// back.
   private final func refused(_ call: OverlappingCall, at executionSlot: ExecutionSlot) -> ClaimRefusal {
     var waiters = DetachedWaiters()

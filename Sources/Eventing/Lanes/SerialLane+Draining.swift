@@ -1,7 +1,7 @@
 // The drain of a lane: one block or task at a time, which makes the calls that wait.
 
 extension SerialLane {
-  /// Schedules a drain. The caller has set the phase to `running`, or is the drain.
+  /// Schedules a drain. The caller has set the phase to `running`, or is the drain that runs now.
   @usableFromInline @inline(never) func schedule() {
     switch record.place {
     case .queue(let queue, _): Scheduling.block(on: queue) { self.drainQueue() }
@@ -66,7 +66,7 @@ extension SerialLane {
     }
   }
 
-  /// Runs calls under a binding of an invocation.
+  /// Runs calls while ``Context/invocation`` is bound to `invocation`.
   ///
   /// - Returns: Whether a task that a call has started still holds the invocation. Then the next
   ///   call needs a new one.
@@ -130,7 +130,8 @@ extension SerialLane {
     return conclude(outcome, payload, completion)
   }
 
-  /// Concludes a call, or a refused claim. Returns false if the lane has paused.
+  /// Concludes a call that was made, or whose claim was refused. Returns false if the lane has
+  /// paused, and has kept the call.
   @inline(__always) func conclude(_ outcome: HandlerOutcome, _ payload: BorrowedPayload, _ completion: Completion?)
     -> Bool
   {

@@ -25,12 +25,12 @@ extension SerialLane {
     return false
   }
 
-  /// Lets the lane add to its turns, which have become the last entry of the queue. The caller
-  /// holds the mutex of the shared lane. Isolation: core.
+  /// Lets this lane add further turns to `turns`, which has become the last entry of the queue. The
+  /// caller holds the mutex of the shared lane. Isolation: core.
   func openTurns(_ turns: SharedTurns) { _ = openCount.exchange(turns.count, ordering: .acquiringAndReleasing) }
 
-  /// Keeps the lane from adding turns to its last entry. Returns the number of turns in the entry;
-  /// 0 if they are void. The caller holds the mutex of the shared lane.
+  /// Keeps this lane from adding turns to its last entry of the queue. Returns the number of turns
+  /// in the entry; 0 if they are void. The caller holds the mutex of the shared lane.
   func closeTurns() -> Int { openCount.exchange(0, ordering: .acquiringAndReleasing) }
 
   /// Resumes a lane that a lock had paused. The lane's items come before all other items that wait
@@ -106,8 +106,8 @@ extension SerialLane {
     return item
   }
 
-  /// Takes the items that wait, if `batch` is empty. Returns false if the turns of `era` are void,
-  /// or no item is left.
+  /// Moves the items that wait into `batch`, if `batch` is empty. Returns false if the turns of
+  /// `era` are void, or no item is left.
   private func fillBatch(in era: Int) -> Bool {
     if unsafe batch.isEmpty { unsafe batch.recycle() }
     mutex.lock()
@@ -121,7 +121,7 @@ extension SerialLane {
     return false
   }
 
-  /// Notes that the lane is idle, if no item waits.
+  /// Sets the phase to `idle`, if no item waits.
   private func restIfEmpty() {
     mutex.lock()
     if unsafe items.isEmpty, phase == .running { phase = .idle }

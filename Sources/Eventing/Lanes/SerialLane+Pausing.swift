@@ -2,13 +2,14 @@
 // waits for these items, and barriers complete at once.
 
 extension SerialLane {
-  /// Lets the waiters of a paused lane go on. Not under the mutex.
+  /// Reports the calls of detached waiters as held, and completes detached barriers. Not under the
+  /// mutex.
   func release(_ waiters: DetachedWaiters) {
     for completion in waiters.calls { reportHeld(completion, at: self) }
     for completion in waiters.barriers { completion.arrive(self, nil) }
   }
 
-  /// Decides what becomes of a call whose claim was refused. If the lane pauses, puts the call
+  /// Returns what happens to a call whose claim was refused. If the lane pauses, puts the call
   /// back.
   ///
   /// - Parameter isTaken: Whether the payload was taken out of `batch`. Otherwise the call was to
@@ -32,7 +33,8 @@ extension SerialLane {
       unsafe batch.append(.call(completion), payload)
     }
     phase = .paused
-    // A call that was to be made at once is the only item, and its caller reports it as held.
+    // A call that was to be made at once is the only item, and `callHere` returns its outcome as
+    // held.
     let waiters = isTaken ? detachWaiters() : DetachedWaiters()
     mutex.unlock()
     release(waiters)
@@ -47,7 +49,8 @@ extension SerialLane {
     return waiters
   }
 
-  /// Enqueues a call on a paused lane: nothing waits for it.
+  /// Enqueues a call on a paused lane, where no sender waits for it. If the lane has resumed
+  /// meanwhile, enqueues the call as ``push(_:_:)`` does.
   @inline(never) func pushPaused(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     mutex.lock()
     guard phase == .paused else {

@@ -16,7 +16,7 @@ import Synchronization
     let invocation: Invocation
   }
 
-  /// The work of the task of a call.
+  /// What the task of a call runs.
   private struct Work: TaskWork {
     let lane: TaskLane
     let call: TaskCall
@@ -67,7 +67,7 @@ import Synchronization
     for call in calls { start(occupied(call)) }
   }
 
-  /// Returns a call that has an execution slot.
+  /// Returns a call with an execution slot of its own: a kept call, or a new one.
   private func makeCall(_ payload: BorrowedPayload, _ completion: Completion?) -> TaskCall {
     let free = mutex.withLock { () -> TaskCall? in
       guard let free = unsafe freeCalls.popLast() else { return nil }

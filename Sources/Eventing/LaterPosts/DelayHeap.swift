@@ -1,8 +1,8 @@
 /// Delayed work in the order of the deadlines: a binary heap in blocks of memory.
 ///
-/// The heap grows and shrinks by a block, so that no step costs more than O(log n). A longer step
-/// would delay others: all delayed work of a clock in the process shares one mutex. Each work knows
-/// its index.
+/// The heap grows and shrinks by a block, so that no insertion or removal costs more than O(log n).
+/// A longer one would delay other threads: all delayed work of a clock in the process shares one
+/// mutex. Each work holds its index in `heapIndex`.
 ///
 /// A value without synchronization; the queue guards it.
 struct DelayHeap {
@@ -71,7 +71,8 @@ struct DelayHeap {
     }
   }
 
-  /// Puts an entry at an index, or nearer to the first one.
+  /// Puts an entry at an index, or nearer to the first entry, so that the entry's parent comes
+  /// before it.
   private mutating func siftUp(_ entry: Entry, from start: Int) {
     var index = start
     while index > 0, case let parent = (index - 1) / 2, entry.isBefore(self[parent]) {
@@ -81,7 +82,8 @@ struct DelayHeap {
     self[index] = entry
   }
 
-  /// Puts an entry at an index, or farther from the first one.
+  /// Puts an entry at an index, or farther from the first entry, so that the entry's children come
+  /// after it.
   private mutating func siftDown(_ entry: Entry, from start: Int) {
     var index = start
     while case var child = 2 * index + 1, child < count {

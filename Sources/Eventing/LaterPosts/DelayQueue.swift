@@ -2,8 +2,8 @@
 /// deadline.
 ///
 /// If the timer rings too early, it is set again. So it need not be set anew when the work with the
-/// earliest deadline is cancelled. When the last work is cancelled, a timer that keeps a task
-/// asleep stops.
+/// earliest deadline is cancelled. When the last work is cancelled, the timer is stopped if it
+/// keeps a task asleep.
 final class DelayQueue: DelayQueueing, Sendable {
   /// A change of the timer that one thread makes, outside of the mutex.
   private enum Alarm {
@@ -13,9 +13,9 @@ final class DelayQueue: DelayQueueing, Sendable {
 
   private struct State {
     var heap = DelayHeap()
-    /// The instant at which the timer rings; `nil` if no ring is certain.
+    /// The instant at which the timer rings; `nil` if it is not certain that the timer will ring.
     var alarm: Duration?
-    /// Whether the timer was set after it was last stopped, and may hold a task.
+    /// Whether the timer was set after it was last stopped, so that it may keep a task asleep.
     var isTimerUsed = false
     /// Whether a thread sets the timer. Other threads leave the timer to that thread.
     var isSetting = false
@@ -57,7 +57,7 @@ final class DelayQueue: DelayQueueing, Sendable {
     }
   }
 
-  /// The most work that is taken out in one critical section.
+  /// The largest number of works that a thread takes out of the heap in one critical section.
   static var batch: Int { 64 }
 
   private let timer: any DelayTimer
@@ -133,8 +133,8 @@ final class DelayQueue: DelayQueueing, Sendable {
     }
   }
 
-  /// Fires work that is due, at most ``batch`` of it. Returns how much was fired. If it returns 0,
-  /// the timer has been set again, if work is left.
+  /// Fires work that is due, at most ``batch`` of it. Returns how much was fired. When it returns
+  /// 0, the timer is set again, if work is left.
   ///
   /// One thread at a time fires, so that the work comes in the order of the deadlines.
   ///

@@ -5,7 +5,8 @@ enum DelayQueues {
   private static let suspending = DelayQueue(DispatchTimer(SuspendingClock(), isContinuous: false))
   private static let others = DelayQueueTable()
 
-  /// Returns the queue of a clock for work of an event.
+  /// Returns the queue of a clock for work of an event. If a test moves the clock, tells the clock
+  /// of the event.
   static func of(_ clock: any Clock<Duration>, for anchor: EventAnchor) -> any DelayQueueing {
     let queue = of(clock)
     queue.idleAwareClock?.meet(EventReference(anchor: anchor))
@@ -30,7 +31,8 @@ enum DelayQueues {
 }
 
 extension SimulatedScheduling {
-  /// Returns the clock that measures the delays of a clock in the simulation.
+  /// Returns the clock that measures delays in the simulation: the simulation's own in the place of
+  /// a clock of the standard library, otherwise the given one.
   fileprivate func replacing(_ clock: any Clock<Duration>) -> any Clock<Duration> {
     clock is ContinuousClock || clock is SuspendingClock ? delayClock : clock
   }

@@ -11,7 +11,7 @@ protocol DelayTimer: Sendable {
   /// Sets the timer to an instant, in place of the instant for which it was set before. The timer
   /// may ring earlier.
   func set(_ deadline: Duration, _ queue: DelayQueue)
-  /// Lets the timer ring no more.
+  /// Stops the timer: it rings no more. If ``stopsWhenUnused`` is false, may do nothing.
   func stop()
   /// Returns whether a clock is the one of this timer.
   func measures(_ clock: any Clock<Duration>) -> Bool

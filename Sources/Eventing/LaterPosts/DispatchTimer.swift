@@ -6,7 +6,7 @@ import Dispatch
 /// It is not a task that sleeps: a cancelled `Task.sleep` stays in the runtime until its deadline.
 /// And to wake up, a task needs a free thread of Swift's pool, where handlers may block.
 ///
-/// Dispatch counts the time in which the system is awake. A continuous clock goes on while the
+/// Dispatch counts only the time in which the system is awake. A continuous clock goes on while the
 /// system is asleep. For delays of more than 1 s on such a clock, another timer runs beside this
 /// one, and follows the wall clock.
 final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {

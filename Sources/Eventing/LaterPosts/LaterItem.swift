@@ -64,7 +64,8 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
     return true
   }
 
-  /// Releases everything after the waiting has been cancelled. Not under a mutex.
+  /// Removes a cancelled item from the queue of its clock, and releases what the item retains. Not
+  /// under a mutex.
   func clear() {
     unsafe queue?.noteCancelled(self)
     release()
@@ -81,8 +82,8 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
 
   // MARK: The timer
 
-  /// Posts the payload. The event's own queue delivers it, and ``Leftovers`` releases the rest, so
-  /// that no code of the user holds the timer up.
+  /// Posts the payload. The event's own queue delivers it, and ``Leftovers`` releases what the item
+  /// retains, so that no code of the user holds the timer up.
   func fire() {
     if enqueue() { Leftovers.release(self) }
   }
@@ -101,7 +102,7 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   /// Appends the occurrence to the mailbox of its event. The caller holds `core.mutex`, and has
   /// ended the waiting.
   ///
-  /// - Parameter history: The event's history.
+  /// - Parameter history: The event's history; `nil` if it has none.
   /// - Returns: The payload that the history has replaced.
   func append(to mailbox: inout Mailbox, _ history: ReplayHistory?) -> OwnedPayload? {
     guard let payload = unsafe payload?.borrowed else { preconditionFailure("an item that waits has its payload") }
@@ -109,7 +110,8 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
     return history?.replaceLatest(payload)
   }
 
-  /// Releases what the timer has left.
+  /// Releases the event, the payload that the history replaced, and the item's payload if it was
+  /// posted.
   func letGo() {
     if stage == .posted { release() }
     var replaced: OwnedPayload?

@@ -4,7 +4,7 @@
 enum Leftovers {
   private static let items = Guarded<LaterItem?>(nil)
 
-  /// Lets a block of the global queue release what the timer has left.
+  /// Lets a block of the global queue release what an item retains after its timer has fired.
   static func release(_ item: LaterItem) {
     // In a simulation everything runs on one thread, and the timer belongs to the simulation alone.
     if Scheduling.isSimulated { return item.letGo() }

@@ -76,7 +76,7 @@ extension Event {
     return try await body()
   }
 
-  // MARK: Several handlers. Each method returns the number that it found
+  // MARK: Several handlers. Each method returns the number of handlers that it found
 
   /// Locks several handlers, as ``lock(_:holding:)-(HandlerToken,_)`` does. Returns the number of
   /// handlers that exist. Complexity: O(*n*) for *n* tokens.

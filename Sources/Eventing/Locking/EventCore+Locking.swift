@@ -33,7 +33,7 @@ extension EventCore {
     _ reason: LockReason, of record: HandlerRecord, _ holding: Holding, _ pendingWork: PendingWork
   ) -> (isAlive: Bool, isHolding: Bool) {
     guard !record.has(HandlerFlags.ended) else {
-      // A once handler is used up by its first attempt, and may wait for another one. The lock
+      // A once handler is used up by its first attempt, and may wait for a second one. The lock
       // holds nothing for such a handler, but keeps further attempts from being made.
       if record.details?.delays != nil { _ = record.changeUnlessHolding(reason.begun) }
       return (false, false)
@@ -96,7 +96,7 @@ extension EventCore {
     if !held.isEmpty, enqueue(.release(held, by: Thread.current)) { OverloadControl.slowDown() }
   }
 
-  /// Locks a handler that joins while the event is locked. The caller holds `mutex`.
+  /// Locks a handler that is added while the event is locked. The caller holds `mutex`.
   @usableFromInline func applyEventLock(to record: HandlerRecord) {
     let pendingWork = pendingWorkReference.load()
     let holding = unsafe pendingWork?.holding.eventLockHolding ?? .nothing
@@ -127,8 +127,8 @@ extension EventCore {
 
   // MARK: Inside the core
 
-  /// Holds an occurrence for a handler. Returns false if it must be skipped instead.
-  /// Isolation: core.
+  /// Holds an occurrence for a handler. Returns false if it must be skipped instead. If the
+  /// occurrence came from a holding buffer, the caller puts it back there. Isolation: core.
   @usableFromInline func hold(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ payload: BorrowedPayload,
     _ tally: inout DeliveryTally

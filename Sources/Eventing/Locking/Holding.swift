@@ -4,7 +4,7 @@
 /// deferred, and no `send` waits for them. Occurrences that do not fit count as skipped. If the
 /// handler is removed, its held occurrences are discarded.
 ///
-/// - Of several locks of one handler, the one that began last decides.
+/// - Of several locks of one handler, the `holding` of the one that began last counts.
 /// - A lock that begins while held occurrences are being delivered holds the rest of them.
 /// - When the lock ends, a handler with a lane gets all held occurrences at once. They wait on the
 ///   lane as others do.

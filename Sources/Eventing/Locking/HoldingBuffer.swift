@@ -4,7 +4,7 @@ import Synchronization
 struct HoldingState {
   /// The buffers, by the ids of the handlers' records.
   private(set) var buffers: [UInt64: HoldingBuffer] = [:]
-  /// The `holding` of the event lock, which is in force for each handler.
+  /// The `holding` of the lock of the event, which applies to each handler.
   var eventLockHolding = Holding.nothing
 
   subscript(record: HandlerRecord) -> HoldingBuffer? { buffers[record.id] }

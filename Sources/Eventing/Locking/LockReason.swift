@@ -46,7 +46,7 @@ struct LockReasons {
   /// The `holding` of the lock that began last.
   var holding: Holding { known.last?.holding ?? .nothing }
 
-  /// Adds a lock, or begins it again.
+  /// Adds a lock as the newest one. If the lock is known already, begins it again.
   mutating func begin(_ reason: LockReason, _ holding: Holding) {
     ended.remove(reason)
     known.removeAll { $0.reason == reason }

@@ -22,8 +22,8 @@ extension Handler {
   }
 }
 
-/// The keys of a handler's payloads.
+/// What makes the tables of keys for a handler whose calls are in order by key.
 struct KeyRule: Sendable {
-  /// Returns a table of keys for one lane.
+  /// Returns a new table of keys for one lane.
   let makeKeys: @Sendable () -> any UnitKeying
 }

@@ -49,7 +49,7 @@ struct Pace: Sendable {
   enum Kind: Sendable {
     /// After a pause without payloads, but at most `atMost` after the first payload that waits.
     case debounce(Duration, atMost: Duration?)
-    /// Once in an interval.
+    /// At most once in an interval.
     case throttle(Duration)
   }
   let kind: Kind

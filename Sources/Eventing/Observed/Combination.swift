@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The values of a combination, as far as they are known.
+/// The latest values of a combination; `nil` for a value that has not joined it yet, and for the
+/// third one of a pair.
 struct LatestValues<First: Sendable, Second: Sendable, Third: Sendable>: Sendable {
   var first: First?
   var second: Second?

@@ -81,7 +81,7 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
     return combination.event.remove(token)
   }
 
-  /// The values that are combined, in order.
+  /// The identities of the values, in order, by which their combination is found.
   private var key: [ObjectIdentifier] {
     [ObjectIdentifier(first), ObjectIdentifier(second)] + (third.map { [ObjectIdentifier($0)] } ?? [])
   }
@@ -96,7 +96,8 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
     }
   }
 
-  /// Returns the combination, which has enqueued every change that was made before this call.
+  /// Returns the combination of the values, and a new use of it. Makes the combination if there is
+  /// none. It has enqueued every change that was made before this call.
   private func join() -> (Combination<First, Second, Third>, CombinationUse) {
     let combination: Combination<First, Second, Third>
     if let found = first.combination(of: key, isUsed: true) {

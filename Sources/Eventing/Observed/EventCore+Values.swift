@@ -1,8 +1,8 @@
 // How the value of an `Observed` changes. The mutex is held for the assignment alone.
 extension EventCore {
-  /// Locks the mutex if a value may change at once: if no work is enqueued, no handler is called
-  /// before a change, and neither a repeated `update`, a combination nor a tracked read needs the
-  /// slow path. Isolation: core.
+  /// Locks the mutex if a value may change at once: if no work is enqueued, no handler wants a call
+  /// before each change, and neither a repeated `update`, a combination nor a tracked read needs
+  /// the slow path. Isolation: core.
   ///
   /// - Returns: Whether the value may change. Then the mutex is locked, and ``endChange(_:)``
   ///   unlocks it.
@@ -26,7 +26,8 @@ extension EventCore {
     _ = consume outdated  // destroyed after the mutex is released
   }
 
-  /// A copy of the value that a new handler receives. Isolation: core.
+  /// A copy of the value that a new handler receives; `nil` if the event has no such value.
+  /// Isolation: core.
   var replayValue: OwnedPayload? {
     let pendingWork = pendingWork
     return mutex.withLock {

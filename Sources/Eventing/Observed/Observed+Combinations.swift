@@ -64,8 +64,8 @@ extension Observed.Storage {
     }
   }
 
-  /// Ends a use of a combination, of which this is the first value. Removes the combination after
-  /// the last use.
+  /// Ends a use of a combination, of which this is the first value. After the last use, removes the
+  /// combination from this value.
   ///
   /// - Returns: Whether the combination was removed.
   func drop(_ combination: any ValueCombination) -> Bool {
@@ -101,7 +101,7 @@ extension Observed.Storage {
     return memberships
   }
 
-  /// Delivers the values that were pushed.
+  /// Enqueues and delivers the values that were pushed to the combinations.
   ///
   /// - Returns: Whether the caller must slow down.
   func collect(_ memberships: [CombinationMembership<Value>]) -> Bool {

@@ -8,7 +8,7 @@ extension Observed: EventSource {
   @inlinable @discardableResult public func add(_ handlers: [Handler<Change<Value>>]) -> [HandlerToken] {
     changes([.old, .new]).add(handlers)
   }
-  /// Adds a handler value. It receives the old and the new value of each change.
+  /// Adds a ``Handler``, which receives the old and the new value of each change.
   ///
   /// The methods that add one handler without options call this.
   ///

@@ -1,8 +1,9 @@
 extension Observed {
   /// The value, and the event of its changes.
   ///
-  /// The value and its changes have one order. On an idle event the value changes while no work is
-  /// enqueued. On a busy event it changes in the critical section that enqueues the change.
+  /// Handlers receive the changes in the order in which the value took them. On an idle event the
+  /// value changes while no work is enqueued. On a busy event it changes in the critical section
+  /// that enqueues the change.
   ///
   /// After a tracked read, the next change takes the slow path; see ``TrackedReads``.
   // Safe: each field says what guards it.
@@ -48,7 +49,7 @@ extension Observed {
       for membership in unsafe memberships { membership.combination.end() }
     }
 
-    /// Decides whether changes take the slow path. The caller holds `core.mutex`.
+    /// Notes whether changes have to take the slow path. The caller holds `core.mutex`.
     func choosePath() {
       unsafe pendingWork.replayValue.needsSlowChange =
         unsafe !computing.isEmpty || !memberships.isEmpty || trackedReads?.isTracked == true
@@ -86,7 +87,7 @@ extension Observed {
       _ = setInside(new, ifStill: nil, own)
     }
 
-    /// Sets the value of a busy event.
+    /// Sets the value while the event is busy, and enqueues the change.
     @usableFromInline @inline(never) func setLate(_ new: Value) {
       if queue(new, ifStill: nil) == true { OverloadControl.slowDown() }
     }
@@ -155,8 +156,8 @@ extension Observed {
       )
     }
 
-    /// Sets the value, delivers the change on an event that was idle, and leaves the core. Then
-    /// delivers the change to the combinations. Isolation: core, until it leaves.
+    /// Sets the value, and delivers the change; enqueues it if other work is enqueued. Then leaves
+    /// the core, and delivers the change to the combinations. Isolation: core, until it leaves.
     ///
     /// - Parameter seen: The version that the value must still have; `nil` for any.
     /// - Returns: `false` if another thread has changed the value.
@@ -191,7 +192,8 @@ extension Observed {
       return true
     }
 
-    /// Sets the value, enqueues the change on a busy event, and delivers it to the combinations.
+    /// Sets the value, enqueues the change on a busy event, and delivers the change to the
+    /// combinations.
     ///
     /// - Parameter seen: The version that the value must still have; `nil` for any.
     /// - Returns: `nil` if another thread has changed the value; otherwise whether the caller must
@@ -247,8 +249,8 @@ extension Observed {
   }
 }
 
-/// The value of an ``Observed``. The event retains this object, too: it may outlive the `Observed`,
-/// and gives the value to handlers that are added then.
+/// The value of an ``Observed``. The event retains this object, too, because the event may outlive
+/// the `Observed`, and gives the value to handlers that are added then.
 // Safe: guarded by `core.mutex`.
 @usableFromInline final class ObservedValue<Value: Sendable>: @unchecked Sendable {
   /// Guarded by: core.mutex.

@@ -52,7 +52,8 @@ extension Observed.Storage {
   /// Tells Observation of a change. The caller holds no mutex.
   ///
   /// If this thread made all tracked reads in closures that have not returned, these reads wait for
-  /// the next change. If newer reads wait for it already, a task tells the closures later instead.
+  /// the next change. If newer reads wait for the next change already, a task tells the closures
+  /// later instead.
   func tell(_ reads: inout TrackedReads?) {
     guard let left = TrackedReads.tell(&reads) else { return }
     let isKept = core.mutex.withLock {

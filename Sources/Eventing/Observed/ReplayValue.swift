@@ -1,7 +1,7 @@
 /// The current value of an ``Observed``, for new handlers with ``ChangeOptions/initial``.
 struct ReplayValue: ~Copyable {
-  /// Returns the replay value after a change that is being delivered; `nil` if it stays as it was.
-  /// Set before the event is shared.
+  /// Returns the replay value after a change that is being delivered; `nil` if the replay value
+  /// stays as it was. Set before the event is shared.
   var make: (@Sendable (BorrowedPayload) -> OwnedPayload?)?
   /// Returns the replay value for the value as it is now. Set before the event is shared.
   var makeCurrent: (@Sendable () -> OwnedPayload)?

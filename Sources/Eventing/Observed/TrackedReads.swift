@@ -88,7 +88,7 @@ import Synchronization
   }
 }
 
-/// An argument of a key path, which exists while a closure may have to be told of a change.
+/// An argument of a key path. The lease exists while a closure may have to be told of a change.
 final class ReadLease: Hashable, Sendable {
   /// The number of times that Observation has hashed the key path, as it does for a tracked read.
   let hashCount = Atomic<UInt>(0)
