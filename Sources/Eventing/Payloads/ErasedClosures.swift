@@ -76,7 +76,7 @@ extension HandlerClosure where Payload == Opaque {
   /// A closure that does nothing with any payload.
   static let none = ErasedHandler({ _ in }, of: nil)
 
-  /// Returns a closure of the library's own, which receives the borrowed payload.
+  /// Returns an erased closure that calls a closure of the library with the borrowed payload.
   static func of(_ body: @escaping @Sendable (BorrowedPayload) throws -> Void, _ type: PayloadType) -> ErasedHandler {
     ErasedHandler(
       { payload in
@@ -144,12 +144,13 @@ extension ViewClosure where Payload == Opaque {
   }
 }
 
-/// The next step behind a view: a handler, or another view.
+/// What a view calls with its result: a handler, or another view.
 @usableFromInline enum ViewTarget: Sendable {
   case handler(ErasedHandler)
   case view(ErasedView)
 
-  /// Calls the next step. Returns false if no handler was called.
+  /// Calls the handler or the view. Returns false if a view had no result, so that no handler was
+  /// called.
   @inlinable @inline(__always) func callAsFunction(_ payload: BorrowedPayload) throws -> Bool {
     switch self {
     case .handler(let handler):

@@ -76,8 +76,8 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Appends a header with the payload that another queue gave out last, and moves that payload
-  /// here.
+  /// Appends a header with the payload of the header that another queue took out last, and moves
+  /// that payload here.
   mutating func append<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if tail == capacity { makeRoom() }
     unsafe layout.move(from: other.place(other.head &- 1), to: place(tail))
@@ -85,8 +85,8 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Inserts a header at the front, with the payload that another queue gave out last, and moves
-  /// that payload here.
+  /// Inserts a header at the front, with the payload of the header that another queue took out
+  /// last, and moves that payload here.
   mutating func prepend<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if head == 0 { relocate(to: 2 * capacity + 8, first: capacity + 8) }
     head &-= 1
@@ -205,8 +205,8 @@ struct PayloadAlone: PayloadHeader {}
     return header
   }
 
-  /// The header at a distance from the first. A new value must agree with the old one on whether
-  /// there is a payload.
+  /// The header at a distance from the first. A new header must have a payload if and only if the
+  /// old one has one.
   subscript(distance: Int) -> Header {
     get { unsafe headers.unsafelyUnwrapped[head + distance] }
     set { unsafe headers.unsafelyUnwrapped[head + distance] = newValue }

@@ -14,7 +14,7 @@ import Synchronization
 /// an answer would be a deadlock, that answer is not waited for.
 public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   private let event: Event<Inquiry<Query, Answer>>
-  /// The event that brings the inquiries, for an inspection.
+  /// The event that brings each inquiry to the responders, for an inspection.
   var asked: Event<Inquiry<Query, Answer>> { event }
 
   /// Creates a question without responders.
@@ -29,9 +29,10 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   ///   - priority: The rank of its answer in ``all(_:within:clock:)``: higher priorities first,
   ///     then in the order in which the responders were added.
   ///   - buffering: How many queries may wait while the responder answers another one, and which of
-  ///     them are dropped beyond that. A dropped query counts as passed. A query whose caller has
-  ///     given up is not answered, but keeps its place until its turn comes. No bound makes a
-  ///     caller wait: with ``Buffering/suspendingSender(_:)``, too, a query is dropped.
+  ///     them are dropped beyond that. For a dropped query, the responder counts as one that
+  ///     passed. A query whose caller has given up is not answered, but keeps its place until its
+  ///     turn comes. No bound makes a caller wait: with ``Buffering/suspendingSender(_:)``, too, a
+  ///     query is dropped.
   ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
   ///   - line: The line where the handler is made.
   ///   - body: The closure that answers. It passes by returning `nil`. An error counts as an answer

@@ -42,7 +42,7 @@ extension EventCore {
     return HandlerToken(record, anchor)
   }
 
-  /// Enqueues the adding of handlers to a busy event. Discards them if the event has ended.
+  /// Enqueues handlers on a busy event: a drain adds them. Discards them if the event has ended.
   @usableFromInline @inline(never) func enqueue(_ handlers: ContiguousArray<PendingHandler>) {
     var isLate = false
     let mustSlowDown = enqueue { pendingWork in
@@ -57,7 +57,7 @@ extension EventCore {
 
   // MARK: Inside the core
 
-  /// Adds the next enqueued handlers to their tables. Isolation: core.
+  /// Adds the next `count` enqueued handlers to their tables. Isolation: core.
   @usableFromInline func join(_ count: Int) {
     let pendingWork = pendingWork
     for _ in 0..<count {

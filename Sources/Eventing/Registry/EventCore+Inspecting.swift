@@ -60,12 +60,13 @@ extension EventCore {
       unsafe pendingWork.mailbox.newHandlers.forEach { include($0.record) }
     }
     mutex.unlock()
-    // The thread that deactivated such a handler may not have called `noteChange()` yet.
+    // The thread that deactivated an ended handler may not have called `noteChange()` yet.
     if isSomeEnded { withAnchor { $0.noteChange() } }
     return found
   }
 
-  /// Returns the records of all handlers whose owner is not gone.
+  /// Returns the records of all handlers that match and may still be called: those whose owner is
+  /// not gone.
   func livingRecords(where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> [HandlerRecord] {
     records(where: isIncluded).filter(isAlive)
   }
@@ -83,8 +84,8 @@ extension EventCore {
     return owner.object != nil
   }
 
-  /// Returns the number of occurrences so far for the handlers of a table. The caller is inside the
-  /// core, or holds `mutex`.
+  /// Returns the number of occurrences so far for the handlers of a key's table, or of the core's
+  /// own table if `keyTable` is `nil`. The caller is inside the core, or holds `mutex`.
   @usableFromInline func offered(to keyTable: KeyTable?) -> UInt64 {
     if let keyTable { return keyTable.offered.load(ordering: .relaxed) }
     return unsafe pendingWorkReference.load()?.keyIndex?.offeredToAny.load(ordering: .relaxed) ?? sequence

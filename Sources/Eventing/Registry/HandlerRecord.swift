@@ -152,7 +152,8 @@ public import Synchronization
   /// Counts skipped occurrences in ``unheard``. Isolation: core.
   func countUnheard(_ count: Int) { unheard.store(unheard.load(ordering: .relaxed) &+ count, ordering: .relaxed) }
 
-  /// Whether the handler hands the payload over, to a sequence or another event, and calls nothing.
+  /// Whether the handler calls nothing, but hands the payload over: to a sequence, to another
+  /// event, or out of the process.
   var isHandedOver: Bool { if case .sequence = place { true } else { options.isForward } }
 }
 

@@ -13,7 +13,7 @@ import Synchronization
 // Simulations, and the threads that run them. A task of a simulation has the task-local value
 // `Scheduling.simulation`. A detached task has no task-local values, and is found by its thread.
 extension Scheduling {
-  /// The number of running simulations. If it is 0, the caller belongs to none.
+  /// The number of running simulations. If it is 0, no thread or task belongs to one.
   private static let simulations = Atomic<Int>(0)
 
   /// The simulation that the caller belongs to.
@@ -62,7 +62,7 @@ package protocol SimulatedScheduling: TaskExecutor {
   ///   - queue: The serial queue; `nil` for a block of the main queue or of the global queue.
   ///   - isMain: Whether the block is for the main queue.
   func schedule(_ body: @escaping @Sendable () -> Void, on queue: DispatchQueue?, isMain: Bool)
-  /// Whether a step of the main queue or of the main actor is running.
+  /// Whether the simulation is running a block of the main queue, or a job of the main actor.
   var isInMainBlock: Bool { get }
   /// The delay queues of the simulation.
   var delayQueues: DelayQueueTable { get }

@@ -11,7 +11,7 @@ internal import Synchronization
 
 /// The operations on threads that the package uses.
 @usableFromInline package enum Thread {
-  /// A number that no other living thread has. Its three lowest bits are 0.
+  /// A number for the calling thread that no other living thread has. Its three lowest bits are 0.
   @inlinable @inline(__always) package static var current: UInt {
     #if canImport(Glibc)
       pthread_self()

@@ -17,7 +17,7 @@ enum ConsumerTasks {
     return WaitGraph.mutex.withLock { unsafe all[task]?.invocation }
   }
 
-  /// Adds an iterator of a task. Returns the invocation of the task. The caller holds
+  /// Counts one more iterator of a task. Returns the invocation of the task. The caller holds
   /// `WaitGraph.mutex`.
   static func join(_ task: UInt64) -> Invocation {
     let known = unsafe all[task] ?? (Invocation(ExecutionSlot()), 0)
@@ -26,7 +26,8 @@ enum ConsumerTasks {
     return known.invocation
   }
 
-  /// Removes an iterator of a task. The caller holds `WaitGraph.mutex`.
+  /// Counts one iterator of a task less. After the last one, ends the invocation of the task. The
+  /// caller holds `WaitGraph.mutex`.
   static func leave(_ task: UInt64) {
     guard let known = unsafe all[task] else { return }
     if known.iterators > 1 {

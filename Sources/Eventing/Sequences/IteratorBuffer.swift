@@ -15,12 +15,12 @@
 
   /// Whether the task that waits here was cancelled. Guarded by: hub.mutex.
   @exclusivity(unchecked) var isCancelled = false
-  /// The index in `hub.buffers`; `nil` for the origin, and after the iterator has gone.
-  /// Guarded by: hub.mutex.
+  /// The index in `hub.buffers`; `nil` for the buffer `hub.origin`, and after the iterator has
+  /// gone. Guarded by: hub.mutex.
   @exclusivity(unchecked) var index: Int?
 
-  // Only the task that has the iterator changes the next two fields. So it may read them without
-  // the mutex.
+  // Only the task that has the iterator changes the next two fields. So that task may read them
+  // without the mutex.
   /// The handler call that iterates, if one does. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var call: Invocation?
   /// The task that iterates, which may outlive the call that started it.

@@ -5,7 +5,7 @@
 /// occurrence, for instance because a loop ended while it worked on the occurrence, or no buffer
 /// had room. So no mark is released under a mutex.
 @usableFromInline package protocol OccurrenceMark: AnyObject, Sendable {
-  /// Notes that a loop asks for the element after this one.
+  /// Notes that the loop that received the occurrence asks for the next element.
   func handled()
 }
 

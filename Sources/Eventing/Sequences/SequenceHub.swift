@@ -214,8 +214,8 @@
     unsafe waiters.forEach { unsafe $0.resume() }
   }
 
-  /// Empties a buffer. The caller holds `mutex`. After the unlock it lets the senders go on, and
-  /// releases the content.
+  /// Empties a buffer. The caller holds `mutex`. After the unlock, the caller lets the senders go
+  /// on, and releases the content.
   func empty(
     _ buffer: IteratorBuffer, _ senders: inout [WaitingSender], _ contents: inout [BufferContents]
   ) {

@@ -62,7 +62,8 @@
     return unsafe batch.taken
   }
 
-  /// Notes that the loop has handled what it was given.
+  /// Notes that the loop has handled the payloads that it has, by a call of `handled()` for each of
+  /// their marks.
   @inline(__always) func noteHandled() {
     if unsafe !current.isEmpty { for mark in takeMarks() { mark.handled() } }
   }

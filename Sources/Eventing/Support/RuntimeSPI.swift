@@ -80,7 +80,7 @@ package enum TaskID {
   }
 
   /// Returns a main-actor closure without its isolation. The caller of that closure runs on the
-  /// main queue, and checks this once for each batch.
+  /// main queue, and checks this once for each drain.
   ///
   /// Assumption: a synchronous function is called alike with an isolation and without one. The
   /// standard library's `MainActor.assumeIsolated` rests on it, too. There is no fallback.

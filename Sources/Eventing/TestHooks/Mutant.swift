@@ -41,7 +41,7 @@
   case barrierOvertakes
   /// A sequence whose loop was cancelled stays in its event.
   case cancelledLoopStays
-  /// A call that is tried again leaves its slot to later ones during the delay.
+  /// A call that is tried again leaves its slot to later calls during the delay.
   case retryLosesItsPlace
   /// A batch is one payload larger than its limit.
   case batchIsTooLarge

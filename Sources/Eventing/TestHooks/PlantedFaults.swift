@@ -1,4 +1,5 @@
-// The planted faults of a claim, which `HandlerRecord.claim()` must not have to mention.
+// The planted faults of a claim, kept apart from `HandlerRecord.claim()`, which only reads these
+// flags.
 extension HandlerFlags {
   /// The flags under which a claim is refused.
   @inlinable @inline(__always) static var refusingClaims: UInt32 {

@@ -66,7 +66,8 @@ public final class Lane: Sendable {
     _ = await completion.wait()
   }
 
-  /// Whether the lane of a plain handler is a ``SerialLane``, which costs less than units.
+  /// Whether a handler without modifiers and without a bound gets a ``SerialLane`` here, which
+  /// costs less than units.
   var takesSerialLanes: Bool { limit == 1 && !mutant(.sharedLaneOverlaps) }
 
   /// The number of occurrences that wait on the lane, without those whose calls run. Callable from
@@ -91,7 +92,7 @@ extension Lane: CustomStringConvertible {
 // Safe: each field says what guards it.
 private final class LaneMembers: @unchecked Sendable {
   private let mutex = UnfairMutex()
-  /// The members, with their numbers. Guarded by: mutex.
+  /// The members, each with its number in the order in which they came. Guarded by: mutex.
   @exclusivity(unchecked) private var members: [ObjectIdentifier: (number: Int, lane: HandlerLane)] = [:]
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var lastNumber = 0

@@ -20,8 +20,8 @@ enum LaneTurn: Sendable {
 }
 
 extension LaneTurn {
-  /// Returns the turn as it is when no more is added. For turns of a serial lane, keeps the lane
-  /// from adding further ones, and returns all that it has added.
+  /// Returns the turn with its final number of calls. For turns of a serial lane, keeps the lane
+  /// from adding further turns to them, and counts those that the lane has added.
   func closed() -> LaneTurn {
     guard case .calls(let turns) = self else { return self }
     return .calls(turns.withCount(turns.lane.closeTurns()))
@@ -32,7 +32,7 @@ extension LaneTurn {
 struct SharedTurns: Sendable {
   let lane: SerialLane
   /// The number of turns. While these turns are the last entry of the queue, the serial lane counts
-  /// further turns itself; see ``LaneTurn/closed()``.
+  /// further turns in its `openCount`, and not here; see ``LaneTurn/closed()``.
   var count: Int
   /// The number of times that the lane had resumed when the items of these turns came: see
   /// ``SerialLane/era``.

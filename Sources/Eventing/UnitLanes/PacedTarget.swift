@@ -2,7 +2,7 @@ import Synchronization
 
 /// The pace of a handler: lets through only some of the occurrences, and some of them later.
 ///
-/// All of it runs inside the core. The timer only asks the core for the next step.
+/// All of it runs inside the core. A timer that rings asks the core to call `timerEnded()`.
 // Safe: what changes is touched inside the core; then by the core's `deinit`, and by its block.
 @usableFromInline final class PacedTarget: DeliveryTarget, @unchecked Sendable {
   private let pace: Pace
@@ -41,7 +41,7 @@ import Synchronization
   /// Returns the needs of a payload that the pace holds back: the handler's lane.
   override func needs(_ goal: Invocation) -> WaitNeeds { lane.map { .any([$0]) } ?? .free }
 
-  /// The lane of the handler counts its calls, if it has one.
+  /// The target that counts the calls: the lane of the handler if there is one, otherwise this one.
   override var counters: DeliveryTarget { lane ?? self }
 
   // MARK: For the core
@@ -141,11 +141,11 @@ import Synchronization
     Scheduling.concurrentBlock { withExtendedLifetime(core) {} }
   }
 
-  /// Isolation: core.
+  /// Delivers the occurrence that waits, or starts the timer again. Isolation: core.
   private func timerEnded() {
     guard let timer = unsafe timer, !timer.isWaiting else { return }
     unsafe self.timer = nil
-    // While a lock holds what waits, no timer runs: resume() goes on.
+    // While a lock holds what waits, no timer runs: resume() delivers it.
     guard unsafe !pending.isEmpty, !holdPending() else { return }
     switch pace.kind {
     case .throttle(let interval): startTimer(after: interval)

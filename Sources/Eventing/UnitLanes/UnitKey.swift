@@ -45,9 +45,9 @@ final class UnitKey: WaitNode, @unchecked Sendable {
 
 /// The keys of the payloads that wait or run on a lane.
 protocol UnitKeying: AnyObject, Sendable {
-  /// Returns the key of a payload, and counts a use of it. Runs code of the user. Isolation: core.
+  /// Returns the key of a payload, and adds 1 to its `uses`. Runs user code. Isolation: core.
   func key(of payload: BorrowedPayload, on scheduler: UnitScheduler) -> UnitKey
-  /// Forgets the keys without uses. Isolation: core.
+  /// Forgets the keys of which no payload waits or runs. Isolation: core.
   func sweep()
   /// The number of keys, unused ones included.
   var count: Int { get }

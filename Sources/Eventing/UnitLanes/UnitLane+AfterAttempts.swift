@@ -1,6 +1,6 @@
 import Synchronization
 
-// From the end of a run: to the outcome, to the next unit, or to a delay and another attempt.
+// What follows the run of a unit: its outcome and the next unit, or a delay and another attempt.
 
 extension UnitLane {
   /// Ends the run of a unit on a slot. Returns the next turn for the slot; `nil` if the slot was
@@ -80,7 +80,7 @@ extension UnitLane {
     return turn(next, slot)
   }
 
-  /// Clears the slot of a unit, before another one may have the slot or the key.
+  /// Clears the slot of a unit, before another unit may have the slot or the key.
   private func clearSlot(of unit: LaneUnit) {
     unit.slot.clear()
     unit.key?.slot.clear()
@@ -90,8 +90,8 @@ extension UnitLane {
     if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
   }
 
-  /// Carries out the next step of a slot: returns the turn to run, and spins for one if the step
-  /// says so. Returns `nil` if there is no turn, or if a sender runs the call as a child task.
+  /// Does what `next` says for a slot: returns the turn to run, or spins for one first. Returns
+  /// `nil` if there is no turn, or if a sender runs the call as a child task.
   private func turn(_ next: UnitScheduler.Next, _ slot: ExecutionSlot) -> LaneTurn? {
     switch next {
     case .run(let turn): return keys != nil && wasAdopted(turn, slot) ? nil : turn
@@ -104,7 +104,7 @@ extension UnitLane {
   }
 
   /// Lets a sender run a call of a `.task` handler that waited for its key, as a child task.
-  /// Returns false if that is not such a call, or the sender does not wait for it.
+  /// Returns false if `turn` is not such a call, or the sender does not wait for it.
   private func wasAdopted(_ turn: LaneTurn, _ slot: ExecutionSlot) -> Bool {
     guard case .task(let priority) = record.place, let unit = turn.unit, let completion = unsafe unit.completions.first,
       completion.purpose == .send

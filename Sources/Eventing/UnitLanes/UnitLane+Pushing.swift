@@ -55,7 +55,7 @@ extension UnitLane {
     if let start { run(start) }
   }
 
-  /// The steps of a push that come after the unlock.
+  /// What a push still has to do after the unlock.
   private struct Effects: ~Copyable {
     var isDropped = false
     /// An occurrence that waited, and was dropped to make room, with the node that its completion
@@ -65,7 +65,7 @@ extension UnitLane {
     var ended: [LaneUnit] = []
     /// The unit that was dropped as a whole.
     var droppedUnit: LaneUnit?
-    /// Whether several units may begin.
+    /// Whether more units than the one in `start` may begin.
     var mayStartMore = false
     var detached: [DetachedUnit] = []
     var start: UnitScheduler.Start?
@@ -208,7 +208,8 @@ extension UnitLane {
     if isNeeded { timer.start(after: within) }
   }
 
-  /// Gives a new unit its turn, and appends it to `units`. The caller holds `scheduler.mutex`.
+  /// Gives a new unit its number (`turn`) in the order of the lane, and appends the unit to
+  /// `units`. The caller holds `scheduler.mutex`.
   private func add(_ unit: LaneUnit) {
     unsafe lastTurn += 1
     unsafe unit.turn = unsafe lastTurn
@@ -216,8 +217,8 @@ extension UnitLane {
     unsafe liveCount += 1
   }
 
-  /// Decides whether there is room for one more occurrence. Drops the oldest one if that makes
-  /// room. The caller holds `scheduler.mutex`.
+  /// If there is no room for one more occurrence, drops the oldest one, or notes in `effects` that
+  /// the new one is dropped. The caller holds `scheduler.mutex`.
   private func makeRoom(_ completion: Completion?, _ effects: inout Effects) {
     switch buffering.decision(waiting: unsafe waitingPayloads, isSend: completion?.isSend == true) {
     case .keep: break

@@ -3,8 +3,8 @@ import Synchronization
 // Refused and failed attempts.
 
 extension UnitLane {
-  /// Decides what becomes of a unit whose claim was refused. Pauses the lane if a lock holds the
-  /// unit.
+  /// Returns whether a unit whose claim was refused is skipped, claimed again, or held. If a lock
+  /// holds the unit, pauses the lane.
   func refused(_ unit: LaneUnit) -> ClaimRefusal {
     var detached: [DetachedUnit] = []
     // One critical section: see DeliveryTarget.refusal(isEnding:).

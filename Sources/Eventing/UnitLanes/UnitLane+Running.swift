@@ -114,7 +114,7 @@ extension UnitLane {
     modifiers.isRestarting && scheduler.mutex.withLock { unsafe unit.isReplaced }
   }
 
-  /// Claims an attempt, and counts the call with the first one.
+  /// Claims an attempt of a unit. The first attempt counts the call.
   private func claimAttempt(_ unit: LaneUnit, _ owner: inout (any AnyObject & Sendable)?) -> Bool {
     if unsafe unit.attempts == 0 {
       guard claimed(&owner) else { return false }
@@ -263,7 +263,7 @@ extension UnitLane {
 
   // MARK: After an attempt
 
-  /// Decides what follows an attempt; `nil` if another attempt follows at once.
+  /// Returns the result of a unit's run; `nil` if another attempt follows at once.
   private func next(_ unit: LaneUnit, _ attempt: UnitAttempt) -> UnitResult? {
     if isReplaced(unit) { return .ended(.dropped) }
     switch attempt {

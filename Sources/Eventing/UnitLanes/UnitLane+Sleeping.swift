@@ -20,8 +20,8 @@ extension UnitLane {
     return !Task.isCancelled
   }
 
-  /// Returns the result of a unit for which no further attempt follows in its child task. If a
-  /// delay was to come, the task was cancelled, and the last error is the outcome.
+  /// Returns the result of a unit for which no further attempt follows in its child task. If
+  /// `result` asks for a delay, the task was cancelled, and the last error is the outcome.
   func givenUp(_ unit: LaneUnit, _ result: UnitResult) -> UnitResult {
     guard case .delayed = result, let error = unsafe unit.lastError else { return result }
     return .ended(failure(error, unit))

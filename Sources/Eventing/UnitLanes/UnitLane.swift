@@ -8,8 +8,8 @@ import Synchronization
 /// ``SerialLane``.
 ///
 /// Each occurrence is a ``LaneUnit``, or part of one. The units wait in the queue of a
-/// ``UnitScheduler``, which other handlers may share. The lane decides what a unit does: how it is
-/// made from payloads, whether it may begin, and what follows an attempt.
+/// ``UnitScheduler``, which other handlers may share. The lane makes units of payloads, and decides
+/// whether a unit may begin, and whether another attempt follows.
 // Safe: `scheduler.mutex` guards what changes, unless a field says otherwise.
 @safe @usableFromInline final class UnitLane: HandlerLane, @unchecked Sendable {
   let scheduler: UnitScheduler
@@ -60,7 +60,7 @@ import Synchronization
   @exclusivity(unchecked) var lastBatchCount = 0
   /// The batches that gather, and some that no longer do.
   @exclusivity(unchecked) var openBatches: [LaneUnit] = []
-  /// The units with a `turn` below this one cannot be dropped.
+  /// No unit whose `turn` is below this number can be dropped.
   @exclusivity(unchecked) var oldestTurn: UInt64 = 0
   /// The unit that runs, or is between two attempts, if the handler restarts.
   @exclusivity(unchecked) var current: LaneUnit?
@@ -234,7 +234,8 @@ import Synchronization
     return detached
   }
 
-  /// Lets the waiters of units that a lock holds go on. Not under a mutex.
+  /// Reports the calls of detached units as held, and completes the units' barriers. Not under a
+  /// mutex.
   func release(_ detached: [DetachedUnit]) {
     for one in detached {
       for completion in one.completions { reportHeld(completion, at: one.node) }
@@ -288,7 +289,7 @@ import Synchronization
   }
 }
 
-/// The waiters that a unit lost because a lock holds it.
+/// The waiters that a unit lost because a lock holds the unit.
 struct DetachedUnit {
   let unit: LaneUnit
   /// The node that the completions expect.

@@ -1,5 +1,5 @@
-// The slots of a scheduler, each of which runs one unit, or the calls of one handler. No function
-// here is called under a mutex.
+// The slots of a scheduler, each of which runs one unit at a time, or the calls of one handler. No
+// function here is called under a mutex.
 
 extension UnitScheduler {
   /// Starts turns while one waits and a slot is free.
@@ -27,7 +27,7 @@ extension UnitScheduler {
   }
 
   /// Runs the turn of a start, and the turns that follow it, on the main queue, in the calling
-  /// block. If they take long, leaves the rest to a block of its own.
+  /// block. If they take long, leaves the rest to a new block.
   func runHere(_ start: Start) {
     register(start)
     drain(start.turn, start.slot, isMain: true)
@@ -50,7 +50,7 @@ extension UnitScheduler {
     }
   }
 
-  /// Runs one turn, and the turns that follow it, in a block or task of its own.
+  /// Runs one turn, and the turns that follow it, in a new block or task.
   func run(_ turn: LaneTurn, on slot: ExecutionSlot) {
     switch driver {
     case .queue(let queue):

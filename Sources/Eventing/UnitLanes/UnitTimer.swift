@@ -12,7 +12,7 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
   /// The nodes that wait until the timer fires. Only a clock of a test is told of them; empty for
   /// other clocks.
   private let delayed: [WaitNode]
-  /// Whether the clock counts what is delayed as asleep.
+  /// Whether the clock counts the nodes in `delayed` as asleep.
   private let isAsleep = Atomic<Bool>(false)
 
   private static let lastNumber = Atomic<UInt64>(0)
@@ -48,7 +48,8 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
     action()
   }
 
-  /// Runs the action at once, and forgets the timer.
+  /// Runs the action at once, and removes the timer from its queue. Does nothing if the action has
+  /// run, or the timer was cancelled.
   func fireNow() {
     guard close() else { return }
     queue.noteCancelled(self)
@@ -63,8 +64,8 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
     return true
   }
 
-  /// Closes the timer. Returns whether it was open. From now on, the delayed nodes count as
-  /// running.
+  /// Closes the timer, so that no other thread runs the action. Returns whether it was open. From
+  /// now on, the delayed nodes count as running.
   private func close() -> Bool {
     guard isOpen.exchange(false, ordering: .sequentiallyConsistent) else { return false }
     if !delayed.isEmpty { noteEndOfSleep() }
