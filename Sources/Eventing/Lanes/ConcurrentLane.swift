@@ -113,7 +113,7 @@ import Synchronization
     Scheduling.task(priority: priority, on: executor, for: Work(lane: self, executionSlot: executionSlot))
   }
 
-  /// What the task of an execution slot runs: a drain of the lane.
+  /// The drain of the lane in the task of an execution slot.
   private struct Work: TaskWork {
     let lane: ConcurrentLane
     let executionSlot: ExecutionSlot

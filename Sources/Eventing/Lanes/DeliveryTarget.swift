@@ -21,7 +21,7 @@ public import Synchronization
   @usableFromInline final let ended = Atomic<Int>(0)
   /// The number of occurrences that the lane took and then skipped.
   @usableFromInline final let skipped = Atomic<Int>(0)
-  /// The number of occurrences that were dropped for want of room.
+  /// The number of occurrences that were dropped, for want of room or for a newer occurrence.
   @usableFromInline final let dropped = Atomic<Int>(0)
   /// The number of the attempt that runs, or that failed last: 1 unless a call has been retried.
   final let attempt = Atomic<Int>(1)
@@ -129,7 +129,7 @@ public import Synchronization
     skipped.wrappingAdd(1, ordering: .relaxed)
     unsafe completion?.observed?.skipped(HandlerToken(record, anchor))
     if let account = completion?.account { noteSkipped(in: account) }
-    // The thread that locked the handler may not have noted its change yet.
+    // The thread that locked the handler may not have called `noteChange()` yet.
     if record.has(HandlerFlags.lockedAtAll) { anchor.noteChange() }
   }
 
@@ -163,7 +163,7 @@ public import Synchronization
   }
 }
 
-/// What happens to a call whose claim was refused.
+/// The consequence for a call whose claim was refused.
 @usableFromInline enum ClaimRefusal {
   /// The call is skipped.
   case skip
@@ -177,9 +177,9 @@ public import Synchronization
 enum LaneItem: PayloadHeader, Sendable {
   case call(Completion?)
   case barrier(Completion)
-  /// The lane ends here.
+  /// The end of the lane: no call follows.
   case end
-  /// The place of a barrier that has passed.
+  /// The empty place of a barrier that passed when a lock paused the lane.
   case done
 
   var hasPayload: Bool { if case .call = self { true } else { false } }

@@ -7,7 +7,8 @@ struct DetachedWaiters {
   private(set) var calls: [Completion] = []
   private(set) var barriers: [Completion] = []
 
-  /// Removes the waiters of a call. Returns the completion that the call keeps.
+  /// Removes the waiters of a call. Returns the completion that the call keeps; `nil` if it keeps
+  /// none.
   mutating func detach(_ completion: Completion?) -> Completion? {
     guard let completion, completion.isToBeTold else { return completion }
     calls.append(completion)

@@ -10,7 +10,7 @@
   case concurrent(ConcurrentLane)
   /// On a lane, each call in a task of its own.
   case task(TaskLane)
-  /// Inline, and again at once if it throws.
+  /// Inline. If the closure throws, it may be called again at once, as the rule says.
   case retried(RetryRule, @Sendable (HandlerArguments) throws -> Void)
   /// On a lane of units: with modifiers, or shared with other handlers.
   case units(UnitLane)

@@ -16,7 +16,7 @@ import Synchronization
     let invocation: Invocation
   }
 
-  /// What the task of a call runs.
+  /// The run of a call in its task.
   private struct Work: TaskWork {
     let lane: TaskLane
     let call: TaskCall

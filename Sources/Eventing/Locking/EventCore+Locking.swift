@@ -21,7 +21,8 @@ extension EventCore {
       let pendingWork = pendingWork
       (isAlive, isHolding) = mutex.withLock { begin(reason, of: record, holding, pendingWork) }
     }
-    // Even if the handler has ended: the thread that ended it may not have noted that yet.
+    // Even if the handler has ended: the thread that ended it may not have called `noteChange()`
+    // yet.
     anchor.noteChange()
     record.details?.delays?.end(givingUp: !isHolding)
     return isAlive
@@ -107,7 +108,7 @@ extension EventCore {
   /// Whether the event is locked.
   var isLocked: Bool {
     let isLocked = mutex.withLock { unsafe isEventLocked }
-    // The thread that locked the event may not have noted its change yet.
+    // The thread that locked the event may not have called `noteChange()` yet.
     if isLocked { anchor.noteChange() }
     return isLocked
   }
@@ -120,7 +121,7 @@ extension EventCore {
         flags & HandlerFlags.hasHoldingBuffer == 0 ? nil : unsafe pendingWorkReference.load()?.holding[record]?.locks
       return (locks?.flags(flags) ?? flags) & HandlerFlags.lockedByCaller != 0
     }
-    // The thread that locked the handler may not have noted its change yet.
+    // The thread that locked the handler may not have called `noteChange()` yet.
     if isLocked { anchor.noteChange() }
     return isLocked
   }

@@ -22,7 +22,7 @@ extension Handler {
   }
 }
 
-/// What makes the tables of keys for a handler whose calls are in order by key.
+/// The rule that makes tables of keys for a handler whose calls are in order by key.
 struct KeyRule: Sendable {
   /// Returns a new table of keys for one lane.
   let makeKeys: @Sendable () -> any UnitKeying

@@ -137,14 +137,15 @@ extension ViewClosure where Payload == Opaque {
     return try unsafe call(payload.address.assumingMemoryBound(to: Opaque.self).pointee)
   }
 
-  /// Returns a handler that calls `countUnheard` for each payload without a result.
+  /// Returns a handler that calls `countUnheard` for each payload for which this view has no
+  /// result.
   func counting(_ type: PayloadType, _ countUnheard: @escaping @Sendable () -> Void) -> ErasedHandler {
     let call = call
     return ErasedHandler({ payload in if try !call(payload) { countUnheard() } }, of: type)
   }
 }
 
-/// What a view calls with its result: a handler, or another view.
+/// The handler, or the other view, that a view calls with its result.
 @usableFromInline enum ViewTarget: Sendable {
   case handler(ErasedHandler)
   case view(ErasedView)

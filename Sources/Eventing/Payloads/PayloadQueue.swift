@@ -179,7 +179,7 @@ struct PayloadAlone: PayloadHeader {}
     capacity = 0
   }
 
-  // MARK: All of them
+  // MARK: All elements
 
   /// Takes all headers out, and moves the payloads into an array. Each header must have a payload.
   /// O(n)

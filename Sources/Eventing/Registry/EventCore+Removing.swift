@@ -28,7 +28,7 @@ extension EventCore {
     }
     let isMine = record.deactivate()
     record.details?.delays?.end()
-    withAnchor { $0.noteChange() }  // in any case: another thread may not have noted its change yet
+    withAnchor { $0.noteChange() }  // in any case: another thread may not have called this yet
     guard isMine else { return false }
     enqueueUnregistration(CollectionOfOne(record))
     return true

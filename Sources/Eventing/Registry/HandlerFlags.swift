@@ -3,7 +3,7 @@
 @usableFromInline enum HandlerFlags {
   /// The handler was removed, or its owner or event is gone.
   @usableFromInline static var removed: UInt32 { 1 << 0 }
-  /// The call of a once handler has begun.
+  /// The one call of a once handler has begun.
   @usableFromInline static var spent: UInt32 { 1 << 1 }
   /// The handler is locked, by itself or with a group: `lock(token)` and its like.
   @usableFromInline static var locked: UInt32 { 1 << 2 }

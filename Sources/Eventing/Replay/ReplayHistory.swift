@@ -158,7 +158,7 @@ extension EventCore {
       }
     }
     if replaced == nil {
-      enqueue(payload, nil)  // another thread has enqueued work, or the event is observed
+      enqueue(payload, nil)  // work is enqueued, or the event or its `unheard` is observed
     } else if let cursor = unsafe deliver(payload, isPost: true) {
       postSlowPath(payload, from: cursor, sender: nil)
     }

@@ -55,6 +55,6 @@ package struct SleepingWork: Sendable {
     Invocation.current.map { SleepingWork(node: $0.executionSlot, invocation: $0) }
   }
 
-  /// Whether the call has not returned.
+  /// Whether the call has not returned. True for a node that waits without a call.
   var isCurrent: Bool { invocation?.isCurrent ?? true }
 }

@@ -51,9 +51,9 @@ extension Scheduling {
   }()
 }
 
-/// Scheduling by a test, in place of tasks and queues.
+/// The scheduler of a simulation, in the place of Swift's pool and of Dispatch's queues.
 package protocol SimulatedScheduling: TaskExecutor {
-  /// The planted fault, if there is one.
+  /// The fault that a test has planted in the simulation, if there is one.
   var mutant: Mutant? { get }
   /// Schedules a block. Blocks for one serial queue run in the order in which they were scheduled,
   /// and so do blocks for the main queue. Other blocks run in any order.

@@ -17,7 +17,7 @@ protocol TaskWork: Sendable {
   @usableFromInline static var isSimulated: Bool { currentSimulation != nil }
 
   #if DEBUG
-    /// Returns whether a test has planted a fault here.
+    /// Returns whether a test has planted a fault in the process, or in the caller's simulation.
     @usableFromInline static func isPlanted(_ mutant: Mutant) -> Bool {
       unsafe Mutant.everywhere == mutant || currentSimulation.map { $0.mutant == mutant } ?? false
     }
@@ -57,13 +57,12 @@ protocol TaskWork: Sendable {
     }
   }
 
-  /// Starts a task, and returns an object that cancels it when it is released.
+  /// Starts a task that inherits from the caller. Returns an object whose release cancels the task.
   package static func cancelledWhenDropped(_ body: @escaping @Sendable () async -> Void) -> any AnyObject & Sendable {
     RunningTask(currentSimulation.map { Task(executorPreference: $0) { await body() } } ?? Task { await body() })
   }
 
-  /// Starts a task that inherits nothing, and returns an object that cancels it when it is
-  /// released.
+  /// Starts a task that inherits nothing. Returns an object whose release cancels the task.
   ///
   /// - Parameter simulation: The simulation to which the task belongs, wherever it is started;
   ///   `nil` for none.

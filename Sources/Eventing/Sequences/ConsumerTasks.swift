@@ -11,7 +11,8 @@ enum ConsumerTasks {
   /// Guarded by: WaitGraph.mutex.
   nonisolated(unsafe) private static var all: [UInt64: (invocation: Invocation, iterators: Int)] = [:]
 
-  /// The invocation of the calling task; `nil` if it iterates over no such sequence.
+  /// The invocation of the calling task; `nil` if the task iterates over no sequence whose bound
+  /// makes senders wait.
   static var invocation: Invocation? {
     guard isAny.load(ordering: .acquiring), case let task = TaskID.current, task != 0 else { return nil }
     return WaitGraph.mutex.withLock { unsafe all[task]?.invocation }

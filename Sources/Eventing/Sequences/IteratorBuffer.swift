@@ -98,7 +98,7 @@
     withExtendedLifetime(gone) {}  // released after the mutex
   }
 
-  /// Notes that the iterator has gone.
+  /// Forgets the call and the task that iterated, because the iterator has gone.
   func forgetConsumer() {
     let gone = WaitGraph.mutex.withLock {
       let before = unsafe (call, consumer?.invocation)

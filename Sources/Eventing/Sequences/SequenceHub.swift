@@ -11,7 +11,8 @@
   @usableFromInline let isBounded: Bool
   @usableFromInline let mutex = UnfairMutex()
 
-  /// The buffer that new iterators copy; `nil` after a payload was taken. Guarded by: mutex.
+  /// The buffer that new iterators copy; `nil` after a payload was taken, or the last iterator has
+  /// gone. Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var origin: IteratorBuffer?
   /// The buffers of the iterators. Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var buffers: [IteratorBuffer] = []

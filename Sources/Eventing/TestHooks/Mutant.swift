@@ -59,7 +59,7 @@
   #endif
 }
 
-/// Returns whether a fault is planted here. Always `false` in a release build.
+/// Returns whether a test has planted a fault. Always `false` in a release build.
 @inlinable @inline(__always) func mutant(_ mutant: @autoclosure () -> Mutant) -> Bool {
   #if DEBUG
     Scheduling.isPlanted(mutant())

@@ -51,7 +51,7 @@ public final class Lane: Sendable {
         completion.arrive(lane, nil)
         continue
       }
-      // Behind the occurrences that were posted before.
+      // Enqueued behind the occurrences that were posted before this call.
       core.enqueue(
         .change(
           {

@@ -20,8 +20,8 @@ enum LaneTurn: Sendable {
 }
 
 extension LaneTurn {
-  /// Returns the turn with its final number of calls. For turns of a serial lane, keeps the lane
-  /// from adding further turns to them, and counts those that the lane has added.
+  /// Returns the turn with its final number of calls. For turns of a serial lane, includes the
+  /// turns that the lane has added, and keeps the lane from adding more.
   func closed() -> LaneTurn {
     guard case .calls(let turns) = self else { return self }
     return .calls(turns.withCount(turns.lane.closeTurns()))

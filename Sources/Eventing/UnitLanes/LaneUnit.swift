@@ -29,7 +29,7 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   /// Whether a completion has task-local values or observers. Set before the unit is pushed;
   /// afterwards guarded by: scheduler.mutex.
   @exclusivity(unchecked) var isBound = false
-  /// The place in the order of the lane. Guarded by: scheduler.mutex.
+  /// The number of the unit in the order of the lane. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var turn: UInt64 = 0
   /// Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var stage = Stage.waiting
@@ -61,7 +61,7 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) var attempts = 0
   /// The error of the last attempt.
   @exclusivity(unchecked) var lastError: (any Error)?
-  /// Whether no further attempt follows.
+  /// Whether no further attempt follows the one that runs, or that comes next.
   @exclusivity(unchecked) var isLastAttempt = false
   /// The timer of the batch or of the delay.
   @exclusivity(unchecked) var timer: UnitTimer?
@@ -116,7 +116,7 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
     return .any([key ?? lane])
   }
 
-  /// The node that the completions of its occurrences expect.
+  /// The node that the completions of the unit's occurrences wait for.
   var node: WaitNode { unsafe gathered == nil ? self : key ?? lane }
 
   /// The nodes of the graph of waits that the delay between two attempts holds up: the unit, its

@@ -18,7 +18,7 @@ import Synchronization
   @exclusivity(unchecked) private var pending: PayloadQueue<PacedOccurrence>
   /// Whether observers and waiters know that a lock holds the occurrence that waits.
   @exclusivity(unchecked) private var isHeldReported = false
-  /// The timer that runs; `nil` if the next occurrence is the first of a burst.
+  /// The timer that runs; `nil` before a burst, and after it rang while a lock held the occurrence.
   @exclusivity(unchecked) private var timer: UnitTimer?
   /// The time at which a debounce ends, on the clock of `queue`.
   @exclusivity(unchecked) private var deadline = Duration.zero
@@ -145,7 +145,7 @@ import Synchronization
   private func timerEnded() {
     guard let timer = unsafe timer, !timer.isWaiting else { return }
     unsafe self.timer = nil
-    // While a lock holds what waits, no timer runs: resume() delivers it.
+    // While a lock holds what waits, no timer is started: resume() delivers it.
     guard unsafe !pending.isEmpty, !holdPending() else { return }
     switch pace.kind {
     case .throttle(let interval): startTimer(after: interval)

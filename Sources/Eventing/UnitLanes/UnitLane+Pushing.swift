@@ -55,7 +55,7 @@ extension UnitLane {
     if let start { run(start) }
   }
 
-  /// What a push still has to do after the unlock.
+  /// The work of a push that remains after the unlock.
   private struct Effects: ~Copyable {
     var isDropped = false
     /// An occurrence that waited, and was dropped to make room, with the node that its completion

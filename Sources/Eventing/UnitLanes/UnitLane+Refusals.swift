@@ -1,6 +1,6 @@
 import Synchronization
 
-// Refused and failed attempts.
+// What follows an attempt whose claim was refused, or that failed.
 
 extension UnitLane {
   /// Returns whether a unit whose claim was refused is skipped, claimed again, or held. If a lock

@@ -1,6 +1,6 @@
 import Synchronization
 
-// From a unit whose turn has come to its outcome.
+// The run of a unit whose turn has come: its attempts, and its outcome.
 
 /// The result of a unit's run.
 enum UnitResult: Sendable {
@@ -38,7 +38,7 @@ extension UnitLane {
     return true
   }
 
-  /// Notes the slot of a unit. The caller is about to run it.
+  /// Notes the slot of a unit. The caller is about to run the unit there.
   private func begin(_ unit: LaneUnit, _ slot: ExecutionSlot) {
     unit.slot.set(slot)
     unit.key?.slot.set(slot)

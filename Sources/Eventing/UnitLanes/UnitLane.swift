@@ -1,8 +1,8 @@
 import Synchronization
 
 /// The lane of a handler that restarts, that has a modifier which needs units (see
-/// ``HandlerModifiers``), or that runs on a shared ``Lane`` and has a modifier or a bound, or may
-/// run beside other calls.
+/// ``HandlerModifiers``), or that runs on a shared ``Lane`` with a modifier, with a bound, or
+/// beside other calls (a limit above 1).
 ///
 /// A handler without modifiers and bound, on a shared lane that runs one call at a time, has a
 /// ``SerialLane``.
@@ -19,7 +19,7 @@ import Synchronization
   let buffering: Buffering
   /// The keys of the payloads that wait or run, if calls are in order by key.
   let keys: (any UnitKeying)?
-  /// The delays between attempts.
+  /// The delays between attempts; `nil` for a handler that is not tried again.
   let delays: HandlerDelays?
   let retryQueue: (any DelayQueueing)?
   let limitQueue: (any DelayQueueing)?
@@ -70,7 +70,7 @@ import Synchronization
   @exclusivity(unchecked) var isPaused = false
   /// Whether the lane ends after the units that it has.
   @exclusivity(unchecked) var isEnding = false
-  /// Whether the event has ended, so that delays end.
+  /// Whether the handler was removed or the event has ended, so that delays end.
   @exclusivity(unchecked) var endsDelays = false
   /// Whether a sweep of the keys has been asked for. Set in one atomic step by the thread that
   /// asks; cleared inside the core.
@@ -292,7 +292,7 @@ import Synchronization
 /// The waiters that a unit lost because a lock holds the unit.
 struct DetachedUnit {
   let unit: LaneUnit
-  /// The node that the completions expect.
+  /// The node that the completions wait for.
   let node: WaitNode
   let completions: [Completion]
   let barriers: [Completion]

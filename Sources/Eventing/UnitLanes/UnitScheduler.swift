@@ -8,7 +8,7 @@ import Dispatch
 /// true.
 // Safe: each field says what guards it.
 final class UnitScheduler: WaitNode, @unchecked Sendable {
-  /// Where the slots run.
+  /// Where the slots run their turns.
   enum Driver: Sendable {
     case queue(DispatchQueue)
     case mainBlocks
@@ -35,7 +35,7 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) private var released = Deque<LaneUnit>()
   /// An upper bound for the number of ended units in `queue`. Guarded by: mutex.
   @exclusivity(unchecked) private var endedCount = 0
-  /// The slots without a unit. Guarded by: mutex.
+  /// The slots without a turn. Guarded by: mutex.
   @exclusivity(unchecked) private var freeSlots: [ExecutionSlot] = []
   /// The number of occupied slots. Guarded by: mutex.
   @exclusivity(unchecked) private var occupiedCount = 0
