@@ -160,8 +160,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   #endif
 }
 
-/// A reference to the slot on which something runs, without ownership: slots live as long as their
-/// scheduler.
+/// A reference to the slot on which a unit runs, or the active unit of a key. It does not own the
+/// slot: slots live as long as their scheduler.
 ///
 /// Set before the call, and cleared before another unit may have the slot. If a search of the wait
 /// graph finds that a call waits, the call had begun before the search. So the search finds the

@@ -59,7 +59,7 @@ extension UnitLane {
   private struct Effects: ~Copyable {
     var isDropped = false
     /// An occurrence that waited, and was dropped to make room, with the node that its completion
-    /// expects.
+    /// waits for.
     var dropped: (completion: Completion?, node: WaitNode)?
     var droppedPayload: OwnedPayload?
     var ended: [LaneUnit] = []
