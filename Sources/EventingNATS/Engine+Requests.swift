@@ -27,7 +27,8 @@
       }
     }
 
-    /// Appends a message to the send queue. Returns the result, and its key among the requests.
+    /// Appends a message to the send queue. Returns its result, which is set later, and its key in
+    /// ``PendingRequests``.
     ///
     /// The parameters are those of ``exchange(_:until:endsWhenLost:entered:sent:)``.
     func beginExchange(
@@ -37,7 +38,7 @@
       let (token, outcome) = pendingRequests.begin(message.subject, until: deadline, endsWhenLost: endsWhenLost)
       var message = message
       if !endsWhenLost {
-        // Such a request may wait for the connection for longer than its caller does.
+        // Such a request may still be in the send queue when its caller waits no longer.
         message.isNeeded = { [pendingRequests] in pendingRequests.isPending(token) }
       }
       message.reply = "\(inboxPrefix).r.\(String(token, radix: 36))"

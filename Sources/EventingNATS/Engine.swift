@@ -19,8 +19,8 @@
     private struct State: Sendable {
       var isConnected = true
       var isClosed = false
-      /// Whether a close has begun. Afterwards no subscription is added, because none would be
-      /// drained.
+      /// Whether a close has begun. Afterwards no subscription is added, because the close would
+      /// not drain it.
       var isClosing = false
       /// The calls that wait until the server is reachable, with their deadlines.
       var waiting: [(deadline: ContinuousClock.Instant, isOver: OneShot<Void>)] = []
@@ -63,7 +63,8 @@
 
     deinit { sendQueue.close() }
 
-    /// Makes the engine of a connection. Blocks until the server has answered.
+    /// Makes the engine of a connection. Blocks until the server has taken the engine's
+    /// subscription for replies.
     ///
     /// - Parameter wait: The longest wait for the server.
     static func make(
@@ -90,7 +91,7 @@
     // MARK: Losing and restoring the connection
 
     var isConnected: Bool { state.withLock { $0.isConnected && !$0.isClosed } }
-    /// The size of the server's largest message, including headers.
+    /// The size of the largest message that the server accepts, in bytes, including headers.
     var largestMessage: Int { state.withLock { $0.largestMessage } }
 
     private func handle(_ kind: ConnectionEvents.Kind) {
@@ -110,7 +111,8 @@
           state.largestMessage = most
           return Array(state.subscriptions.values)
         }
-        // Before the waiting messages are sent, so that no forgotten request for messages is.
+        // Before the send queue resumes: requests for messages that a subscription forgets here are
+        // then not sent.
         for subscription in subscriptions { subscription.reconnected() }
         sendQueue.resume()
         endWaits { _ in true }
@@ -147,13 +149,13 @@
       }
     }
 
-    /// Waits until the server is reachable. Returns false after the deadline.
+    /// Waits until the server is reachable. Returns false after the deadline. Throws after a close.
     func reach(_ action: String, until deadline: ContinuousClock.Instant) async throws -> Bool {
       while true {
         let wait = beginWait(until: deadline)
         await wait?.value
         try checkOpen(action)
-        // The connection may be lost again directly after its return.
+        // The connection may be lost again directly after it was restored.
         if wait == nil || isConnected { return true }
         if deadline <= .now { return false }
       }
@@ -230,7 +232,8 @@
       return sendQueue.send(message)
     }
 
-    /// Returns a new subject, for the messages of one subscription.
+    /// Returns the prefix of the subjects to which the server sends the messages of one
+    /// subscription.
     func newInbox() -> String {
       let number = state.withLock { state in
         state.lastInbox += 1

@@ -102,9 +102,9 @@
       _ = unsafe natsOptions_SetErrorHandler(
         raw,
         { connection, _, status, context in
-          guard status != NATS_SLOW_CONSUMER else { return }  // dropped messages are counted elsewhere
-          // The connection has only the text of its last error, which may be a later one. libnats
-          // makes the text of this error that of this thread.
+          guard status != NATS_SLOW_CONSUMER else { return }  // subscriptions count dropped messages
+          // The connection has only the text of its last error, which may be later than this one.
+          // libnats stores the text of this error for this thread.
           var last = NATS_OK
           let own = unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? ""
           let text = last == status && !own.isEmpty ? own : unsafe lastText(connection)
@@ -112,7 +112,7 @@
         }, context)
     }
 
-    /// The size of the server's largest message, including headers.
+    /// The size of the largest message that the server accepts, in bytes, including headers.
     var largestMessage: Int { Int(unsafe natsConnection_GetMaxPayload(raw)) }
     /// Whether the server supports headers: version 2.2 or later.
     var hasHeaders: Bool { unsafe natsConnection_HasHeaderSupport(raw) == NATS_OK }
@@ -122,7 +122,7 @@
       _ = unsafe natsConnection_GetConnectedUrl(raw, &text, 1_024)
       return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
-    /// The text of the last error.
+    /// The text of the connection's last error.
     var lastError: String { unsafe lastText(raw) }
 
     /// Waits until the server has received everything that was sent before.
@@ -159,7 +159,7 @@
       }
     }
 
-    /// Makes a subscription, which calls a closure with one message at a time, on a thread of
+    /// Makes a subscription, which calls the receiver with one message at a time, on a thread of
     /// libnats.
     func makeSubscription(
       _ subject: String, group: String?, _ receiver: SubscriptionReceiver
@@ -216,12 +216,12 @@
       try unsafe check(natsSubscription_SetPendingLimits(raw, Int32(limit ?? -1), -1))
     }
 
-    /// Enqueues the end for sending. Returns false if the connection is closed.
+    /// Enqueues the request that ends the subscription. Returns false if the connection is closed.
     func drain(within limit: Duration) -> Bool {
       unsafe natsSubscription_DrainTimeout(raw, limit.milliseconds) == NATS_OK
     }
 
-    /// Frees the handle. Only the completion callback may come before.
+    /// Frees the handle. The completion callback must have come before.
     func destroy() { unsafe natsSubscription_Destroy(raw) }
   }
 
@@ -239,7 +239,7 @@
     unsafe answer(failure) { unsafe target?.pointee = strdup(try unsafe events(context).loginFile.jwt()) }
   }
 
-  /// Passes the signature of the nonce of the server to libnats, which frees it.
+  /// Passes the signature of the server's nonce to libnats, which frees the signature.
   private let passSignature: natsSignatureHandler = { failure, target, count, nonce, context in
     unsafe answer(failure) {
       let signature = try unsafe events(context).loginFile.signature(of: nonce.map { unsafe String(cString: $0) } ?? "")
@@ -250,7 +250,7 @@
     }
   }
 
-  /// Makes an answer to libnats, or passes the text of the error.
+  /// Calls a closure that passes an answer to libnats. If it throws, passes the text of its error.
   private func answer(
     _ failure: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ make: () throws -> Void
   ) -> natsStatus {
@@ -261,9 +261,9 @@
     return NATS_OK
   }
 
-  /// Returns the signature of a nonce.
+  /// Returns the signature of a nonce with a seed.
   func signature(of nonce: String, seed: String) throws(LibraryError) -> [UInt8] {
-    _ = nats_Open(-1)  // has no effect beside a connection
+    _ = nats_Open(-1)  // has no effect if libnats is open already
     var signature: UnsafeMutablePointer<UInt8>?
     var count: Int32 = 0
     defer { unsafe free(signature) }
@@ -300,7 +300,7 @@
   }
 
   extension LibraryError {
-    /// Creates the error of the last call on this thread.
+    /// Creates the error of the last call of libnats on this thread.
     fileprivate init(_ status: natsStatus) {
       var last = NATS_OK
       let text = unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? ""

@@ -16,9 +16,9 @@
     static let empty = "Eventing-Empty"
     /// The text for the code in ``status``.
     static let description = "Description"
-    /// The code of the error for which a reply has no answer.
+    /// The code of the error that a reply has in place of an answer.
     static let failure = "Eventing-Failure"
-    /// The description of the error.
+    /// The description of the error that a reply has in place of an answer.
     static let failureReason = "Eventing-Failure-Reason"
   }
 
@@ -60,8 +60,9 @@
     var id: String?
     var headers: [String: String] = [:]
     var body: [UInt8] = []
-    /// A closure that is called on the thread of the send queue: with `nil` when the message was
-    /// sent, or with the reason why it was not. It must not block.
+    /// A closure that is called with `nil` when the message was sent, or with the reason why it was
+    /// not. The thread of the send queue calls it or, if the queue is closed, the thread that
+    /// appends the message. It must not block.
     var isSent: (@Sendable (String?) -> Void)?
     /// A closure that returns whether the message must still be sent; `nil` if it always must. It
     /// is called on the thread of the send queue, directly before the message is sent. A message

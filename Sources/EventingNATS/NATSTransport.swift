@@ -6,7 +6,7 @@
   ///
   /// On a stream, each group is a durable consumer of the server. Questions need ``NATS/plain``: a
   /// stream would store the query, and reply that it is stored. If a stream is deleted and made
-  /// again, its listenings go on with its first message.
+  /// again, its listenings go on with the first message of the new stream.
   ///
   /// A subscription has at most 65,536 messages without a verdict: a larger `inFlight` counts as
   /// that number. Waits and delays of more than a year count as a year.
@@ -34,7 +34,7 @@
     /// The bytes of the server's largest message that are reserved for headers.
     static let headerRoom = 8_192
 
-    /// The largest size of all headers of a message that a stream stores.
+    /// The largest sum of the sizes of a message's headers that a stream stores, in bytes.
     static let mostStoredHeaders = 65_535
 
     /// The largest number of messages without a verdict in one subscription. libnats itself buffers
@@ -100,7 +100,7 @@
       return try await store(outgoing, held, until: end, entered)
     }
 
-    /// Waits until the server is reachable.
+    /// Waits until the server is reachable. Throws after the deadline.
     private func reach(_ subject: String, until end: ContinuousClock.Instant) async throws {
       guard try await engine.reach("publish to \(subject)", until: end) else {
         throw TransportError(

@@ -2,8 +2,8 @@
   import Eventing
   import EventingTransport
 
-  /// The sent messages that wait for a reply. The key of a message is the last word of the subject
-  /// for its reply.
+  /// The messages that wait for a reply, and perhaps still for the socket. The key of a message is
+  /// the last word of the subject for its reply.
   final class PendingRequests: Sendable {
     /// The result of a request.
     enum Outcome: Sendable {
@@ -41,7 +41,7 @@
     /// Returns whether a request has not ended.
     func isPending(_ token: UInt64) -> Bool { state.withLock { $0.entries[token] != nil } }
 
-    /// Begins a request.
+    /// Begins a request. Returns its key, and its result, which is set later.
     func begin(
       _ subject: String, until deadline: ContinuousClock.Instant, endsWhenLost: Bool
     ) -> (token: UInt64, outcome: OneShot<Outcome>) {

@@ -14,13 +14,14 @@
 
     private struct Entry: Sendable {
       var count: Int
-      /// The number of the entry among all.
+      /// The number of the entry, counted over all entries that were ever made.
       let number: UInt64
     }
 
     private struct State: Sendable {
       var entries: [Key: Entry] = [:]
-      /// The keys in the order of their entries, with removed ones.
+      /// The keys in the order in which their entries were made. Entries may have been removed
+      /// since.
       var order = Deque<(key: Key, number: UInt64)>()
       var last: UInt64 = 0
 
@@ -74,7 +75,7 @@
       }
     }
 
-    /// The number of keys in memory, for tests.
+    /// The number of keys in memory, including those of removed entries, for tests.
     var keyCount: Int { state.withLock { $0.order.count } }
   }
 #endif

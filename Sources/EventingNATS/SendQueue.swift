@@ -25,7 +25,7 @@
       var items: [Outgoing] = []
       /// Whether the connection is lost. While it is, all messages wait.
       var isLost = false
-      /// Whether the last send has failed. All messages wait for the next try.
+      /// Whether the last send has failed. While it has, all messages wait until ``tryAgain()``.
       var hasFailed = false
       var isPaused: Bool { isLost || hasFailed }
       var isClosed = false
@@ -39,7 +39,7 @@
     private let signal = DispatchSemaphore(value: 0)
     private let write: @Sendable (Outgoing) -> LibraryConnection.Sent
 
-    /// The number of connections on which a message is tried that none takes in time.
+    /// The largest number of connections on which one message is tried, if none takes it in time.
     ///
     /// Each try blocks all other messages, and ends the connection. A server that was frozen takes
     /// the message on the next connection.
@@ -65,9 +65,10 @@
     /// Whether no message waits or is being sent.
     var isEmpty: Bool { state.withLock { $0.items.isEmpty && !$0.isSending } }
 
-    /// The reason why a message is not taken after the connection was closed.
+    /// The reason that ``Outgoing/isSent`` receives for a message that comes after the close.
     static let wasClosed = "the connection was closed"
-    /// The reason why a message that was taken is not sent.
+    /// The reason that ``Outgoing/isSent`` receives for a message that came before the close, and
+    /// was not sent.
     static let closedBefore = "the connection was closed before the message was sent"
 
     /// Appends a message. Returns whether the send queue was open.
@@ -81,10 +82,10 @@
       return !isClosed
     }
 
-    /// Stops sending while the connection is lost.
+    /// Stops sending until ``resume()``, because the connection is lost.
     func pause() { state.withLock { $0.isLost = true } }
 
-    /// Continues to send.
+    /// Continues to send, because the connection was restored.
     func resume() { change { ($0.isLost, $0.hasFailed) = (false, false) } }
 
     /// Continues to send after a failure, unless the connection is lost.

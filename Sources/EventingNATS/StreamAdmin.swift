@@ -5,7 +5,7 @@
   /// Makes streams and consumers. It sends requests to the subjects of the server's JetStream
   /// interface.
   struct StreamAdmin: Sendable {
-    /// The time after which the server redelivers a message without a verdict to another member.
+    /// The time after which the server redelivers a message without a verdict to any member.
     static let ackWait = Duration.seconds(10)
     /// The time after which the server deletes an idle consumer of a subscription without a group.
     static let forgetting = Duration.seconds(300)
@@ -97,7 +97,8 @@
       return StreamFacts(created: answer.created, lastPosition: state.lastPosition)
     }
 
-    /// Returns the error for an answer that does not tell about a stream.
+    /// Returns the error for an answer that does not tell what was asked about a stream or its
+    /// consumer.
     private func unseen(_ stream: String, _ answer: StreamAnswer) -> TransportError {
       TransportError(
         .refused, "expected to look at the stream \(stream); the server says: \(answer.error.map(text) ?? "nothing")")
@@ -105,9 +106,9 @@
 
     /// A consumer of the server.
     struct Consumer: Sendable {
-      /// Whether this call has made the consumer.
+      /// Whether the call that returned this value has made the consumer.
       var isNew = false
-      /// The start of the consumer if it has to be made again: see
+      /// The configuration for making the consumer again, if the server loses it: see
       /// ``ConsumerConfig/restarted(_:)``.
       var restart: ConsumerConfig
       /// The time at which the consumer was made; `nil` if the server does not say.
@@ -127,7 +128,7 @@
       guard let error = answer.error else {
         return Consumer(isNew: true, restart: config.restarted(answer), created: answer.created)
       }
-      // Another member may have made the consumer with another start.
+      // Another member may have made the consumer meanwhile, with another start.
       if let found = try await find(stream, config) { return found }
       throw TransportError(
         .refused, "expected to listen to \(config.filter) in the stream \(stream); the server says: \(text(error))")

@@ -35,7 +35,7 @@
       }
     }
 
-    /// A place among the deliveries of a consumer.
+    /// One delivery of a consumer: its number, and the position of its message in the stream.
     struct Place: Decodable {
       /// The number of the delivery, counted from 1; 0 before the first one.
       var number: UInt64
@@ -47,7 +47,7 @@
       }
     }
 
-    /// The messages of a stream.
+    /// The facts that the server tells about the messages of a stream.
     struct State: Decodable {
       var lastPosition: UInt64
 
@@ -60,7 +60,8 @@
     var streams: [String]?
     /// The time at which the stream or the consumer was made.
     var created: String?
-    /// The last delivery of a consumer. Before the first one, the position in front of its start.
+    /// The last delivery of a consumer. Before the first one, it has the position in front of the
+    /// start.
     var delivered: Place?
     /// The delivery of a consumer up to which the server has all verdicts. Before the first one,
     /// the position is always 0.

@@ -57,7 +57,7 @@
       tell(.failed(text, shown: secrets.hide(in: text)))
     }
 
-    /// Begins to collect the error texts of the server.
+    /// Begins to collect the error texts of the server, until ``endWatch(_:)``.
     func watchErrors() -> ErrorWatch {
       let watch = ErrorWatch()
       state.withLock { $0.watches[ObjectIdentifier(watch)] = watch }

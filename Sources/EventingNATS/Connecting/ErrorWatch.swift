@@ -2,7 +2,7 @@
   import Dispatch
   import Eventing
 
-  /// The error texts of the server since the begin of a call.
+  /// Collects the error texts of the server while one subscription is being made.
   final class ErrorWatch: Sendable {
     private let collected = Guarded<[String]>([])
     private let arrival = DispatchSemaphore(value: 0)

@@ -10,7 +10,7 @@
 
     var description: String { text }
 
-    /// Returns the error for what a caller expected.
+    /// Returns the error that a caller throws: what it expected, and the text of libnats.
     func refused(_ expected: String) -> TransportError {
       TransportError(.refused, "expected \(expected); libnats says: \(text)")
     }

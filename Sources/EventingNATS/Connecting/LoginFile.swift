@@ -7,9 +7,9 @@
   struct LoginFile: Sendable {
     /// The reason for which a login fails before it is sent.
     ///
-    /// libnats 3.4.1 encodes a signature that begins with a zero byte as no signature: one of 256.
-    /// After two refused logins in a row, libnats gives a server up, but not after two failures of
-    /// its own.
+    /// libnats 3.4.1 encodes a signature that begins with a zero byte as no signature. One in 256
+    /// begins so, and the server would refuse the login. After two refused logins in a row, libnats
+    /// gives the server up, but not after two logins that fail in this process.
     static let unsendable = "expected a signature that libnats can send; another login will have one"
 
     /// The path; empty for credentials without a file.

@@ -6,7 +6,7 @@
     /// How an error text names the subject.
     enum Match { case whole, cut }
 
-    /// The length from which libnats may have cut a text. It keeps 255 bytes at most.
+    /// libnats may have cut a text of this many bytes or more. It keeps 255 bytes at most.
     private static let cutLength = 240
 
     /// The words that name the subject, with the escapes of the server.
@@ -25,7 +25,7 @@
       if text.contains(words) { return .whole }
       guard text.utf8.count >= Self.cutLength, let start = text.firstRange(of: begin)?.lowerBound else { return nil }
       var rest = text[start...]
-      if rest.last == "\u{FFFD}" { rest.removeLast() }  // half a character
+      if rest.last == "\u{FFFD}" { rest.removeLast() }  // its character was cut in two
       return words.utf8.starts(with: rest.utf8) ? .cut : nil
     }
   }

@@ -7,12 +7,12 @@
   enum ServerGreeting {
     private struct Info: Decodable { var version: String? }
 
-    /// Returns the error for a server without headers. Blocks while it asks the server for its
-    /// version.
+    /// Returns the error for a server that does not support headers. Blocks while it asks the
+    /// server for its version.
     ///
     /// - Parameters:
     ///   - address: The address of the server.
-    ///   - wait: The longest wait for each step of the server.
+    ///   - wait: The longest wait for each call on the socket, at most 2 s.
     static func lacksHeaders(_ address: String, within wait: Duration) -> TransportError {
       let parts = URLComponents(string: address)
       let host = parts?.host?.trimmingCharacters(in: ["[", "]"]) ?? ""

@@ -18,7 +18,8 @@
       /// The index of the first item of `waiting` that was not taken.
       var head = 0
       var inHand: [UInt64: Item] = [:]
-      /// The messages whose verdict is known, but not carried out yet.
+      /// The messages whose verdict is known, or whose return to the server has begun, until that
+      /// is carried out.
       var settling: [UInt64: Item] = [:]
       var last: UInt64 = 0
       /// Whether new messages are accepted.
@@ -33,7 +34,7 @@
       var begunCount: Int { inHand.count + settling.count }
       var isIdle: Bool { waitingCount == 0 && begunCount == 0 }
 
-      /// Returns the tasks to resume: all if no message is left, none otherwise.
+      /// Removes and returns the tasks to resume: all if no message is left, none otherwise.
       mutating func takeDrainers() -> [OneShot<Void>] {
         guard isIdle else { return [] }
         defer { drainers = [] }
@@ -94,11 +95,12 @@
       }
     }
 
-    /// Removes the subjects for the verdicts of the messages of a stream that was deleted. A stream
-    /// that was made instead has other messages at their positions.
+    /// Removes the subjects for verdicts from the messages whose stream was deleted, so that no
+    /// verdict is sent. The stream that was made instead has other messages at their positions.
     ///
-    /// - Parameter time: The time at which the other stream was made. Messages that were stored
-    ///   later belong to it. If the time is `nil`, all subjects are removed.
+    /// - Parameter time: The time at which the stream was made again. Messages that were stored
+    ///   later belong to the new stream, and keep their subjects. If the time is `nil`, all
+    ///   subjects are removed.
     func forgetReplies(before time: Date?) {
       func isOld(_ item: Item) -> Bool {
         guard let time else { return true }

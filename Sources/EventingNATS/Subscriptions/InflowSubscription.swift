@@ -26,8 +26,9 @@
     ///
     /// - Parameters:
     ///   - items: The messages.
-    ///   - next: A closure that is called when all that this sends is enqueued, including what the
-    ///     messages need that arrive meanwhile.
+    ///   - next: A closure that is called when everything that this method sends is in the send
+    ///     queue. This includes the returns of messages that arrive before the server knows of the
+    ///     end.
     func endDelivery(returning items: [Inflow.Item], _ next: @escaping @Sendable () -> Void)
   }
 
@@ -80,8 +81,8 @@
 
     func cancel() { cancel {} }
 
-    /// Ends the subscription, and calls a closure when all that this sends is enqueued. Until then,
-    /// a close of the connection waits for the subscription.
+    /// Ends the subscription, and calls a closure when everything that the end sends is in the send
+    /// queue. Until then, a close of the connection waits for the subscription.
     func cancel(_ next: @escaping @Sendable () -> Void) {
       endDelivery(returning: inflow.end()) {
         self.engine.remove(self)

@@ -26,7 +26,7 @@
       _ subject: String, group: String?, limit: Int?, within wait: Duration = .seconds(3),
       _ receive: @escaping @Sendable (Arrival) -> Void
     ) throws -> LibrarySubscription {
-      let (watch, lastBefore) = (connectionEvents.watchErrors(), lastError)  // in this order
+      let (watch, lastBefore) = (connectionEvents.watchErrors(), lastError)  // so no error is missed
       defer { connectionEvents.endWatch(watch) }
       let receiver = SubscriptionReceiver(receive)
       do {
@@ -72,7 +72,7 @@
     }
 
     /// Removes the limit of the buffer, so that libnats drops no more messages, and returns the
-    /// number of those before.
+    /// number of messages that it has dropped before.
     private func lastDropped() -> Int {
       try? handle.setLimit(nil)
       return handle.dropped
@@ -87,7 +87,8 @@
     /// closure for a step that is over is called at once, on this thread.
     ///
     /// - Parameters:
-    ///   - next: A closure that is called on another thread, when the end is enqueued for sending.
+    ///   - next: A closure that is called on another thread, when the request for the end is
+    ///     enqueued for sending.
     ///   - delivered: A closure that is called on another thread, when the callback has received
     ///     all messages that the server had sent.
     func end(
@@ -105,7 +106,7 @@
       Foundation.Thread.detachNewThread { [handle, connection, completed, ending] in
         let drains = handle.drain(within: .seconds(2))
         ending.callAll { $0.enqueued() }
-        // It does not drain if the connection is closed.
+        // If the connection is closed, there is no drain to wait for.
         if !drains { ending.callAll { $0.delivered() } }
         // If the completion callback never runs, the subscription is not destroyed: its message
         // callback may still run.
@@ -119,8 +120,8 @@
     /// Ends the subscription. Waits until the callback has received all messages that the server
     /// had sent, at most until a time.
     ///
-    /// - Parameter delivered: A closure that is called when the callback has received them, even
-    ///   after that time.
+    /// - Parameter delivered: A closure that is called when the callback has received these
+    ///   messages, even after that time.
     func end(
       waitingUntil end: ContinuousClock.Instant, delivered: @escaping @Sendable () -> Void = {}
     ) async {

@@ -12,8 +12,8 @@
       /// The number of messages that libnats had dropped at the last check.
       var droppedBefore = 0
       var nextReport = ContinuousClock.now
-      /// Whether the messages are counted that arrive after the end. After a cancellation, they are
-      /// not wanted.
+      /// Whether messages that arrive after the end count as dropped: after a drain they do, after
+      /// a cancellation alone they do not.
       var countsLate = false
     }
 
@@ -108,8 +108,8 @@
     }
 
     /// Ends the subscription at the server, and then waits for handlers. Messages that the server
-    /// has already sent to this subscription reach no other member, so they are handled, too. Those
-    /// that do not begin until the limit are counted.
+    /// has already sent to this subscription reach no other member, so they are handled, too.
+    /// Messages that have not begun at the limit count as dropped.
     func drain(within limit: Duration) async {
       let end = ContinuousClock.now + min(limit, .year)
       if let library = state.withLock({ $0.library }) {

@@ -16,7 +16,7 @@
       var isOver = false
     }
 
-    /// The fate of a request.
+    /// The decision about a request that has arrived.
     private enum Place { case running, waiting, refused }
 
     /// The largest number of waiting requests.
@@ -146,7 +146,8 @@
     func readinessChanged() {}
 
     /// Ends the subscription at the server, and then waits for the replies. The server sends
-    /// requests until it knows of the end. They reach no other responder, so they are answered.
+    /// requests until it knows of the end. These requests reach no other responder, so this one
+    /// answers them.
     func drain(within limit: Duration) async {
       let end = ContinuousClock.now + min(limit, .year)
       if let library = state.withLock({ $0.library }) { await library.end(waitingUntil: end) }

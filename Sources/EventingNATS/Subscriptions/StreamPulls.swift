@@ -21,7 +21,7 @@
     static let expiry = Duration.seconds(2)
     private var pulls: [Pull] = []
     private var last: UInt64 = 0
-    /// The first pull that counts. Earlier pulls may still be open at the server.
+    /// The token of the first pull that counts. Earlier pulls may still be open at the server.
     private var first: UInt64 = 1
 
     var isEmpty: Bool { pulls.isEmpty }
@@ -40,7 +40,7 @@
       return (last, room)
     }
 
-    /// Counts a message.
+    /// Counts a message that has arrived, for the oldest pull.
     mutating func arrived() {
       guard !pulls.isEmpty else { return }
       pulls[0].left -= 1
@@ -52,8 +52,8 @@
     /// Ends a pull that the server has ended.
     ///
     /// - Parameter unsent: The number of requested messages that the server has not sent. It may
-    ///   differ from `left`, because messages count for the oldest pull. The other pulls have as
-    ///   many messages too many or too few.
+    ///   differ from `left`, because messages count for the oldest pull. The difference is then
+    ///   corrected in the other pulls.
     mutating func end(_ token: UInt64, unsent: Int) {
       guard token >= first, token <= last else { return }
       var excess = max(0, unsent)
@@ -82,7 +82,7 @@
   }
 
   extension ConsumerConfig {
-    /// Creates the configuration of a subscription.
+    /// Creates the configuration of the consumer of a subscription.
     ///
     /// A subscription without a group has its own consumer. The server deletes this consumer when
     /// it has been idle for some time.
@@ -97,7 +97,7 @@
 
     /// Returns this configuration with the start that the consumer needs if the server loses it.
     ///
-    /// The start is the first message without a verdict, of whichever member. If that message is
+    /// The start is the first message on which no member has given a verdict. If that message is
     /// not known, the start is the one that the consumer was made with.
     ///
     /// - Parameter answer: The answer of the server about the consumer.
@@ -111,7 +111,7 @@
       return config
     }
 
-    /// Starts at the next position of a stream instead of with new messages.
+    /// Replaces a start with new messages by a start at the position after the last stored message.
     ///
     /// A server that lost its record of a consumer begins again at the configured start. With
     /// `new`, it would leave out all messages that were stored earlier and are not handled yet.
@@ -119,7 +119,7 @@
       if start == "new" { begin(at: .position(lastPosition &+ 1)) }
     }
 
-    /// Sets the first message.
+    /// Sets the message with which the consumer starts.
     mutating func begin(at position: StartPosition) {
       (startPosition, startTime) = (nil, nil)
       switch position.kind {

@@ -23,7 +23,8 @@
           let facts = try await admin.facts(of: stream.name)
           if isOtherStream(facts) { forgetPositions(before: facts.creationTime) }
           let config = restartConfig(facts.lastPosition)
-          // Behind the end, a new consumer would stay at the server until it is idle for long.
+          // After the end of the subscription, a new consumer would stay at the server until it has
+          // been idle for long.
           let consumer = try await admin.makeConsumer(stream.name, config) { [state] in
             !state.withLock { $0.isForgotten }
           }
@@ -80,12 +81,12 @@
     /// consumer begins with the first message that has no final verdict here.
     ///
     /// In a group, other members know of further messages without a verdict, and members that have
-    /// ended knew of some. So the new consumer of a group begins at the *floor* of the lost one at
-    /// the latest. Without a group, and without such a message, the new consumer begins after the
-    /// last received message.
+    /// ended knew of some. So the new consumer of a group begins behind the *floor* of the lost one
+    /// at the latest: see ``RetreatedPositions``. Without a group, and without such a message, the
+    /// new consumer begins after the last received message.
     ///
     /// - Parameter lastPosition: The last position of the stream. A server may have lost the last
-    ///   messages, and stores others at their positions.
+    ///   messages. It then stores other messages at their positions.
     private func restartConfig(_ lastPosition: UInt64) -> ConsumerConfig {
       var config = unlimitedRestartConfig
       let most = max(lastPosition &+ 1, state.withLock { $0.first.startPosition ?? 0 })
@@ -95,7 +96,8 @@
 
     private var unlimitedRestartConfig: ConsumerConfig {
       // A message is counted in `nextPosition` only after it is in `inflow`, and leaves `inflow`
-      // only after it is in `retreated`. So whichever moves meanwhile, this order finds it.
+      // only after it is in `retreated`. So if the three are read in this order, a message that
+      // moves meanwhile is found.
       let (next, first, known) = state.withLock { ($0.nextPosition, $0.first, $0.restart) }
       let inHand = inflow.firstPosition
       let own = [inHand, state.withLock { $0.retreated.first }].compactMap(\.self).min()

@@ -10,9 +10,9 @@
 
     /// Tells the server that messages are being handled.
     ///
-    /// If a heartbeat came after the verdict of its message, the server would forget the delay of
-    /// the verdict, and would wait as long as for a message without one. So the thread that sends
-    /// asks again whether there is a verdict.
+    /// If a heartbeat came after the verdict on its message, the server would forget the delay of
+    /// the verdict. It would redeliver the message as late as one without a verdict. So the thread
+    /// that sends asks again whether there is a verdict.
     func beat(_ items: [Inflow.Item]) {
       for item in items {
         guard let reply = item.reply else { continue }
@@ -57,14 +57,14 @@
       if let position = item.message.position { state.withLock { $0.retreated.add(position) } }
     }
 
-    /// Asks the server now and then which messages all members have handled.
+    /// Asks the server, at most every 10 s, up to which position all messages have verdicts.
     func askForFloor(_ now: ContinuousClock.Instant) {
       let isShared = options.group != nil
       guard state.withLock({ $0.retreated.mustAsk(now, isShared: isShared) }) else { return }
       Scheduling.task(priority: nil, on: nil) { [self] in
         guard let found = try? await StreamAdmin(engine).find(stream.name, config) else { return }
         // Another member has made the consumer again, perhaps in another stream. The verdicts of
-        // this member would count for the messages that the other stream has at their positions.
+        // this member would count for the messages at the same positions of that stream.
         if state.withLock({ $0.consumerCreated != found.created }) { return beginRestoring() }
         note(found.restart)
       }

@@ -17,14 +17,14 @@
       var pausedUntil = ContinuousClock.now
       var nextHeartbeat = ContinuousClock.now + StreamAdmin.ackWait / 3
       var nextLook = ContinuousClock.now
-      /// The number of steps under way that return messages to the server. Until all have ended, no
-      /// pull is sent, because these messages must be redelivered before any other.
+      /// The number of returns of messages to the server that have not ended. Until all have ended,
+      /// no pull is sent, because these messages must be redelivered before any other.
       var returning = 0
       /// Whether a task is restoring the consumer.
       var isRestoring = false
-      /// Whether the consumer that only this subscription uses was deleted.
+      /// Whether this subscription, which has no group, has deleted its consumer.
       var isForgotten = false
-      /// The position after the last received message.
+      /// The position after the largest one that was received.
       var nextPosition: UInt64?
       /// The messages that were returned to the server for redelivery.
       var retreated = RetreatedPositions()
@@ -128,12 +128,12 @@
       message.publishedAt = place.time
       let item = Inflow.Item(message: message, reply: reply)
       if !inflow.append(item, limit: .max) { giveBack([item]) }
-      // After the append: see `restartConfig`.
+      // After the append: see `unlimitedRestartConfig`.
       let (isOtherConsumer, fallenFrom) = state.withLock { state in
         state.pulls.arrived()
         return (place.number <= state.lastNumber, state.note(place))
       }
-      if isOtherConsumer { beginRestoring() }  // perhaps in another stream
+      if isOtherConsumer { beginRestoring() }  // it may belong to another stream
       if let fallenFrom { noteRepetition(from: place.position, to: fallenFrom) }
       wake()
     }
@@ -149,7 +149,8 @@
         ))
     }
 
-    /// Handles a message of the server about a pull.
+    /// Handles a message that the server sends about a pull: the pull has ended, or the consumer is
+    /// lost.
     private func receive(_ status: Int, _ arrival: Arrival) {
       let token = UInt64(arrival.subject.dropFirst(inbox.count + 1)) ?? 0
       let unsent = arrival.headers[MessageHeader.unsent].flatMap { Int($0) }
@@ -204,7 +205,7 @@
       message.isSent = { [state] reason in
         if reason != nil { state.withLock { $0.pulls.end(pull.token) } }  // the next tick pulls again
       }
-      // The pull may have waited for the connection for longer than it counts.
+      // If the pull has waited for the connection until it counts no more, it is not sent.
       message.isNeeded = { [state] in state.withLock { $0.pulls.isOpen(pull.token) } }
       engine.sendQueue.send(message)
     }
@@ -219,7 +220,7 @@
         return (mustBeat, hasExpired, mustLook)
       }
       // The server answers each pull when it ends, but not a pull for a consumer that does not
-      // exist.
+      // exist. So after an expired pull, the consumer may be lost.
       if hasExpired, engine.isConnected { beginRestoring() }
       if mustBeat, engine.isConnected {
         beat(inflow.items)
@@ -247,8 +248,8 @@
         }, delivered: { if isConnected { next() } })
     }
 
-    /// Requests the end from the server. Calls a closure when the request is enqueued, and another
-    /// one when all messages have arrived that the server had sent before.
+    /// Asks the server to end the subscription. Calls a closure when the request is enqueued, and
+    /// another one when all messages have arrived that the server had sent before.
     ///
     /// If a message were returned before the request, the server might deliver it to this
     /// subscription again.
@@ -277,7 +278,7 @@
       for item in waiting { inflow.finish(item) }
       await inflow.drain(within: limit)
       let isGivenBack = OneShot<Void>()
-      cancel { isGivenBack.set(()) }  // after all that was enqueued for an earlier end
+      cancel { isGivenBack.set(()) }  // after the closure of the `end` above
       // If the server is frozen, the wait ends after a second. The server then redelivers the
       // messages by itself.
       let timer = Scheduling.cancelledWhenDropped {

@@ -1,19 +1,20 @@
 #if NATS
   import Eventing
 
-  /// The progress of the end of a subscription, and the closures that wait for it.
+  /// How far the end of a subscription of libnats has come, and the closures that wait for its
+  /// steps.
   struct SubscriptionEnding: Sendable {
     /// Whether the end has begun. Afterwards the handle belongs to the thread that ends the
     /// subscription.
     private(set) var hasBegun = false
-    /// The number of messages that had been dropped at the begin.
+    /// The number of messages that had been dropped when the end began.
     var dropped = 0
     private var isEnqueued = false
     private var isDelivered = false
     private var waitingForEnqueued: [@Sendable () -> Void] = []
     private var waitingForDelivered: [@Sendable () -> Void] = []
 
-    /// Begins the end, or joins it.
+    /// Begins the end, or adds a closure to an end that has begun.
     ///
     /// - Parameter next: A closure for the time when the end is enqueued for sending.
     /// - Returns: Whether this is the begin, and the closures whose time has come already.
@@ -34,8 +35,8 @@
 
     /// Records that the end is enqueued for sending. Returns the closures that waited for it.
     ///
-    /// The caller calls the closures, and then this method again, until it returns none. So
-    /// each closure is called after all that came before it.
+    /// The caller calls the closures, and then this method again, until it returns none. So each
+    /// closure is called after the closures that were added before it.
     mutating func enqueued() -> [@Sendable () -> Void] {
       isEnqueued = waitingForEnqueued.isEmpty
       defer { waitingForEnqueued = [] }

@@ -20,7 +20,8 @@ final class HopelessMessages: Sendable {
     init(_ message: RemoteMessage) { (id, position) = (message.identity, message.position) }
   }
 
-  /// The largest number of recorded messages. Beyond it, handlers may see a message once more.
+  /// The largest number of recorded messages. Further ones are not recorded, so handlers may see
+  /// them again.
   private static let limit = 65_536
   private let entries = Guarded<[Key: Entry]>([:])
 
@@ -28,7 +29,8 @@ final class HopelessMessages: Sendable {
     entries.withLock { $0.isEmpty ? nil : $0[Key(message)] }
   }
 
-  /// Counts a failed attempt to publish the dead letter. Returns the number of such attempts.
+  /// Counts a failed attempt to publish the dead letter of a message. Returns the number of such
+  /// attempts.
   func note(_ message: RemoteMessage, _ reason: String) -> Int {
     entries.withLock { entries in
       let key = Key(message)

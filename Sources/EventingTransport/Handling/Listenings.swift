@@ -76,7 +76,7 @@ final class Listenings: Sendable {
     withExtendedLifetime(gone) {}
   }
 
-  /// Tells all engines that the event may be ready for messages now.
+  /// Tells all subscriptions that the event may be ready for messages now.
   func readinessChanged() {
     let subscriptions = state.withLock { state in
       state.entries.isEmpty ? [] : state.entries.values.compactMap(\.subscription)
@@ -84,7 +84,7 @@ final class Listenings: Sendable {
     for subscription in subscriptions { subscription.readinessChanged() }
   }
 
-  /// Ends all listenings. Later ones are refused.
+  /// Ends all listenings. Later calls of ``add(_:_:)`` throw.
   func end() {
     let entries = state.withLock { state in
       state.isEnded = true
@@ -114,7 +114,7 @@ public final class Listening: Sendable {
   /// to the engine.
   ///
   /// If handlers have not finished a message within the limit, the engine delivers it to another
-  /// member of the group. Calls that wait on the lanes of handlers run nevertheless. Responders
+  /// member of the group. Calls of handlers that wait on their lanes run nevertheless. Responders
   /// begin no further query.
   ///
   /// Any thread may call this method. Inside a handler of the event, the method waits for that

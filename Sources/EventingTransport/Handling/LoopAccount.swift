@@ -6,7 +6,7 @@ import Eventing
 /// and forwards, and the verdict on the message waits for the marks.
 final class LoopAccount: Sendable {
   struct State: Sendable {
-    /// The number of marks without an outcome.
+    /// The number of marks whose loop has neither asked for the next element nor lost the mark.
     var open = 0
     /// Whether a mark was released before its loop asked for the next element.
     var hasLost = false
@@ -22,12 +22,11 @@ final class LoopAccount: Sendable {
     return LoopMark(self)
   }
 
-  /// Whether all loops have asked for the next element; `nil` until each mark has an outcome. After
-  /// the delivery no mark is added, so a result that is not `nil` stays.
+  /// Whether all loops have asked for the next element; `nil` while a mark is still open. After the
+  /// delivery no mark is added, so a result that is not `nil` stays.
   var outcome: Bool? { state.withLock { $0.open == 0 ? !$0.hasLost : nil } }
 
-  /// Waits until each mark has an outcome. Returns whether all loops have asked for the next
-  /// element.
+  /// Waits until no mark is open. Returns whether all loops have asked for the next element.
   func wait() async -> Bool {
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in

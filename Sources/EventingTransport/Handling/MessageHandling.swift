@@ -10,7 +10,7 @@ struct MessageHandling: BegunMessage {
 
   var knownVerdict: Verdict? {
     guard let outcome = send.knownOutcome, let isLooped = loops.outcome else { return nil }
-    // Without a verdict the handling has not ended: an engine then awaits `verdict`.
+    // If there is none, the message must be given up first. The engine then awaits `verdict`.
     guard let verdict = listener.verdict(on: message, outcome, isLooped: isLooped) else { return nil }
     listener.end(message, isHandled: verdict == .done)
     return verdict
@@ -51,7 +51,7 @@ final class Listener: Sendable {
   private let transport: any Transport
   /// The number of attempts after which a message is given up.
   private let attempts: Int
-  /// The end of the ids of dead letters: see ``letterSuffix(_:_:)``.
+  /// The suffix of the ids of dead letters: see ``letterSuffix(_:_:)``.
   private let letterSuffix: String
   private let seen: SeenMessages?
   private let hopeless = HopelessMessages()
@@ -59,7 +59,8 @@ final class Listener: Sendable {
   /// The delay before redelivery of a message that a handler could not take, for example because of
   /// a lock.
   private static let pause = Duration.milliseconds(100)
-  /// The delay before redelivery of a message whose first delivery has no verdict yet.
+  /// The delay before redelivery of a repeated message, while its first delivery has no verdict
+  /// yet.
   private static let longPause = Duration.seconds(1)
   /// The delays before a new attempt to publish a dead letter.
   private static let letterPauses = RetryPolicy.backoff(
@@ -90,7 +91,7 @@ final class Listener: Sendable {
   ///
   /// Another program may write any header. So ``HeaderName/deadSubject`` is not enough: the id must
   /// have the suffix of a dead letter, too (see ``letterSuffix(_:_:)``). A letter that was
-  /// published to its first subject again is an ordinary message.
+  /// published again to the subject of its message is an ordinary message.
   private static func isLetter(_ message: RemoteMessage) -> Bool {
     guard let origin = message.deadLetterOrigin, origin != message.subject else { return false }
     return message.id.contains(/\.dead\.([^.]+\.)?[0-9a-z]+$/)
@@ -125,8 +126,8 @@ final class Listener: Sendable {
     return .retry(after: options.retry.delay(after: message.attempt))
   }
 
-  /// Records the end of the handling for the deduplication, once for each handling. A second end
-  /// could belong to a copy that has begun meanwhile.
+  /// Records the end of the handling for the deduplication. Call this method once for each
+  /// handling: a second call could end the handling of a copy that has begun meanwhile.
   func end(_ message: RemoteMessage, isHandled: Bool) { seen?.end(message.identity, isHandled: isHandled) }
 
   /// Publishes a dead letter, if the options name a subject for it. Returns the verdict on the
@@ -169,6 +170,6 @@ final class Listener: Sendable {
     return "\(headerValue(String(id.unicodeScalars.prefix(80))))~\(String(stableHash(id), radix: 36))"
   }
 
-  /// The errors of publishing a dead letter that a new attempt cannot change.
+  /// The errors with which each further attempt to publish the dead letter would fail, too.
   private static let lastingFaults: Set<TransportError.Code> = [.tooLarge, .badHeader, .badOption]
 }

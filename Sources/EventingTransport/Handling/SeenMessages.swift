@@ -29,13 +29,14 @@ final class SeenMessages: Sendable {
   private let state = Guarded(State())
   private let limit: Int
 
-  /// Creates the record of a window. Returns `nil` if the window has no messages.
+  /// Creates an empty record. Returns `nil` if `deduplication` remembers no ids.
   init?(_ deduplication: Deduplication) {
     guard deduplication.count > 0 else { return nil }
     limit = deduplication.count
   }
 
-  /// Records that a message is being handled, unless it is a repetition.
+  /// Records that a message is being handled, unless it is a repetition. Returns whether it is new,
+  /// is being handled already, or was handled before.
   func begin(_ id: String) -> Answer {
     state.withLock { state in
       if state.handled.contains(id) { return .handled }
@@ -43,7 +44,7 @@ final class SeenMessages: Sendable {
     }
   }
 
-  /// Records the end of the handling of a new message.
+  /// Records the end of the handling of a message for which ``begin(_:)`` returned `new`.
   func end(_ id: String, isHandled: Bool) {
     state.withLock { state in
       state.inHand.remove(id)

@@ -128,7 +128,8 @@ extension InMemoryTransport {
 
   // MARK: Disconnecting and closing
 
-  /// Makes the engine unreachable: it delivers nothing, and `publish` waits. Subscriptions remain.
+  /// Makes the engine unreachable: it delivers nothing, and calls of `publish`, `request` and
+  /// `subscribe` wait. Subscriptions remain.
   public func disconnect() {
     let isNew = state.withLock { state in
       defer { state.isConnected = false }

@@ -77,8 +77,8 @@ extension InMemoryTransport {
 }
 
 extension MemoryState {
-  /// Chooses the responders of one request: one of each group, and all without a group. The number
-  /// of the request decides, if the responders are the same.
+  /// Chooses the responders of one request: one of each group, and all without a group. While the
+  /// responders do not change, the seed and the number of the request decide the choice.
   ///
   /// - Returns: The number of chosen responders, and the chosen responders whose request no fault
   ///   loses.
@@ -117,10 +117,11 @@ private final class Exchange: Sendable {
   /// Whether the request has a result, so that the caller no longer waits.
   var isOver: Bool { state.withLock { $0.result != nil } }
 
-  /// Sets the number of responders that may reply.
+  /// Sets the number of chosen responders. A responder whose request a fault loses counts, so its
+  /// caller waits until the limit.
   func expect(_ count: Int) { state.withLock { $0.expected = count } }
 
-  /// Counts a responder that will not reply. After the last one, the exchange ends with an error.
+  /// Counts a responder that will not reply. After the last one, the exchange ends with `error`.
   func endOne(_ error: TransportError) {
     let isLast = state.withLock { state in
       state.expected -= 1

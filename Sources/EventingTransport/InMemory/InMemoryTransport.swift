@@ -27,7 +27,8 @@ public final class InMemoryTransport: Transport {
   private let stored: [SubjectFilter]?
   private let publishTimeout: Duration
   private let incidentEvent: Event<TransportIncident>
-  /// The transport without a stream that belongs to this one; `nil` if this is that transport.
+  /// The transport without a stream that belongs to this stream; `nil` if this transport has no
+  /// stream.
   let plainTransport: InMemoryTransport?
 
   public let identity: String
@@ -114,14 +115,15 @@ public final class InMemoryTransport: Transport {
     return receipt
   }
 
-  /// Throws if no stream stores a subject.
+  /// Throws if the stream does not store a subject.
   private func checkStored(_ subject: String) throws {
     guard let stored, !stored.contains(where: { $0.matches(subject) }) else { return }
     let subjects = stored.map(\.text).joined(separator: ", ")
     throw TransportError(.badSubject, "expected a subject that the stream stores (\(subjects)); got \(shown(subject))")
   }
 
-  /// Waits until the engine can be reached.
+  /// Waits until the engine is reachable. Throws after the publish timeout, or if the engine is
+  /// closed.
   private func reach(_ subject: String) async throws {
     guard try await reach(subject, within: publishTimeout) else {
       throw TransportError(
@@ -130,7 +132,8 @@ public final class InMemoryTransport: Transport {
     }
   }
 
-  /// Waits until the engine is reachable. Returns false after the limit.
+  /// Waits until the engine is reachable. Returns false after the limit. Throws if the engine is
+  /// closed.
   func reach(_ subject: String, within limit: Duration) async throws -> Bool {
     if state.withLock({ $0.reach }) == .away { await waitForConnection(limit) }
     let reach = state.withLock { $0.reach }

@@ -2,8 +2,8 @@ import Eventing
 
 /// A group of a stream in memory, or a subscription without a group.
 ///
-/// Each message that the group has not handled is in exactly one of ``waiting``, ``again``,
-/// ``pending`` and ``delayed``.
+/// A message is recorded by its position in the stream. Each one that the group has not handled is
+/// in exactly one of ``waiting``, ``again``, ``pending`` and ``delayed``.
 final class MemoryGroup {
   /// One delivery of one message. Each redelivery of the message has a new number.
   struct Pending {
@@ -26,17 +26,17 @@ final class MemoryGroup {
   /// Whether the group was removed. Only the private group of a subscription without a group is
   /// removed, when the subscription ends.
   var isGone = false
-  /// The messages that no member has taken, in order.
+  /// The messages that no member has taken yet, in order.
   private(set) var waiting = Deque<UInt64>()
-  /// The messages to be redelivered, in descending order.
+  /// The messages to be redelivered, in descending order, so that the next one is the last.
   private var again: [UInt64] = []
   /// The number of failed attempts of each message.
   var failures: [UInt64: Int] = [:]
   /// The number of earlier deliveries of each message that was put back for redelivery.
   private var deliveries: [UInt64: UInt64] = [:]
-  /// The messages that a member has begun, without a verdict.
+  /// The messages that a member has taken, and that have no verdict yet.
   var pending: [UInt64: Pending] = [:]
-  /// The messages that a fault has repeated. Each is repeated once at most.
+  /// The messages that a fault has repeated for this group. Each is repeated once at most.
   var repeated: Set<UInt64> = []
   /// The messages to be redelivered after a delay.
   var delayed: Set<UInt64> = []
@@ -51,7 +51,7 @@ final class MemoryGroup {
     self.chance = chance
   }
 
-  /// All messages that are not handled.
+  /// All messages that the group has not handled.
   var unhandled: [UInt64] {
     var all = again + pending.keys + delayed
     var rest = waiting
@@ -59,7 +59,7 @@ final class MemoryGroup {
     return all
   }
 
-  /// Whether a message can be taken.
+  /// Whether a message waits for a member that takes it.
   var hasWork: Bool { !again.isEmpty || !waiting.isEmpty }
 
   /// Adds a new message.

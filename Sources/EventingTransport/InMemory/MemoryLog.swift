@@ -1,6 +1,7 @@
 /// The messages of a stream in memory, by their positions. The first position is 1.
 ///
-/// A message is kept as long as a group has not handled it. The last messages are always kept.
+/// A message is kept as long as a group has not handled it. The last messages are kept even if
+/// every group has handled them.
 struct MemoryLog: Sendable {
   private struct Stored: Sendable {
     var message: RemoteMessage
@@ -10,11 +11,11 @@ struct MemoryLog: Sendable {
     var needs: Int
   }
 
-  /// The number of the last messages that are always kept.
+  /// The number of the last messages that are kept even if every group has handled them.
   private let limit: UInt64
-  /// The last messages: a ring, in which a position has one place.
+  /// The last messages: a ring buffer, in which ``place(_:)`` is the index of a position.
   private var recent: [Stored] = []
-  /// The messages before, which some group has not handled.
+  /// The messages before those in ``recent`` that some group has not handled.
   private var older: [UInt64: Stored] = [:]
   /// The position of each stored id, by the hash of the id. If two ids have one hash, by a chance
   /// of 2⁻⁶⁴, a repetition of the first is not recognized.
@@ -31,7 +32,7 @@ struct MemoryLog: Sendable {
     isRecent(position) ? recent[place(position)].message : older[position]?.message
   }
 
-  /// Returns the position of a stored id.
+  /// Returns the position of the stored message with an id; `nil` if there is none.
   func position(of id: String) -> UInt64? {
     guard let position = positions[stableHash(id)], self[position]?.id == id else { return nil }
     return position
@@ -82,7 +83,8 @@ struct MemoryLog: Sendable {
   /// The index of a position in the ring.
   private func place(_ position: UInt64) -> Int { Int((position - 1) % limit) }
 
-  /// Keeps a message that is not among the last ones if some group needs it. Otherwise drops it.
+  /// Keeps a message that is not in ``recent`` if some group must still handle it. Otherwise drops
+  /// it.
   private mutating func keep(_ old: Stored, _ position: UInt64) {
     if old.needs > 0 {
       older[position] = old
@@ -91,8 +93,8 @@ struct MemoryLog: Sendable {
     }
   }
 
-  /// Returns the positions of the messages with which a listening begins, in order. O(*n* log *n*)
-  /// for *n* stored messages, and O(1) if the listening begins with new messages.
+  /// Returns the positions of the stored messages that a new group or listening receives, in order.
+  /// O(*n* log *n*) for *n* stored messages, and O(1) if it begins with new messages.
   func positions(from start: StartPosition, _ filter: SubjectFilter) -> [UInt64] {
     if case .new = start.kind { return [] }
     let all = older.keys.sorted() + ((end - UInt64(recent.count))..<end)

@@ -15,7 +15,7 @@ final class MemoryResponder: TransportSubscription {
     var inHand = 0
     /// The number of requests that are being answered.
     var running = 0
-    /// The requests that wait for a slot. Each receives whether it got one.
+    /// The requests that wait for a slot. Each is resumed with whether it got one.
     var waiting = Deque<CheckedContinuation<Bool, Never>>()
     /// The tasks that wait in `drain(within:)`.
     var drainers: [CheckedContinuation<Void, Never>] = []
@@ -51,7 +51,7 @@ final class MemoryResponder: TransportSubscription {
     }
   }
 
-  /// Answers a chosen request. Waits until a slot is free.
+  /// Answers a request that ``expect()`` has counted. Waits until a slot is free.
   ///
   /// - Parameters:
   ///   - message: The request.

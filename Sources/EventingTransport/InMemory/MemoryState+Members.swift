@@ -3,7 +3,8 @@ import Eventing
 // Adds and removes the subscriptions of an engine in memory, and records the verdicts on their
 // messages.
 extension MemoryState {
-  /// Returns the group of a new subscription to the stream. If there is none, makes one.
+  /// Returns the group of a new subscription to the stream. Makes the group, unless it is durable
+  /// and exists already.
   mutating func group(_ options: SubscribeOptions, _ filter: SubjectFilter) -> MemoryGroup {
     let key = options.group.map { MemoryGroup.Key(name: $0, filter: filter) }
     if let key, let group = durableGroups[key] { return group }
@@ -32,9 +33,9 @@ extension MemoryState {
     if group == nil { plainMembers.append(member) } else { list(member) }
   }
 
-  /// Closes a subscription, which then takes no message of a group. If the group has messages,
-  /// wakes another member, because this one may have been woken for a message that it now does not
-  /// take. One member is enough, because the members with room are woken in turn.
+  /// Closes a subscription: from now on it takes no message of its group. If the group has
+  /// messages, wakes another member, because this one may have been woken for a message that it now
+  /// does not take. One member is enough, because the members with room are woken in turn.
   ///
   /// - Returns: The member whose pump must be started, if any; `nil` if the subscription has ended.
   func closeMember(_ id: UInt64) -> [MemorySubscription]? {
@@ -45,8 +46,8 @@ extension MemoryState {
     return [other]
   }
 
-  /// The messages that a subscription without a stream had not handled, and the tasks that wait for
-  /// its end.
+  /// The messages that waited for a removed subscription without a stream, and the tasks that wait
+  /// for its end.
   struct Gone {
     let drainers: [CheckedContinuation<Void, Never>]
     let queue: Deque<(message: RemoteMessage, number: UInt64)>
@@ -110,7 +111,7 @@ extension MemoryState {
     var rejection: String?
   }
 
-  /// Records a verdict.
+  /// Records a verdict. Returns what the caller must do after the unlock.
   mutating func applyVerdict(
     _ delivery: Delivery, of subscription: MemorySubscription, _ verdict: Verdict, _ faults: MemoryFaults
   ) -> VerdictResult {

@@ -31,7 +31,7 @@ extension MemoryState {
     return nil
   }
 
-  /// The messages of a group that come again.
+  /// The number of messages of one group that come again, for an incident.
   struct Repetition: Sendable {
     let filter: SubjectFilter
     /// The name of the group; `nil` for a subscription without a group.
@@ -39,7 +39,8 @@ extension MemoryState {
     let count: Int
   }
 
-  /// Puts all messages without a verdict back for redelivery. Returns the groups that had any.
+  /// Puts all messages without a verdict back for redelivery. Returns the groups that had such
+  /// messages.
   func giveBackPending() -> [Repetition] {
     groupOrder.filter { !$0.isGone }.compactMap { group in
       let count = group.giveBackPending()
@@ -76,7 +77,8 @@ extension MemoryState {
 
   // MARK: Taking
 
-  /// Takes the next message of a subscription. Returns `nil` if there is none, or no room for one.
+  /// Takes the next message of a subscription. Returns `nil` if there is none or no room for one,
+  /// or if the engine is disconnected.
   mutating func take(_ id: UInt64, _ faults: MemoryFaults) -> Delivery? {
     guard isConnected, let member = members[id], member.hasRoom else { return nil }
     let message: RemoteMessage

@@ -12,14 +12,15 @@ struct MemoryState {
     let inFlight: Int
     let groupName: String?
     /// The group in the stream; `nil` without a stream. Not retained, because the group refers to
-    /// its members. The state keeps it until its last subscription has ended.
+    /// its members. The dictionary `groups` retains the group at least until its last subscription
+    /// has ended.
     unowned let group: MemoryGroup?
     /// The number that stands for a subscription without a stream in random decisions.
     let chance: UInt64
     var isGone: Bool { subscription == nil }
     /// The number of messages that the subscription has taken and that have no verdict yet.
     var inHand = 0
-    /// Whether the subscription takes new messages.
+    /// Whether the subscription accepts new messages: false after a drain has begun.
     var isOpen = true
     /// Whether the pump of the subscription, a task that takes messages, is running.
     var isPumping = false
@@ -91,7 +92,7 @@ struct MemoryState {
     let delay: Duration?
     /// Whether a fault loses the message.
     let isLost: Bool
-    /// The number of messages that were dropped before.
+    /// The number of messages that were dropped before this one, because the queue was full.
     let dropped: Int
   }
 
@@ -123,10 +124,11 @@ struct MemoryState {
   var isClosed = false
   /// Whether the engine is reachable.
   var isConnected = true
-  /// Whether messages can be published and requests can be made.
+  /// Whether publishers, subscribers and requests reach the engine, must wait for it, or get an
+  /// error.
   var reach: Reach { isClosed ? .closed : isConnected ? .open : .away }
   enum Reach { case open, away, closed }
-  /// The publishers that wait until the engine is reachable.
+  /// The calls of `publish`, `subscribe` and `request` that wait until the engine is reachable.
   var publishers: [UInt64: CheckedContinuation<Void, Never>] = [:]
 
   init(seed: UInt64, keeping limit: Int) {
@@ -154,8 +156,8 @@ struct MemoryState {
     return (Receipt(position: position), woken)
   }
 
-  /// Adds a message to the queues of subscriptions without a stream. Returns the subscriptions
-  /// whose pump must be started.
+  /// Adds a message to the queues of one plain subscription of each group, and of all without a
+  /// group. Returns the subscriptions whose pump must be started.
   mutating func hand(_ message: RemoteMessage) -> [MemorySubscription] {
     var groups: [String: [Member]] = [:]
     var chosen: [Member] = []

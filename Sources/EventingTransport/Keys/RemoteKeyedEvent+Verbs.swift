@@ -52,7 +52,8 @@ extension RemoteKeyedEvent {
   public func isLocked(_ token: HandlerToken) -> Bool { event.isLocked(token) }
   /// Locks the event: it takes no messages until ``unlock()``. O(*n*) for *n* handlers of all keys.
   public func lock(holding: Holding = .nothing) { event.lock(holding: holding) }
-  /// Ends the lock of the event, which takes messages again. O(*n*) for *n* handlers of all keys.
+  /// Ends the lock of the event, so that the event takes messages again. O(*n*) for *n* handlers of
+  /// all keys.
   public func unlock() {
     event.unlock()
     channel.listenings.readinessChanged()

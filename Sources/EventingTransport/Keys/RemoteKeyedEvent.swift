@@ -1,6 +1,6 @@
 public import Eventing
 
-/// A remote event with many keys. The subject of a key has one word more than the event's.
+/// A remote event with many keys. The subject of a key is the event's subject with one more word.
 ///
 ///     let prices = RemoteKeyedEvent<String, Tick>("ticks", over: ticks)   // subject ticks.<key>
 ///     prices["AAPL"].addHandler { tick in print(tick) }
@@ -112,10 +112,10 @@ extension RemoteKeyedEvent: CustomStringConvertible {
   public var description: String { "remote event \"\(subject)\" of \(Payload.self), keyed by \(Key.self)" }
 }
 
-/// A source of some payloads of a remote keyed event.
+/// A source of the payloads of one key, or of all keys, of a remote keyed event.
 struct RemoteKeySource<Key: RemoteKey, Remote: Sendable, Payload: Sendable>: EventSource {
   let remote: RemoteKeyedEvent<Key, Remote>
-  /// A closure that returns the source in the local event.
+  /// A closure that returns the source of these payloads in the local event.
   let source: @Sendable (KeyedEvent<Key, Delivered<Remote>>) -> any EventSource<Payload>
 
   func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {

@@ -18,7 +18,8 @@ func headerValue(_ text: String) -> String {
     String.UnicodeScalarView(text.unicodeScalars.prefix(1_000).map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
 }
 
-/// Checks a subject to publish to or, with a wildcard as its last word, to subscribe to.
+/// Checks a subject to publish to or, if `allowsWildcard` is true, to subscribe to: its last word
+/// may then be `*`.
 func checkSubject(_ subject: String, allowsWildcard: Bool = false) throws {
   func error(_ fault: String) -> TransportError {
     TransportError(
@@ -49,7 +50,8 @@ func checkGroup(_ group: String) throws {
   }
 }
 
-/// Checks the headers that a user gives.
+/// Checks the headers that a user gives: that they can be sent, and that no name belongs to the
+/// library.
 func checkHeaders(_ headers: [String: String]) throws {
   try checkHeaderSyntax(headers)
   for name in headers.keys {

@@ -4,13 +4,14 @@ extension Codec where Payload: Codable {
   /// A codec for JSON without a type name in the headers.
   public static var json: Codec { json(type: nil) }
 
-  /// Returns a codec for JSON with a version.
+  /// Returns a codec for JSON with a version. Bodies of older versions are decoded like those of
+  /// this one.
   ///
-  /// If a payload has only gained optional properties, it needs no new version.
+  /// If a payload type has only gained optional properties, it needs no new version.
   ///
   /// - Parameters:
-  ///   - type: The name of the payload's type for other programs; `nil` for none. Do not use the
-  ///     names of Swift's modules: they change.
+  ///   - type: The name of the payload's type for other programs; `nil` for none. Do not use a name
+  ///     with a Swift module in it: modules are renamed.
   ///   - version: The version that this program writes. A message of a newer version is rejected.
   public static func json(type: String? = nil, version: Int = 1) -> Codec {
     json(type: type, version: version) { old, _ in try old.decode() }

@@ -6,8 +6,8 @@ public import Foundation
 ///     RemoteEvent<OrderPlaced>("orders.placed", over: orders, codec: .json(type: "shop.placed"))
 ///     RemoteEvent<[UInt8]>("frames", over: ticks, codec: .bytes)
 ///
-/// The encoding closure runs in the task that sends a message, the decoding closure where the
-/// message arrives. Neither runs under a mutex.
+/// The encoding closure runs in the task that sends a message, the decoding closure on the thread
+/// that receives the message. Neither runs under a mutex.
 public struct Codec<Payload: Sendable>: Sendable {
   /// A closure that writes the body and the headers of a message.
   let encode: @Sendable (Payload, inout RemoteMessage) throws -> Void

@@ -9,18 +9,20 @@ enum HeaderName {
   /// The forwarding path: the subjects that a message came through, with the identities of their
   /// transports.
   static let path = "Eventing-Path"
-  /// The number of steps of the path, and hashes of some steps, if ``path`` has no room for all.
+  /// The number of subjects on the path, and hashes of some of them, if ``path`` has no room for
+  /// all.
   static let pathMarks = "Eventing-Path-Marks"
   /// The reason why a message is a dead letter.
   static let deadReason = "Eventing-Dead-Reason"
-  /// The subject that a dead letter was published to first.
+  /// The subject that the message was published to before it became a dead letter.
   static let deadSubject = "Eventing-Dead-Subject"
-  /// The group that made the dead letter. There is no header without a group.
+  /// The group whose listening made the dead letter. A listening without a group writes no such
+  /// header.
   static let deadGroup = "Eventing-Dead-Group"
-  /// The number of attempts to handle the message of a dead letter.
+  /// The number of attempts to handle the message before it became a dead letter.
   static let deadAttempts = "Eventing-Dead-Attempts"
-  /// The code of the error for which a reply has no answer: see ``TransportError``.
+  /// The code of the error that a reply has in place of an answer: see ``TransportError/Code``.
   static let failure = "Eventing-Failure"
-  /// The description of the error.
+  /// The description of the error that a reply has in place of an answer.
   static let failureReason = "Eventing-Failure-Reason"
 }

@@ -35,7 +35,7 @@ public enum RemoteContext {
   }
 
   static let registry = Guarded(Registry())
-  /// Whether a value was ever carried. Programs that carry none need not lock the mutex.
+  /// Whether `carry` was ever called. In a program that never calls it, no message locks the mutex.
   private static let isOn = Atomic<Bool>(false)
 
   /// Carries a task-local value with every message that is published from now on.
@@ -99,12 +99,12 @@ public enum RemoteContext {
 
   private static func isGood(_ header: String) -> Bool { (try? checkHeaders([header: ""])) != nil }
 
-  /// Runs a closure with the values from the headers.
+  /// Runs a closure with the task-local values that the headers of a message carry.
   static func extract(_ headers: [String: String], _ body: () -> Void) {
     bind(entries[...], headers, body)
   }
 
-  /// Runs an asynchronous closure with the values from the headers.
+  /// Runs an asynchronous closure with the task-local values that the headers of a message carry.
   static func extract(_ headers: [String: String], _ body: () async -> Void) async {
     await bind(entries[...], headers, body)
   }

@@ -5,7 +5,7 @@ import Synchronization
 public struct RemoteMessage: Sendable {
   /// The id. An engine that stores messages detects repetitions by it.
   public var id: String { didSet { hasOwnID = true } }
-  /// Whether the id was given. Otherwise an engine that stores nothing need not send the id.
+  /// Whether a caller gave the id. Otherwise an engine that stores nothing need not send the id.
   package private(set) var hasOwnID: Bool
   /// The subject that the message was published to.
   public var subject: String
@@ -50,7 +50,8 @@ public struct RemoteMessage: Sendable {
 }
 
 extension RemoteMessage {
-  /// The subject that a dead letter was published to first; `nil` for other messages.
+  /// The subject that a message was published to before it became a dead letter; `nil` for a
+  /// message that is none.
   package var deadLetterOrigin: String? { headers[HeaderName.deadSubject] }
 }
 

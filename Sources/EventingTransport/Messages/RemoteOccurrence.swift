@@ -41,7 +41,7 @@ public struct RemoteOccurrence<Payload: Sendable>: Sendable {
   }
 }
 
-/// An occurrence that is sent to the handlers, with the account of the loops that receive it.
+/// An occurrence that is sent to the handlers, with the count of the loops that receive it.
 struct Delivered<Payload: Sendable>: Sendable {
   let occurrence: RemoteOccurrence<Payload>
   let loops: LoopAccount

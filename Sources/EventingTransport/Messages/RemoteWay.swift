@@ -7,7 +7,8 @@
 /// time a cycle has doubled the length of the path, a step of the cycle has a mark. One lap later,
 /// the message would repeat this step, and is not forwarded.
 struct RemoteWay: Sendable {
-  /// The message at the end of the path, and its transport; `nil` for an empty path.
+  /// The path headers and the subject of the received message, and the identity of its transport;
+  /// `nil` for an empty path.
   private let last: (path: String?, marks: String?, subject: String, transport: String)?
 
   /// The longest header of steps, in bytes. A longer path is written without its oldest steps. A
@@ -25,7 +26,8 @@ struct RemoteWay: Sendable {
     last = (message.headers[HeaderName.path], message.headers[HeaderName.pathMarks], message.subject, transport)
   }
 
-  /// The last steps, the oldest first. A step contains no spaces.
+  /// The steps in the header and the step of the received message, the oldest first. A step
+  /// contains no spaces.
   private var steps: [Substring] {
     guard let last else { return [] }
     var steps: [Substring] = []
@@ -88,7 +90,7 @@ private struct WayMarks {
 
   init(_ steps: some Sequence<Substring>) { for step in steps { add(step) } }
 
-  /// Reads a header. Returns `nil` if ``text`` never makes such a header.
+  /// Reads the text of a header. Returns `nil` if the property ``text`` never has this value.
   init?(_ text: String) {
     guard text.utf8.count <= 1_024 else { return nil }
     let words = text.split(separator: " ")

@@ -32,7 +32,7 @@ enum SubjectWord {
         return nil
       }
     }
-    // A word that `escaped` never returns would be a second word for its text.
+    // If a word that `escaped` never returns were accepted, its text would have two words.
     guard let text = String(validating: bytes, as: UTF8.self), escaped(text) == word else { return nil }
     return text
   }

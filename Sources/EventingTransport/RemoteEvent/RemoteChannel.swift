@@ -6,7 +6,8 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
   let transport: any Transport
   let codec: Codec<Payload>
   let listenings: Listenings
-  /// The error of an invalid subject, which each use throws.
+  /// The error that `publish` and `listen` throw because the subject is invalid; `nil` if it is
+  /// valid.
   private let fault: (any Error)?
 
   init(_ subject: String, _ transport: any Transport, _ codec: Codec<Payload>) {
@@ -61,7 +62,7 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
     return try await transport.publish(message, to: subject, entered: entered)
   }
 
-  /// Sends one message to the handlers.
+  /// A closure that sends the occurrence of one message to the handlers.
   typealias Send = @Sendable (Delivered<Payload>, RemoteWay) -> BegunSend
 
   /// Listens to the subject.

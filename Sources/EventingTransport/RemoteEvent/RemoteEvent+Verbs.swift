@@ -98,10 +98,10 @@ extension RemoteEvent {
   }
 
   /// Locks the event. It takes no messages until ``unlock()``, so other members of its group
-  /// receive them. Begun messages that reach a locked handler are redelivered. O(*n*) for *n*
-  /// handlers.
+  /// receive them. Begun messages that the lock keeps from a handler are redelivered. O(*n*) for
+  /// *n* handlers.
   public func lock(holding: Holding = .nothing) { event.lock(holding: holding) }
-  /// Ends the lock of the event, which takes messages again. O(*n*) for *n* handlers.
+  /// Ends the lock of the event, so that the event takes messages again. O(*n*) for *n* handlers.
   public func unlock() {
     event.unlock()
     channel.listenings.readinessChanged()

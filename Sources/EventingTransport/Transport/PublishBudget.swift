@@ -3,9 +3,9 @@ import Eventing
 /// Limits the total size of the messages and requests that the engine has not sent or stored yet.
 ///
 /// If the limit is reached, publishers are suspended, so a slow engine slows its publishers down.
-/// Waiters are served in order. Freed room is offered to the first waiters alone; all waiters are
-/// examined only when a deadline may have passed. So the work does not grow with the square of the
-/// number of waiters.
+/// Waiters get room in the order in which they began to wait. Freed room is offered to the first
+/// waiters alone; all waiters are examined only when a deadline may have passed. So the work does
+/// not grow with the square of the number of waiters.
 package final class PublishBudget: Sendable {
   private struct Waiter: Sendable {
     let cost: Int
@@ -16,8 +16,10 @@ package final class PublishBudget: Sendable {
   private struct State: Sendable {
     var free = PublishBudget.total
     var waiters: [UInt64: Waiter] = [:]
-    /// The ids of the waiters behind `front`, in order. Some may have timed out.
+    /// The ids of the waiters behind `front`, in the order in which they began to wait. Some may
+    /// have timed out.
     var order = Deque<UInt64>()
+    /// The id of the first waiter, if there was not enough room for it so far.
     var front: UInt64?
     var lastID: UInt64 = 0
     /// A time that is not later than any deadline.
@@ -25,7 +27,8 @@ package final class PublishBudget: Sendable {
     /// The number of times that a waiter was examined, for tests.
     var looks = 0
 
-    /// Gives free room to the first waiters. Returns the waiters that got room.
+    /// Gives free room to the first waiters. Returns the waiters that got room, which the caller
+    /// resumes.
     mutating func serve() -> [CheckedContinuation<Bool, Never>] {
       var served: [CheckedContinuation<Bool, Never>] = []
       while let id = front ?? order.popFirst() {
@@ -53,7 +56,8 @@ package final class PublishBudget: Sendable {
   /// message fits.
   package static func cost(_ bytes: Int) -> Int { min(total, 1 + bytes / 4_096) }
 
-  /// Takes room. Returns false if there was none until the deadline.
+  /// Takes `cost` units of room, and waits until there are so many. Returns false if there were too
+  /// few until the deadline.
   package func take(_ cost: Int, until deadline: ContinuousClock.Instant) async -> Bool {
     if state.withLock({ $0.waiters.isEmpty && PublishBudget.take(cost, &$0) }) { return true }
     return await withCheckedContinuation { continuation in

@@ -7,7 +7,7 @@ public struct SubscribeOptions: Sendable {
   /// The first message of a new group, or of a subscription without a group. An existing group
   /// continues where it was.
   public var start: StartPosition = .new
-  /// The largest number of messages without a verdict, at least 1.
+  /// The largest number of messages that have begun and have no verdict yet, at least 1.
   public var inFlight = 256
   /// The dead-letter subject. A transport that stores messages refuses a subject that no stream
   /// stores.

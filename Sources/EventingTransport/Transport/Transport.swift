@@ -13,8 +13,9 @@ public import Eventing
 /// ## What an engine promises
 ///
 /// - **Order.** Messages that one publisher publishes to one subject, one after the other, begin in
-///   that order. This holds for each group and each subscription without a group. Only a
-///   redelivered message may begin later.
+///   that order: the engine calls `begin` of ``subscribe(_:_:_:)`` with one after the other. This
+///   holds for each group and each subscription without a group. Only a redelivered message may
+///   begin later.
 /// - **Bounds.** Of the messages of a subscription that have begun, at most
 ///   ``SubscribeOptions/inFlight`` have no verdict.
 /// - **Groups.** Each message goes to one subscription of each group, and to every subscription
@@ -115,7 +116,8 @@ public protocol Transport: Sendable {
 }
 
 extension Transport {
-  /// Publishes a message. The end of the call says that the next one may follow.
+  /// Publishes a message, and never calls `entered`: the end of this method says that the next
+  /// message may follow.
   public func publish(
     _ message: RemoteMessage, to subject: String, entered: @escaping @Sendable () -> Void
   ) async throws -> Receipt {

@@ -28,8 +28,8 @@ public struct TransportIncident: Sendable {
   public let kind: Kind
   /// The subject that the incident concerns, if any.
   public let subject: String?
-  /// The subject that the event listens to, if the incident concerns a listening. For a keyed
-  /// event, the subject ends with `*`.
+  /// The subject that the remote event listens to, if the incident concerns a listening. For a
+  /// keyed event, the subject ends with `*`.
   public let event: String?
   /// The name of the stream that the incident concerns, if any.
   public let stream: String?
@@ -43,7 +43,7 @@ public struct TransportIncident: Sendable {
   /// - Parameters:
   ///   - kind: The kind.
   ///   - subject: The subject that the incident concerns.
-  ///   - event: The subject that the event listens to.
+  ///   - event: The subject that the remote event listens to.
   ///   - stream: The name of the stream.
   ///   - reason: A sentence for a log that names what was expected and what was found.
   ///   - dropped: The number of messages that were dropped.

@@ -4,8 +4,8 @@
 public protocol TransportSubscription: AnyObject, Sendable {
   /// Tells the engine that ``SubscribeOptions/isReady`` may have changed to true.
   ///
-  /// The engine calls `isReady` again soon, but calls neither `isReady` nor `begin` before this
-  /// method returns.
+  /// The engine calls `isReady` again soon, but this method itself calls neither `isReady` nor
+  /// `begin`.
   func readinessChanged()
 
   /// Ends the subscription, and lets the messages that have begun be handled.
