@@ -89,7 +89,8 @@
       }
       target.freeze()
       if Int.random(in: 0..<20, using: &random) == 0 {
-        // The broker waits 10 s for a verdict. Other disturbances follow meanwhile.
+        // This freeze is longer than the 10 s that the broker waits for a verdict. Other
+        // disturbances follow meanwhile.
         counts["\(target.name) frozen for long", default: 0] += 1
         Task {
           try await Task.sleep(for: .seconds(12))

@@ -8,7 +8,7 @@
   @Suite(.serialized, .timeLimit(.minutes(1))) struct AttemptCountTests {
     private struct Refused: Error {}
 
-    /// A member that fails.
+    /// Returns a member of the group `one` whose handler always fails, with its listening.
     private func member(
       _ nats: NATS, attempts: Int, pause: Duration = .milliseconds(50), _ seen: Guarded<[Int]>
     ) async throws -> (RemoteEvent<Int>, Listening) {

@@ -4,7 +4,7 @@
   import Foundation
   import Testing
 
-  /// Dead letters: their stream, their end, and what happens if none takes them.
+  /// Dead letters that go to another stream, that fail themselves, or that the server refuses.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct DeadLetterTests {
     private struct Refused: Error {}
 
@@ -29,13 +29,14 @@
       #expect(calls.withLock { $0 } == 2)
       let letter = try #require(found.withLock { $0.first })
       #expect(letter.payload == 7 && letter.headers["Eventing-Dead-Subject"] == "orders.placed")
-      // The other stream is for dead letters only.
+      // Only dead letters may go from one stream to a subject that another stream stores.
       let other = RemoteEvent<Int>("dead.billing", over: orders)
       #expect(await transportError { _ = try await other.publish(1) }?.code == .badSubject)
       await nats.close()
     }
 
-    /// Two subjects for dead letters: the listening to each gives up to the other.
+    /// Two subjects for dead letters: each listening has the other subject for its own dead
+    /// letters.
     @Test func aLetterIsNoLetterAgain() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()
@@ -71,7 +72,8 @@
       withExtendedLifetime(events) {}
     }
 
-    /// Another program may write any header, and may publish a letter to its first subject again.
+    /// Another program may write any header, and may publish a letter again to the subject of its
+    /// message.
     @Test func theHeaderOfALetterAloneMakesNoLetter() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()
@@ -120,7 +122,7 @@
       }
       try await event.listen(as: "one", inFlight: 1, retry: .immediately(attempts: 1), deadLetter: "dead.one")
       try await event.publish(1)
-      // Each incident is one more try to store the letter.
+      // Each incident reports one more failed attempt to store the letter.
       try await eventually("expected incidents, got \(incidents.withLock { $0 })") {
         incidents.withLock { $0.filter { $0.subject == "test.a" && $0.reason.contains("dead letter") }.count } >= 3
       }

@@ -4,9 +4,10 @@
   import Foundation
   import Testing
 
-  /// A message that a forward publishes has its place when it waits for the socket.
+  /// A message that a forward publishes has its place in the order as soon as it is in the send
+  /// queue.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct ForwardTests {
-    /// The server never says that it has stored a message.
+    /// The server sends no receipt. The forward publishes the next payloads nevertheless.
     @Test func aForwardWaitsForNoReceipt() async throws {
       let server = try TextServer(TextServer.info(), pongs: .max)
       let nats = try await NATS.connect("nats://127.0.0.1:\(server.port)", publishTimeout: .seconds(600))

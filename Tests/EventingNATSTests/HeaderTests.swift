@@ -63,7 +63,8 @@
     @Test func aReplyWithSuchHeadersSaysSo() async throws {
       let server = try NATSServer(hasStreams: false)
       let nats = try await server.connect()
-      // Each responder has a subject of its own: one that ends refuses what still comes.
+      // Each responder has a subject of its own, because a responder that ends refuses later
+      // requests.
       for (number, headers) in HeaderTests.bad.enumerated() {
         let responder = try await nats.plain.respond(to: "test.q\(number)", group: nil, inFlight: 1) { _ in
           RemoteMessage(headers: headers, body: [1])

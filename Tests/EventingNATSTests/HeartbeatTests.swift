@@ -6,7 +6,8 @@
 
   /// The server hears that a handler is at work, whatever else the process does.
   @Suite(.serialized, .timeLimit(.minutes(2))) struct HeartbeatTests {
-    /// Has a process of its own, because the test stops all tasks for longer than the server waits.
+    /// Has a process of its own, because the test stops all tasks for longer than the server waits
+    /// for a verdict.
     @Test func aMessageStaysInHandWhileThePoolIsFlooded() async throws {
       await #expect(processExitsWith: .success) {
         let server = try NATSServer()
@@ -17,7 +18,7 @@
         event.addHandler { number async throws in
           numbers.withLock { $0.append(number) }
           guard number == 1 else { return }
-          // The server waits for 10 s.
+          // The server waits for a verdict or a heartbeat for 10 s.
           Foundation.Thread.detachNewThread {
             Foundation.Thread.sleep(forTimeInterval: 13)
             isOver.withLock { $0 = true }
@@ -35,7 +36,7 @@
       }
     }
 
-    /// Blocks a thread of the pool.
+    /// Blocks a thread of Swift's pool until `isOver` is true.
     static func block(until isOver: Guarded<Bool>) {
       while !isOver.withLock({ $0 }) { Foundation.Thread.sleep(forTimeInterval: 0.01) }
     }

@@ -7,7 +7,7 @@
   /// R12: a message that another program writes by hand, with any bytes, becomes a dead letter or
   /// an incident. Such a message does no harm, and the messages behind it are handled.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct HostileInputTests {
-    /// Blocks of headers that are none.
+    /// Bytes that stand in the place of headers, but are no valid headers.
     private static let blocks: [[UInt8]] =
       [
         "x", "garbage", "NATS/1.0", "HTTP/1.1\r\nA: b\r\n\r\n", "nats/1.0\r\nA: b\r\n\r\n",
@@ -45,7 +45,7 @@
         try await event.listen(as: "one", deadLetter: "test.dead")
       }
 
-      /// Publishes a message that can be handled, and waits for it.
+      /// Publishes a message that can be handled, and waits until its handler is called.
       func goesOn() async throws {
         try await event.publish(7)
         try await eventually("expected 7, got \(numbers.withLock { $0 })") { numbers.withLock { $0.last } == 7 }
@@ -82,7 +82,7 @@
       await listener.nats.close()
     }
 
-    /// Without a stream there are no dead letters, but incidents.
+    /// Without a stream no dead letters are made, but incidents are posted.
     @Test func withoutAStreamTheyMakeIncidents() async throws {
       let listener = try await Listener()
       let plain = RemoteEvent<Int>("plain", over: listener.nats.plain)
@@ -166,7 +166,7 @@
       await listener.nats.close()
     }
 
-    /// A letter leaves out what cannot be sent, and its id is made shorter.
+    /// A dead letter leaves out the headers that cannot be sent, and its id is made shorter.
     @Test func headersAndIDsThatCannotBeSentMakeLetters() async throws {
       let listener = try await Listener()
       let ids = ["a\u{1}b", String(repeating: "a", count: 5_000), String(repeating: "a", count: 5_001), "a b", "ä"]
@@ -214,7 +214,8 @@
       await listener.nats.close()
     }
 
-    /// The subject for the verdict comes from the server, or from a program that knows the inbox.
+    /// The subject for the verdict names the place of a message in a stream. A program that knows
+    /// the inbox may send any subject.
     @Test func aPlaceThatNoStreamHasIsNone() {
       let place = StreamPlace("$JS.ACK.TEST.one.1.5.9.1700000000000000000.0")
       #expect(place?.delivered == 1 && place?.position == 5 && place?.number == 9)
@@ -239,7 +240,7 @@
       try await event.listen()
       server.say(line)
       try await eventually("expected 7, got \(numbers.withLock { $0 })") {
-        server.say("MSG a 2 1\r\n7\r\n")  // the second subscription of the connection
+        server.say("MSG a 2 1\r\n7\r\n")  // to the second subscription of the connection
         return numbers.withLock { !$0.isEmpty }
       }
       #expect(numbers.withLock { $0 } == [7])

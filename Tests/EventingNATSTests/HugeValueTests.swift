@@ -4,7 +4,8 @@
   import Foundation
   import Testing
 
-  /// No number is too large: it counts as the largest one that makes sense, or an error says so.
+  /// A number that is too large counts as the largest one that makes sense, or is refused with an
+  /// error.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct HugeValueTests {
     private static let huge = Duration.seconds(Int64.max)
 
@@ -78,7 +79,7 @@
       await nats.close()
     }
 
-    /// The age of a stream is not cut to a year.
+    /// The `maxAge` of a stream may be longer than a year.
     @Test func agesOfManyYearsAreKept() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()

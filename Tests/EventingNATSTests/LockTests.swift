@@ -4,12 +4,12 @@
   import Foundation
   import Testing
 
-  /// A lock takes nothing from the group, and changes no order.
+  /// A lock loses no message of the group, and changes no order.
   @Suite(.serialized, .timeLimit(.minutes(2))) struct LockTests {
     @Test(arguments: [true, false], [1, 256]) func aLockKeepsTheOrder(ofEvent isOfEvent: Bool, inFlight: Int)
       async throws
     {
-      guard isOfEvent || inFlight == 1 else { return }  // what is in hand together comes again apart
+      guard isOfEvent || inFlight == 1 else { return }  // returned messages may come in another order
       let server = try NATSServer()
       let nats = try await server.connect()
       let stream = try await nats.stream("TEST", subjects: ["test.>"])
@@ -18,7 +18,8 @@
       let token = event.addHandler { number in numbers.withLock { $0.append(number) } }
       try await event.listen(as: "one", inFlight: inFlight)
       for round in 0..<40 {
-        // The subscription has asked for messages. They come during the lock, or soon after.
+        // The subscription has requested messages before the lock, so they may arrive during the
+        // lock.
         if isOfEvent { event.lock() } else { event.lock(token) }
         for number in 1...3 { try await event.publish(round * 3 + number) }
         if isOfEvent { event.unlock() } else { event.unlock(token) }

@@ -130,7 +130,8 @@
       #expect(found?.code == .mayBeStored, "\(found.map { "\($0)" } ?? "no error")")
     }
 
-    /// The close may come between the check that a call is made on an open connection and its wait.
+    /// A close may come after a call has found the connection open, and before the call begins to
+    /// wait.
     @Test func noWaitForTheServerBeginsAfterAClose() async throws {
       let server = try NATSServer(hasStreams: false)
       let nats = try await server.connect()
@@ -143,7 +144,8 @@
       await nats.close()
     }
 
-    /// A message that was given up, but still waits for the socket, keeps its room.
+    /// A message that its publisher has given up, but that still waits for the socket, keeps its
+    /// room in the budget.
     @Test func storesThatAFrozenServerHoldsUpKeepTheirRoom() async throws {
       let server = try NATSServer()
       let nats = try await server.connect(publishTimeout: .milliseconds(500))
@@ -173,7 +175,8 @@
       await nats.close()
     }
 
-    /// Plain messages wait for a frozen server in bounded room. Then their publisher waits, too.
+    /// Plain messages wait for a frozen server in a queue of bounded size. When the queue is full,
+    /// their publisher waits, too.
     @Test func aPlainPublisherWaitsForAFrozenServer() async throws {
       let server = try NATSServer(hasStreams: false)
       let nats = try await server.connect(publishTimeout: .milliseconds(500))

@@ -64,7 +64,7 @@
       await nats.close()
     }
 
-    /// Redeliveries and another start of the server are no such repetition.
+    /// Redeliveries of a message whose handler failed are no such repetition.
     @Test func attemptsAndReconnectionsAreNoRepetition() async throws {
       let server = try NATSServer()
       let nats = try await server.connect(publishTimeout: .seconds(20))

@@ -4,7 +4,7 @@
   import Foundation
   import Testing
 
-  /// A socket that does not take a message in time.
+  /// Messages that no socket takes in time, or that a closed connection does not send.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct SlowSocketTests {
     /// Accepts connections on a listening socket, answers the first `PING` of each, and reads no
     /// more.
@@ -44,7 +44,8 @@
       connection.close()
     }
 
-    /// Otherwise the message would block all others again and again, and end each connection.
+    /// If the queue tried such a message for ever, the message would block all others, and end each
+    /// connection.
     @Test func aMessageThatNoConnectionTakesInTimeIsGivenUp() async throws {
       let writes = Guarded<[String]>([])
       let queue = SendQueue { message in
@@ -68,8 +69,9 @@
       queue.close()
     }
 
-    /// One incident tells the number of these messages. Otherwise, there would be one for each. The
-    /// server may close the connection before this process knows.
+    /// The messages get the reason ``SendQueue/closedBefore``, so that one incident tells their
+    /// number. Any other reason would post an incident for each of them. The server may close the
+    /// connection before the engine closes the queue.
     @Test func aClosedConnectionFailsNoMessageByItself() async throws {
       let server = try TextServer(TextServer.info(), pongs: .max)
       let made = try ConnectOptions(["nats://127.0.0.1:\(server.port)"], nil, nil, within: .seconds(20))

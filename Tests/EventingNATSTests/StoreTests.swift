@@ -4,7 +4,7 @@
   import Foundation
   import Testing
 
-  /// Copies of a message for a stream that the server does not store.
+  /// Messages for a stream that are sent again, because the server does not store the first copy.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct StoreTests {
     /// The stream may have stored the copy whose receipt did not come.
     @Test func aRefusalOfALaterCopySaysThatAnEarlierOneMayBeStored() async throws {
@@ -12,7 +12,7 @@
       let (nats, other) = (try await server.connect(publishTimeout: .seconds(30)), try await server.connect())
       let copies = Guarded(0)
       let isOver = OneShot<Void>()
-      // Stands for a stream.
+      // Stands for a stream that does not answer the first copy, and refuses the later ones.
       let responder = try await other.plain.respond(to: "test.a", group: nil, inFlight: 8) { _ in
         let isFirst = copies.withLock { copies in
           copies += 1
@@ -37,8 +37,8 @@
       await other.close()
     }
 
-    /// No stream stores the subject, so each copy is refused at once. Between two copies there are
-    /// 50 ms.
+    /// No stream stores the subject, so the server answers each copy at once. The publisher pauses
+    /// for 50 ms before the next copy.
     @Test func aCancelledPublishPausesBetweenItsCopies() async throws {
       let server = try NATSServer(hasStreams: false)
       let nats = try await server.connect(publishTimeout: .seconds(1))
@@ -54,7 +54,8 @@
       await nats.close()
     }
 
-    /// The failure may come after the wait for the receipt. Another copy would fail, too.
+    /// The send queue may report the failure after the wait for the receipt has ended. Another copy
+    /// would fail, too.
     @Test(arguments: [false, true]) func aCopyThatCannotBeSentEndsThePublish(mayBeStored: Bool) async throws {
       let server = try NATSServer(hasStreams: false)
       let nats = try await server.connect()

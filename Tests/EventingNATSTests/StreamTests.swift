@@ -86,7 +86,7 @@
           _ = try await event.publish([1], headers: ["Trace": String(repeating: "x", count: 10_000)])
         }
         #expect(headers?.code == .tooLarge)
-        // The transport itself checks, too.
+        // Without a remote event, the transport itself checks the subject and the group.
         #expect(
           await transportError { _ = try await transport.publish(RemoteMessage(), to: "test.a\r\nPUB x 0") } != nil)
         var options = SubscribeOptions()
@@ -98,7 +98,8 @@
       await nats.close()
     }
 
-    /// Without a stream, an id that the publisher did not choose would only cost time.
+    /// Without a stream, an id that the publisher did not choose is not sent: it would only cost
+    /// time.
     @Test func anIDIsSentIfItIsNeeded() async throws {
       let server = try TextServer(TextServer.info(), pongs: 100)
       let nats = try await NATS.connect("nats://127.0.0.1:\(server.port)")

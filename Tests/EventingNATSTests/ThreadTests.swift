@@ -6,7 +6,8 @@
 
   /// No thread of libnats, and no thread of the engine, runs a handler.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct ThreadTests {
-    /// The handlers that were called, and those called outside of tasks. Swift's pool runs tasks.
+    /// The names of all handlers that were called, and of the handlers that were called outside of
+    /// a task. Swift's pool runs all tasks.
     private final class Calls: Sendable {
       private let state = Guarded<(all: [String: Int], outside: Set<String>)>(([:], []))
 
@@ -24,7 +25,7 @@
 
     @Test func tasksRunAllHandlers() async throws {
       let calls = Calls()
-      // The test of the test: a thread that does not belong to Swift's pool.
+      // First tests `Calls` itself, with a thread that does not belong to Swift's pool.
       let isOver = Guarded(false)
       Foundation.Thread.detachNewThread {
         calls.note("thread")

@@ -74,7 +74,7 @@
     }
 
     @Test func aUserWithAnNkeyIsTaken() async throws {
-      // A pair that was made for this test.
+      // A key pair that was made for this test.
       let key = "UDK6HKQ3DSRCJI2BPYPLVQBLFBOFBYX2HUTGBTLCGMH2NBEHWGOMEOJH"
       let server = try NATSServer("authorization { users: [{ nkey: \(key) }] }", hasStreams: false)
       let file = "\(server.folder)/seed"

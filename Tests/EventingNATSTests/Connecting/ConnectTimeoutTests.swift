@@ -4,7 +4,7 @@
   import Foundation
   import Testing
 
-  /// `connectTimeout:` ends every wait of a connect, wherever the server stops to answer.
+  /// `connectTimeout:` ends every wait of a connect, wherever the server stops answering.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct ConnectTimeoutTests {
     /// The text that a server sends before it stops answering, and the number of its `PONG`s.
     static let silences: [(greeting: String, pongs: Int)] = [
@@ -22,7 +22,7 @@
       #expect(error?.description.contains("within the connectTimeout of 0.3 seconds") == true)
     }
 
-    /// A silent server does not take the time of the one behind it.
+    /// A silent server does not use up the time of the server that is named after it.
     @Test func theServerBehindASilentOneIsTaken() async throws {
       let (silent, server) = (try TextServer(""), try NATSServer(hasStreams: false))
       try await server.connect().close()

@@ -28,7 +28,8 @@
       #expect(kinds.withLock { $0 } == ["lost", "reconnected", "closed"])
     }
 
-    /// libnats reports an error on another thread, perhaps after the flush behind a subscription.
+    /// libnats reports an error on another thread, perhaps after the flush of the subscribe call
+    /// has returned.
     @Test func theRefusalOfASubscriptionIsAwaited() async throws {
       let events = ConnectionEvents(try ConnectOptions(["nats://a:1"], nil, nil, within: .seconds(1)).secrets)
       let watch = events.watchErrors()
@@ -43,7 +44,8 @@
       #expect(watch.texts.count == 3)
     }
 
-    /// libnats takes no limit of zero. Without the limit, its buffer would have another size.
+    /// libnats refuses a limit of zero. If the subscription began nevertheless, its buffer would
+    /// have another size.
     @Test func aSubscriptionWithoutItsLimitIsRefused() async throws {
       let server = try NATSServer(hasStreams: false)
       let nats = try await server.connect()

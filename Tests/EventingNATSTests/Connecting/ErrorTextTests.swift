@@ -4,7 +4,8 @@
   import Foundation
   import Testing
 
-  /// The connection of libnats knows only its last error. Each error is reported with its own text.
+  /// A connection of libnats stores only its last error. Yet each error is reported with its own
+  /// text.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct ErrorTextTests {
     @Test func errorsThatComeTogetherKeepTheirTexts() async throws {
       let server = try TextServer(TextServer.info(), pongs: .max)
@@ -20,7 +21,8 @@
       await nats.close()
     }
 
-    /// Otherwise the listening would seem to have begun, and would receive nothing.
+    /// If the later error hid the refusal, the listening would seem to have begun, but would
+    /// receive nothing.
     @Test func aRefusedSubscriptionIsToldBeforeALaterError() async throws {
       let server = try TextServer(TextServer.info(), pongs: .max) { number in
         // The connection itself needs the first two answers.
@@ -36,7 +38,7 @@
       let error = await transportError { try await event.listen() }
       #expect(error?.code == .refused)
       #expect(error?.description.contains(#"for Subscription to "a""#) == true, "\(error.map { "\($0)" } ?? "none")")
-      try await event.listen()  // the text of the connection is still the one of the first listening
+      try await event.listen()  // the connection's last error is still that of the first listening
       await nats.close()
     }
   }

@@ -9,7 +9,7 @@
       "'Permissions Violation for \(verb) to \"\(subject)\""
     }
 
-    /// Returns a text as libnats keeps it.
+    /// Returns a text as libnats keeps it: cut after 255 bytes.
     private func cut(_ text: String) -> String { String(decoding: text.utf8.prefix(255), as: UTF8.self) }
 
     @Test func aSubjectIsFoundWithTheEscapesOfTheServer() {
@@ -42,7 +42,7 @@
       #expect(requests.isPending(token))
     }
 
-    /// One of two requests may have been allowed.
+    /// If the text may name the subjects of two requests, the server may have allowed one of them.
     @Test func aCutTextEndsNoRequestIfItMayNameTwo() async {
       let (requests, long) = (PendingRequests(), String(repeating: "a", count: 300))
       let tokens = ["b", "c"].map { requests.begin(long + $0, until: .now + .seconds(600), endsWhenLost: true).token }

@@ -8,7 +8,7 @@
   @Suite(.serialized, .timeLimit(.minutes(1))) struct SecretTests {
     private static let seed = "SUAD7LMRTZCE6X4QYUBA37SALQKPIW2AR6PVGGHOEE2B3R2J3SUJMTVL6A"
 
-    /// All texts that Swift makes of a value by itself.
+    /// Returns all texts that Swift makes of a value by itself.
     private func texts(_ value: Any) -> String {
       var dumped = ""
       dump(value, to: &dumped)
@@ -57,7 +57,7 @@
       }
     }
 
-    /// A server that repeats what it got.
+    /// The server repeats the secret when it refuses the login.
     @Test(arguments: ["open-sesame", "open sesame", "p@ss w:rd", "abc"])
     func whatTheServerSaysIsShownWithoutSecrets(secret: String) async throws {
       let server = try TextServer(
@@ -71,7 +71,7 @@
       }
     }
 
-    /// A server that later, when the connection stands, repeats what it got.
+    /// The server repeats the password in an error after the connection was made.
     @Test func incidentsHaveNoSecrets() async throws {
       let server = try TextServer(TextServer.info(), pongs: 2)
       let nats = try await NATS.connect(

@@ -29,7 +29,8 @@
       }
     }
 
-    /// A message goes through a stream and comes back.
+    /// Publishes a message to a stream, waits until a handler receives it, and closes the
+    /// connection.
     private func check(_ nats: NATS) async throws {
       let stream = try await nats.stream("TEST", subjects: ["test.>"])
       let event = RemoteEvent<Int>("test.a", over: stream)
@@ -50,7 +51,7 @@
       let ours = NATS.TLS.trusting(openssl.path("ours.pem"))
       try await check(connect(server, tls: ours))
       try await connect(server, tls: ours, host: "localhost").close()
-      // The options without an address `tls://` are enough, and so is TLS that the server asks for.
+      // TLS options are enough: the address need not begin with `tls://`.
       try await NATS.connect(server.address, tls: ours).close()
       for tls in [NATS.TLS.trusting(openssl.path("other.pem")), .system] {
         let error = await transportError { _ = try await connect(server, tls: tls) }
@@ -107,7 +108,8 @@
       #expect(error?.description.contains(other.seed) == false)
     }
 
-    /// An operator signs an account, the account signs a user, and the file of the user connects.
+    /// An operator signs an account, the account signs a user, and the user's credentials file is
+    /// enough to connect.
     @Test func aCredentialsFileIsTaken() async throws {
       defer { try? FileManager.default.removeItem(atPath: folder) }
       let (chief, account, user) = (

@@ -27,7 +27,8 @@
       }
     }
 
-    /// One address with TLS among several is enough: libnats may come to any of them.
+    /// One address with TLS among several is enough to require TLS: libnats may connect to any of
+    /// them.
     @Test func noSecretIsSentToAnyAddressBesideOneWithTLS() async throws {
       let server = try TextServer(TextServer.info())
       let error = await transportError {

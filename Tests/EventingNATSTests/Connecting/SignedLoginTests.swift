@@ -4,7 +4,8 @@
   import Foundation
   import Testing
 
-  /// libnats 3.4.1 does not send a signature that begins with a zero byte.
+  /// libnats 3.4.1 does not send a signature that begins with a zero byte. So another login must be
+  /// tried.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct SignedLoginTests {
     private let folder: String
     private let openssl: OpenSSL
@@ -34,7 +35,8 @@
         var (count, open) = (0, [LoopbackSocket]())
         while let connection = listener.accepted() {
           count += 1
-          // The nonces of the first login, and of two logins after the loss, have bad signatures.
+          // The nonces of the first login, and of two logins after the loss, have signatures that
+          // begin with a zero byte.
           let info = TextServer.info(#","auth_required":true,"nonce":"\#([1, 3, 4].contains(count) ? bad : good)""#)
           connection.send(Array(info.utf8)[...])
           var text = ""

@@ -11,8 +11,8 @@
       var verdict: Verdict { get async { .done } }
     }
 
-    /// Runs a closure while a connection seems lost. Returns the last words of the subjects that
-    /// the connection sends afterwards.
+    /// Runs a closure while a connection seems lost. Returns the last words of the subjects below
+    /// `prefix` to which the connection sends afterwards.
     private func sent(
       _ nats: NATS, _ server: NATSServer, below prefix: String, _ body: () async throws -> Void
     ) async throws -> [String] {

@@ -2,15 +2,16 @@
   import Foundation
   import Testing
 
-  /// A TCP socket on a free port of the loopback interface. It is closed with the object.
+  /// A TCP socket on a free port of the loopback interface. `deinit` closes it.
   final class LoopbackSocket: Sendable {
-    /// The error if no process listens on a port. A proxy expects that.
+    /// The error if no process listens on a port. A ``Proxy`` ignores it, because its server may be
+    /// down.
     struct Unreachable: Error { let port: Int }
 
     let descriptor: Int32
     let port: Int
 
-    /// Takes a free port.
+    /// Creates a socket that is bound to a free port.
     init() throws {
       descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       var address = LoopbackSocket.address(0)
@@ -25,7 +26,7 @@
       try #require(result == 0, "expected a free port")
     }
 
-    /// Connects to a port.
+    /// Creates a socket that is connected to a port.
     init(to port: Int) throws {
       self.port = port
       descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -39,12 +40,12 @@
       guard result == 0 else { throw Unreachable(port: port) }
     }
 
-    /// Belongs to a connection that was accepted.
+    /// Creates the socket of a connection that was accepted.
     init(accepted descriptor: Int32, port: Int) { (self.descriptor, self.port) = (descriptor, port) }
 
     deinit { close(descriptor) }
 
-    /// Ends the connection, or the waits for connections, but keeps the descriptor.
+    /// Ends the connection, or the wait in ``accepted()``, but keeps the descriptor.
     func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Waits for a connection. Returns `nil` after ``end()``.

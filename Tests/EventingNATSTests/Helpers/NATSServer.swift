@@ -110,7 +110,7 @@
     }
   }
 
-  /// Returns the error of a transport that a closure throws; `nil` if it throws none.
+  /// Returns the `TransportError` that a closure throws; `nil` if it throws none.
   func transportError(_ body: () async throws -> Void) async -> TransportError? {
     do {
       try await body()

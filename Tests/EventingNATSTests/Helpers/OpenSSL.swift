@@ -50,7 +50,7 @@
     }
   }
 
-  /// A key pair of NATS, which is made anew.
+  /// A new key pair for NATS.
   struct NKey {
     enum Kind: UInt8 { case account = 0, operator_ = 112, user = 160 }
 

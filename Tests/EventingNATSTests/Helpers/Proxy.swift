@@ -8,7 +8,7 @@
     private struct State: Sendable {
       var isCut = false
       var sockets: [LoopbackSocket] = []
-      /// The text of a client that ends the hold; `nil` if nothing is held back.
+      /// The text that ends the hold when the clients have sent it; `nil` if nothing is held back.
       var releasing: String?
       var held: [(target: LoopbackSocket, bytes: ArraySlice<UInt8>)] = []
       /// The bytes that the clients have sent since the begin of the hold.

@@ -3,7 +3,8 @@
   import Foundation
   import Testing
 
-  /// A TCP server that sends a text to each connection, keeps what comes, and says little else.
+  /// A TCP server that sends a text to each connection, records what it receives, and answers some
+  /// `PING`s.
   final class TextServer: Sendable {
     private struct State: Sendable {
       var received: [UInt8] = []
@@ -49,7 +50,7 @@
       for connection in state.withLock({ $0.open.values.map(\.self) }) { connection.end() }
     }
 
-    /// All that has come.
+    /// The text that the server has received over all connections.
     var received: String { state.withLock { String(decoding: $0.received, as: UTF8.self) } }
     /// Whether every connection has closed, and there was at least one.
     var isLeft: Bool { state.withLock { $0.accepted > 0 && $0.open.isEmpty } }

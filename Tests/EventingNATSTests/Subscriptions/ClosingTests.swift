@@ -3,14 +3,15 @@
   @testable import EventingNATS
   import Testing
 
-  /// While a connection closes, nothing begins that would be dead, and each request gets its reply.
+  /// While a connection closes, no listening begins, and each request gets its reply.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct ClosingTests {
     private struct Handled: BegunMessage {
       var knownVerdict: Verdict? { .done }
       var verdict: Verdict { get async { .done } }
     }
 
-    /// The close would end the connection without draining this subscription.
+    /// A close drains the subscriptions that it finds when it begins. It would not drain a later
+    /// one.
     @Test func aListeningDuringACloseIsRefused() async throws {
       let server = try NATSServer(hasStreams: false)
       let (nats, other) = (try await server.connect(), try await server.connect())
@@ -37,7 +38,7 @@
       await other.close()
     }
 
-    /// The server sends requests until it knows of the end.
+    /// The server sends requests until it knows that the responder has ended.
     @Test func aRequestThatComesDuringACloseIsAnswered() async throws {
       let isClosing = Guarded(false)
       let server = try TextServer(TextServer.info(), pongs: .max) { _ in

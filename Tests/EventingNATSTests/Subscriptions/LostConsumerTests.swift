@@ -36,7 +36,8 @@
       await nats.close()
     }
 
-    /// The message that waits for its next attempt is neither in hand, nor behind the last one.
+    /// A message that waits for its next attempt is not in hand, and its position is before the
+    /// last received one. The new consumer must begin with it.
     @Test func aGroupThatIsDeletedBeginsAgainWithTheMessageThatFailed() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()
@@ -61,7 +62,8 @@
       await nats.close()
     }
 
-    /// Other members may handle the messages that a member returned.
+    /// Other members may handle the messages that a member returned. The floor of the server shows
+    /// this.
     @Test func theServerTellsWhichReturnedMessagesWereHandled() async throws {
       var positions = RetreatedPositions()
       #expect(!positions.mustAsk(.now + .seconds(60), isShared: false) && positions.first == nil)
@@ -91,7 +93,8 @@
       await nats.close()
     }
 
-    /// No living member knows of a message whose member has ended. The floor of the server does.
+    /// If a message fails in a member that then ends, no other member knows of it. But the floor of
+    /// the server stays below it.
     @Test(arguments: [true, false])
     func aGroupThatIsDeletedBeginsAgainWithTheMessageThatFailedInAnEndedMember(joinsBefore: Bool) async throws {
       let server = try NATSServer()
@@ -122,7 +125,8 @@
       await nats.close()
     }
 
-    /// The server does not answer a pull for a consumer that does not exist.
+    /// The server does not answer a pull for a consumer that does not exist. So an expired pull
+    /// must show the loss.
     @Test(arguments: ["one", nil]) func aConsumerThatIsDeletedWhileNoPullIsOpenBeginsAgain(group: String?) async throws
     {
       let server = try NATSServer()
@@ -152,7 +156,8 @@
       await nats.close()
     }
 
-    /// The floor of a consumer without a delivery is 0, wherever the consumer begins.
+    /// Until the first message of a consumer has a verdict, the floor is 0, wherever the consumer
+    /// begins.
     @Test func theServerTellsWhereALostGroupBeginsAgain() throws {
       func restart(_ delivered: String, _ floor: String, _ start: String) throws -> ConsumerConfig {
         let text = #"{"delivered":{\#(delivered)},"ack_floor":{\#(floor)},"config":{"deliver_policy":\#(start)}}"#

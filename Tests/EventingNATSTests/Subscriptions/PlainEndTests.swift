@@ -5,10 +5,10 @@
   import Foundation
   import Testing
 
-  /// At the end of a listening or of a connection, each message without a stream is handled, sent
-  /// or counted.
+  /// At the end of a listening or of a connection, each plain message is handled, sent or counted
+  /// as dropped.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct PlainEndTests {
-    /// A handler of messages that ends when a test says so.
+    /// A begun message whose handling ends when a test sets `isOver`.
     private struct Begun: BegunMessage {
       let isOver: Guarded<Bool>
       var verdict: Verdict {
@@ -101,9 +101,11 @@
       #expect(found.withLock { $0.map(\.dropped) } == [3])
     }
 
-    /// The count of dropped messages ends when the end begins.
+    /// The number of dropped messages is read when the end begins. So libnats must drop none
+    /// afterwards.
     @Test func libnatsDropsNoMessageAfterTheEndHasBegun() async throws {
-      // The messages come after the connection and the subscription, in front of the third answer.
+      // The first two `PONG`s answer the connect and the subscribe call. The messages come before
+      // the third one, which answers the flush after the end.
       let messages = String(repeating: "MSG a 1 1\r\nx\r\n", count: 10)
       let server = try TextServer(TextServer.info(), pongs: .max) { ($0 == 3 ? messages : "") + "PONG\r\n" }
       let made = try ConnectOptions(["nats://127.0.0.1:\(server.port)"], nil, nil, within: .seconds(20))

@@ -3,7 +3,7 @@
   @testable import EventingNATS
   import Testing
 
-  /// The memory of returned deliveries is bounded.
+  /// The record of returned deliveries takes bounded memory.
   @Suite struct ReleasedDeliveryTests {
     /// A message whose releases are forgotten seems to have failed as often, and would become a
     /// dead letter too soon.
@@ -21,7 +21,7 @@
 
     @Test func handledMessagesTakeNoMemory() {
       let released = ReleasedDeliveries()
-      released.add("one", 1)  // stays
+      released.add("one", 1)  // is never removed
       for position in 2...(UInt64(ReleasedDeliveries.limit) * 4) {
         released.add("one", position)
         released.remove("one", position)

@@ -6,7 +6,7 @@
 
   /// No caller of a question waits for its time limit when no responder will answer.
   @Suite(.serialized, .timeLimit(.minutes(2))) struct ResponderTests {
-    /// The last requests may be dropped after the last report of the engine's clock.
+    /// The responder may drop requests after the last call of `tick`. Its end must report them.
     @Test func anEndReportsTheLastDroppedRequests() async throws {
       let server = try NATSServer(hasStreams: false)
       let (nats, other) = (try await server.connect(), try await server.connect())
@@ -43,7 +43,7 @@
       var verdict: Verdict { get async { .done } }
     }
 
-    /// One query runs, 4,096 wait, and the others find no place.
+    /// One query runs, 4,096 wait, and 103 find no place.
     @Test func queriesWithoutAResponderAreRefusedAtOnce() async throws {
       let server = try NATSServer(hasStreams: false)
       let (nats, other) = (try await server.connect(), try await server.connect())

@@ -29,7 +29,8 @@
       return String(decoding: answer.body, as: UTF8.self)
     }
 
-    /// Until their deadline, the requests would take the room of others.
+    /// If the requests to the lost consumer counted until their deadline, they would take the room
+    /// of new requests.
     @Test func theRequestsToALostConsumerEndWhenItIsMadeAgain() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()
@@ -40,7 +41,7 @@
       subscription.beginRestoring()
       try await eventually("expected an end") { !subscription.state.withLock { $0.isRestoring } }
       #expect(subscription.state.withLock { $0.pulls.isEmpty })
-      // If the consumer is there, its requests are open.
+      // If the consumer was not lost, the requests to it stay open.
       _ = subscription.state.withLock { $0.pulls.begin(room: 1, of: 1, later) }
       subscription.beginRestoring()
       try await eventually("expected an end") { !subscription.state.withLock { $0.isRestoring } }
@@ -48,7 +49,7 @@
       await nats.close()
     }
 
-    /// The consumer would stay at the server for 300 s.
+    /// A consumer that is made after the end would stay at the server for 300 s.
     @Test func aConsumerIsNotMadeAgainAfterTheEnd() async throws {
       let server = try NATSServer()
       let proxy = try Proxy(to: server.port)
@@ -66,7 +67,8 @@
       await other.close()
     }
 
-    /// The positions of the stream before are larger than those of the first messages.
+    /// The positions that the subscription remembers from the deleted stream are larger than those
+    /// of the new stream's first messages.
     @Test(arguments: ["one", nil]) func aStreamThatIsMadeAgainIsHandledFromItsFirstMessage(group: String?) async throws
     {
       let server = try NATSServer()
@@ -86,8 +88,8 @@
       await nats.close()
     }
 
-    /// A server that has crashed may have lost the last messages. It stores others at their
-    /// positions.
+    /// A server that has crashed may have lost the last messages, and then stores others at their
+    /// positions. So a new consumer must not begin behind the end of the stream.
     @Test func aConsumerIsMadeAgainWithinTheStream() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()
@@ -103,7 +105,7 @@
     }
 
     /// A member that has no open request does not hear of the deletion. Its verdict would count for
-    /// the message of another member.
+    /// the message that the new stream has at that position.
     @Test func aMemberNoticesAStreamThatAnotherMemberHasFoundAgain() async throws {
       let server = try NATSServer()
       let (nats, other) = (try await server.connect(), try await server.connect())
@@ -127,7 +129,8 @@
       await other.close(within: .zero)
     }
 
-    /// The number of a delivery begins again at 1 with a new consumer.
+    /// The numbers of deliveries begin again at 1 with a new consumer. So a number that does not
+    /// grow shows one.
     @Test func aSmallerNumberOfADeliveryStartsTheSearchForAnotherStream() async throws {
       let server = try NATSServer()
       let (nats, other) = (try await server.connect(), try await server.connect())

@@ -4,7 +4,8 @@
   import EventingTransport
   import Testing
 
-  /// The end of a subscription to a stream sends all that it must before the connection is closed.
+  /// The end of a subscription to a stream returns its messages, and deletes its own consumer,
+  /// before the connection is closed.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct StreamEndTests {
     private struct Endless: BegunMessage {
       var verdict: Verdict {
@@ -31,7 +32,7 @@
       return subscription
     }
 
-    /// The server keeps a consumer that is not deleted for minutes.
+    /// Unless the drain deletes the consumer, the server keeps it for minutes.
     @Test func aDrainEndsAfterTheMessagesInHandAreReturned() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()
@@ -61,7 +62,7 @@
       options.group = "one"
       let subscription = try #require(
         try await stream.subscribe("test.a", options) { _ in Endless() } as? StreamSubscription)
-      proxy.hold(until: "PING")  // libnats sends it behind the end, and waits for the answer
+      proxy.hold(until: "PING")  // libnats sends `PING` after it has asked for the end
       _ = try await other.stream("TEST", subjects: ["test.>"]).publish(RemoteMessage(), to: "test.a")
       try await eventually("expected a message on its way") { proxy.held.contains("$JS.ACK.TEST") }
       let returned = OneShot<Int>()
@@ -90,7 +91,8 @@
       await nats.close(within: .zero)
     }
 
-    /// The first end may be about to take a step when the second one begins.
+    /// A second end may begin after the first one has taken its closures, and before it calls them.
+    /// The closure of the second end must be called later.
     @Test(arguments: [true, false]) func theStepsOfTwoEndsAreInOrder(areEnqueued: Bool) {
       var ending = SubscriptionEnding()
       let steps = Guarded<[Int]>([])
@@ -108,7 +110,8 @@
       #expect(take().isEmpty && begin(3).count == 1)
     }
 
-    /// If the drain ended first, the close would drop the last message.
+    /// If the drain ended before a message is returned, the close that follows would drop the
+    /// return.
     @Test func waitingMessagesThatAreReturnedDelayADrain() async throws {
       let inflow = Inflow(1)
       _ = inflow.append(Inflow.Item(message: RemoteMessage(), reply: "a"), limit: 4)
@@ -118,7 +121,8 @@
       #expect(inflow.count == 0)
     }
 
-    /// With one message at a time, a released message is returned in order, which takes a task.
+    /// With `inFlight` 1, a released message is returned in order, and a task awaits the server's
+    /// answer. The verdict must be in the send queue before that task runs.
     @Test func aReturnInOrderIsEnqueuedAtOnce() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()

@@ -5,15 +5,15 @@
 
   /// A subscription knows how many requested messages are still to come.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct StreamPullTests {
-    /// The server serves open pulls in turn. A pull that seemed open until its deadline would start
-    /// a search for a lost consumer.
+    /// The server serves open pulls in turn. If a served pull seemed open until its deadline, the
+    /// subscription would look for a lost consumer.
     @Test func aPullThatTheServerHasServedEndsWithTheOneBefore() {
       var (pulls, now) = (StreamPulls(), ContinuousClock.now)
       let first = pulls.begin(room: 1_024, of: 1_024, now)
       for _ in 0..<256 { pulls.arrived() }
       let second = pulls.begin(room: 1_024, of: 1_024, now)
       #expect(first?.batch == 1_024 && second?.batch == 256)
-      for _ in 0..<512 { pulls.arrived() }  // 256 for each
+      for _ in 0..<512 { pulls.arrived() }  // 256 of each pull
       pulls.end(1, unsent: 512)
       #expect(pulls.isEmpty)
       now += .seconds(60)
@@ -28,12 +28,12 @@
       #expect(room() == 1_024)
       pulls.withLock { pulls in for _ in 0..<256 { pulls.arrived() } }
       #expect(room() == 256)
-      pulls.withLock { pulls in for _ in 0..<256 { pulls.arrived() } }  // 128 for each
+      pulls.withLock { pulls in for _ in 0..<256 { pulls.arrived() } }  // 128 of each pull
       pulls.withLock { $0.end(2, unsent: 128) }
       #expect(room() == 384)  // of the first pull 640 are to come
       pulls.withLock { $0.endAll() }
       #expect(room() == 1_024)
-      pulls.withLock { $0.end(1, unsent: 640) }  // belongs to the time before
+      pulls.withLock { $0.end(1, unsent: 640) }  // pull 1 counts no more
       #expect(room() == nil)
     }
   }

@@ -4,9 +4,9 @@
   import Foundation
   import Testing
 
-  /// A verdict is on its way before anything follows from it.
+  /// A verdict is in the send queue before a drain ends, and no heartbeat follows a verdict.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct VerdictTests {
-    /// A subscription whose verdicts go to a closure.
+    /// A subscription that calls a closure for each verdict.
     private final class Subscription: InflowSubscription {
       let inflow = Inflow(4)
       let options = SubscribeOptions()
@@ -34,7 +34,8 @@
       var verdict: Verdict { get async { .done } }
     }
 
-    /// A close follows a drain. If the drain ended first, the close would drop the verdict.
+    /// If a drain ended before the verdict is in the send queue, the close that follows would drop
+    /// the verdict.
     @Test func aDrainEndsAfterTheVerdictIsOnItsWay() async throws {
       let server = try NATSServer(hasStreams: false)
       let nats = try await server.connect()
@@ -65,8 +66,9 @@
       }
     }
 
-    /// The message gets its verdict after the heartbeats were decided on, and before they are sent.
-    /// The server would then wait for 10 s instead of the delay of the retry.
+    /// The message gets its verdict after its heartbeat was chosen, and before the heartbeat is
+    /// sent. After such a heartbeat, the server would wait for 10 s instead of the delay of the
+    /// retry.
     @Test func noHeartbeatFollowsAVerdict() async throws {
       let server = try NATSServer()
       let (nats, other) = (try await server.connect(), try await server.connect())

@@ -67,7 +67,7 @@ import Testing
 
     shared.remoteOccurrences.addHandler { headers.note($0.headers) }
     try await shared.listen(startingAt: .first)
-    // Messages of the other listenings may come later.
+    // Messages of `placed` may come after this one, so the loop searches all headers.
     while !headers.values.contains(where: { $0["ce-type"] == "com.example.order.placed" }) { await Task.yield() }
 
     let listening = try await placed.listen(as: "shipping")

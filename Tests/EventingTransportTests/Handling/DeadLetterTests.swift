@@ -44,7 +44,8 @@ import Testing
       let ones = (0..<3).map { _ in RemoteEvent<Int>("numbers.a", over: bus) }
       all.anyKey.addHandler { _ in throw Refused() }
       for one in ones { one.addHandler { _ in throw Refused() } }
-      // One group name on two subjects that both have the message, and two listenings without one.
+      // One group name on two subjects that both have the message, and two listenings without a
+      // group.
       try await all.listen(as: "one", retry: .immediately(attempts: 1), deadLetter: "dead")
       try await ones[0].listen(as: "one", retry: .immediately(attempts: 1), deadLetter: "dead")
       for one in ones.dropFirst() { try await one.listen(retry: .immediately(attempts: 1), deadLetter: "dead") }
@@ -87,7 +88,8 @@ import Testing
     }
   }
 
-  /// Checks two listenings, each with the other one's subject for its dead letters.
+  /// Checks two listenings that both fail. The dead-letter subject of each is the subject of the
+  /// other.
   @Test func aDeadLetterIsNoDeadLetterAgain() throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock)

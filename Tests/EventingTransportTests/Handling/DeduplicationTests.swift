@@ -11,7 +11,7 @@ import Testing
       let notes = Notes<String>()
       event.remoteOccurrences.addHandler { notes.note($0.id) }
       try await event.listen(deduplicating: .last(2))
-      // Each step: the id, and the two ids that are remembered after it.
+      // The published ids, in order. A comment names the two ids that are remembered at that time.
       for id in ["a", "b", "a" /* a b */, "c" /* b c */, "b", "a" /* c a */, "c", "b" /* a b */, "a", "c"] {
         try await event.publish(0, id: id)
         try await clock.sleep(for: .seconds(1))
@@ -85,10 +85,10 @@ import Testing
   }
 }
 
-/// An engine that lets a test begin messages.
+/// An engine whose `begin` closure a test can call by itself.
 private struct OpenTransport: Transport {
   let base: InMemoryTransport
-  /// The closure of the last subscription.
+  /// The `begin` closure of the last subscription.
   let begin = Guarded<(@Sendable (RemoteMessage) -> any BegunMessage)?>(nil)
 
   var identity: String { base.identity }

@@ -1,7 +1,8 @@
 import Eventing
 import EventingTransport
 
-/// An engine that breaks one promise. Without a fault it keeps them all, and awaits each verdict.
+/// An engine that breaks one promise or, without a fault, none. It awaits each verdict, even a
+/// known one.
 struct FaultyTransport: Transport {
   enum Fault: Sendable {
     // Faults of the messages that arrive.
@@ -38,7 +39,7 @@ struct FaultyTransport: Transport {
   var identity: String { base.identity }
   var incidents: any EventSource<TransportIncident> { base.incidents }
 
-  /// The engine as another process sees it.
+  /// Returns the engine with a connection of its own, as another process has it.
   func connectedAgain() -> FaultyTransport {
     var other = self
     other.connection = Connection()
@@ -199,7 +200,7 @@ fileprivate final class FaultySubscription: TransportSubscription {
 
 /// A message whose verdict the engine awaits, even if the verdict is known already.
 private struct AwaitedMessage: BegunMessage {
-  /// `nil` for a message that never arrives.
+  /// The begun message; `nil` if the fault swallows the message.
   let base: (any BegunMessage)?
   var retriesRejected = false
   var knownVerdict: Verdict? { nil }

@@ -12,8 +12,9 @@ func require(_ condition: Bool, _ text: @autoclosure () -> String, line: Int = #
   if !condition { throw Unmet(description: "line \(line): \(text())") }
 }
 
-/// Runs a program once for each seed, which decides the order of the steps. The simulation's clock
-/// moves only when nothing else can run. So a sleep ends after all work that is due earlier.
+/// Runs a program once for each seed, which decides the order in which its tasks run. The
+/// simulation's clock moves only when nothing else can run. So a sleep ends after all work that is
+/// due earlier.
 func simulate(_ seeds: ClosedRange<UInt64> = 1...60, _ body: @escaping @Sendable (ManualClock) async throws -> Void)
   throws
 {

@@ -2,8 +2,8 @@ import Eventing
 import EventingTesting
 import EventingTransport
 
-/// An engine whose receipts take a second. The engine calls `entered` at once, when the next
-/// message enters, or never.
+/// An engine whose receipts take a second. Depending on `entering`, the engine calls `entered` at
+/// once, when the next message enters, or never.
 struct SlowReceipts: Transport {
   enum Entering: Sendable { case says, saysNothing, saysLate }
 

@@ -129,7 +129,7 @@ import Testing
     Self.expectFailure(name, text, fault)
   }
 
-  /// Faults of the engine in memory, and promises that an engine cannot keep.
+  /// Checks faults of the engine in memory, and engines that declare a promise and do not keep it.
   @Test func repetitionsAndFalsePromisesAreFound() {
     Self.expectFailure("memberDies", "expected each of 1 to 20", nil, [.duplicate(1)])
     Self.expectFailure("drain", "expected no message that was handled", nil, [.duplicate(1)])

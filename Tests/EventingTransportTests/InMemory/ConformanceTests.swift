@@ -5,7 +5,8 @@ import Testing
 
 /// The engine in memory keeps the promises of `Transport`, and an engine that breaks one is found.
 @Suite(.timeLimit(.minutes(10))) struct ConformanceTests {
-  /// Runs a check over a stream in memory.
+  /// Runs a check over a stream in memory or, if `plain` is true, over the transport without a
+  /// stream.
   static func run(_ check: TransportConformance.Check, faults: [InMemoryTransport.Fault] = [], plain: Bool = false)
     throws
   {
@@ -34,7 +35,7 @@ import Testing
     try Self.run(check, faults: [.delay(upTo: .milliseconds(20))])
   }
 
-  /// Each of these faults breaks a promise that some check is for.
+  /// Each of these faults breaks a promise that one of the checks tests.
   @Test func aBrokenEngineIsFound() throws {
     func fails(_ name: String, _ faults: [InMemoryTransport.Fault], plain: Bool = false) throws {
       let check = try #require(TransportConformance.checks.first { $0.name == name })

@@ -3,7 +3,7 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// R1, R2 and R10 under faults: nothing is lost on a stream, and nothing comes twice on plain.
+/// R1, R2 and R10 under faults: nothing is lost on a stream, and nothing comes twice without one.
 @Suite(.timeLimit(.minutes(10))) struct FaultTests {
   @Test func onAStreamEveryMessageIsHandled() throws {
     try simulate(1...100) { clock in
@@ -40,7 +40,7 @@ import Testing
   }
 
   /// The engine forgets a message while a fault delays its delivery. The listener has room for one
-  /// message, and gets it afterwards.
+  /// message, and gets that message afterwards.
   @Test func aForgottenDelayedMessageTakesNoRoom() throws {
     try simulate { clock in
       let bus = InMemoryTransport(seed: 5, faults: [.delay(upTo: .seconds(1))], clock: clock)
@@ -145,7 +145,8 @@ import Testing
     }
   }
 
-  /// The connection ends after the drains, so a handler in hand can publish and ask.
+  /// The transport closes only after the drains. So a handler that still runs can publish, but it
+  /// can begin no listening.
   @Test func aHandlerInHandMayPublishWhileItsTransportCloses() throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock)
@@ -171,7 +172,7 @@ import Testing
     }
   }
 
-  /// A publisher that waits for the engine hears of its end.
+  /// A publisher that waits for an unreachable engine gets an error when the engine closes.
   @Test func closingEndsTheWaitsOfPublishers() throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock)

@@ -29,7 +29,7 @@ import Testing
       case 0: listening.cancel()
       case 1: await listening.drain(within: .milliseconds(1))
       case 2: member.finish()
-      default: break  // the last reference goes
+      default: break  // the listening ends when `member` is released
       }
     }
     try await published.value

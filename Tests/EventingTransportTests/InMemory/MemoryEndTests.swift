@@ -23,7 +23,7 @@ import Testing
   }
 
   /// Closes the engine while a subscription is being made. The engine compares the subject with
-  /// many filters, so that the end usually comes in the middle.
+  /// many filters, so that the close usually comes during the comparison.
   @Test func noSubscriptionOutlivesTheEngine() async throws {
     let subjects = (0..<2_000).map { "other.\($0)" } + ["numbers"]
     for _ in 0..<20 {
@@ -42,7 +42,7 @@ import Testing
   }
 
   /// The drain begins before its member takes the message that woke it. The drain waits for the
-  /// member's first message, but the new message must not wait with it.
+  /// member's first message, but the new message must go to another member at once.
   @Test(arguments: 2...4) func aDrainPassesOnTheMessageThatItsMemberDoesNotTake(memberCount: Int) throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock)
@@ -73,7 +73,8 @@ import Testing
     }
   }
 
-  /// A request may have chosen a responder that then drains.
+  /// The engine may choose a responder for a request, and the responder may drain before it counts
+  /// the request.
   @Test func aRequestFindsTheMemberThatStays() async throws {
     let bus = InMemoryTransport().plain
     _ = try await bus.respond(to: "double", group: "one", inFlight: 8) { $0 }

@@ -5,7 +5,7 @@ import Testing
 
 /// One seed makes the same faults for the same messages, whichever task comes first.
 @Suite(.timeLimit(.minutes(10))) struct SeedTests {
-  /// Runs a program with two listeners in many orders, and expects the same result from each.
+  /// Runs a program 40 times, each time with another order of its tasks, and expects one result.
   private static func expectOneResult(
     _ body: @escaping @Sendable (ManualClock) async throws -> [[String]]
   ) throws {
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  /// The member of a group is chosen for each message, and not by what came before it.
+  /// The seed and the number of a message decide which member gets it, not the messages before.
   @Test func theSameMembersAreChosen() throws {
     try Self.expectOneResult { clock in
       let bus = InMemoryTransport(seed: 5, faults: [.drop(0.2)], clock: clock).plain

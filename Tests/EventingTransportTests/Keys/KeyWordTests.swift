@@ -3,9 +3,9 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// Each key has one word, and each word one key.
+/// Each key has one word of a subject, and each word stands for one key or for none.
 @Suite(.timeLimit(.minutes(10))) struct KeyWordTests {
-  /// Other programs may publish to any subject.
+  /// Other programs may publish to any subject, so a word may be none that a key has.
   @Test func aSecondNameOfAKeyIsNoKey() throws {
     try simulate(1...3) { clock in
       let bus = InMemoryTransport(clock: clock)

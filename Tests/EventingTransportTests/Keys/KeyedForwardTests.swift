@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  /// R7: each key has a subject of its own.
+  /// R7: each key has a subject of its own, so a message goes once to each key of a cycle.
   @Test func aMessageComesBackToNoKeyThatItCameThrough() throws {
     try simulate(1...20) { clock in
       let steps = RemoteKeyedEvent<Int, String>("steps", over: InMemoryTransport(clock: clock))

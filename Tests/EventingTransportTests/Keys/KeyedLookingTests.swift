@@ -3,7 +3,7 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// The verbs of naming, locking and looking of a remote event with keys.
+/// The methods of a remote event with keys that name, lock and inspect handlers.
 @Suite(.timeLimit(.minutes(10))) struct KeyedLookingTests {
   private final class Owner: Sendable {}
 
@@ -81,7 +81,8 @@ import Testing
     }
   }
 
-  /// While an event has no handlers, its listening takes nothing. So the source must wake it.
+  /// While an event has no handlers, its listening takes nothing. So a handler that is added to
+  /// `remoteOccurrences` must wake the listening.
   @Test func wholeOccurrencesHaveTheirKey() throws {
     try simulate(1...20) { clock in
       let event = RemoteKeyedEvent<Int, String>("numbers", over: InMemoryTransport(clock: clock))

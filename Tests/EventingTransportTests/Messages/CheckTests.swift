@@ -3,7 +3,8 @@ import EventingTransport
 import Foundation
 import Testing
 
-/// R12: bad input is refused in words, and what other programs send does no harm.
+/// R12: bad input is refused with an error that says why, and what other programs send does no
+/// harm.
 @Suite(.timeLimit(.minutes(10))) struct CheckTests {
   static func error(_ body: () async throws -> Void) async -> TransportError? {
     do {
@@ -43,7 +44,7 @@ import Testing
     #expect(await Self.error { try await event.publish(1, headers: headers) }?.code == .badHeader)
   }
 
-  /// Headers that a codec writes, or code that calls the engine itself.
+  /// Checks headers that a codec writes, and headers that a caller passes to the engine itself.
   @Test(arguments: [["": "a"], ["a b": "a"], ["a:": "a"], ["ä": "a"], ["a": "b\r\nc: d"], ["a": "\0"]])
   func headersOfCodecsAndOfHandMadeMessagesAreChecked(headers: [String: String]) async throws {
     let bus = InMemoryTransport()
@@ -89,7 +90,7 @@ import Testing
       #expect(error?.code == .badHeader)
       #expect(error?.description.contains("a header of your own for RemoteContext.carry") == true)
     }
-    // Without a value there is no header.
+    // Without a value, no header is written, so the name of the header does no harm.
     try await event.publish(1)
   }
 

@@ -12,7 +12,8 @@ import Testing
 
   enum Trace { @TaskLocal static var id: String? }
 
-  /// Publishes with one codec, and returns what another one makes of the message.
+  /// Publishes a payload with one codec. Calls `body` with the occurrences that a listener with
+  /// another codec receives.
   static func trip<Sent: Sendable, Received: Sendable>(
     _ payload: Sent, _ sent: Codec<Sent>, _ received: Codec<Received>,
     _ body: @escaping @Sendable ([RemoteOccurrence<Received>]) throws -> Void

@@ -28,8 +28,8 @@ import Testing
     }
   }
 
-  /// Checks messages of other programs, whose engine id says nothing about source and `ce-id`. So
-  /// the headers `ce-source` and `ce-id` decide whether a message is a duplicate.
+  /// Checks messages of other programs, whose ids for the engine say nothing about source and
+  /// `ce-id`. So the headers `ce-source` and `ce-id` decide whether a message is a duplicate.
   @Test func theHeadersOfOtherProgramsDecide() throws {
     try simulate(1...10) { clock in
       let bus = InMemoryTransport(clock: clock).plain

@@ -3,9 +3,11 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// Tests of guarantees R7 and R12: the header that names the way of a forwarded message is bounded.
+/// Tests of guarantees R7 and R12: the length of the header that names the way of a forwarded
+/// message is bounded.
 @Suite(.timeLimit(.minutes(10))) struct WayTests {
-  /// Forwards a message that came with a way, and returns the way with which it goes on.
+  /// Publishes a message with a way in its header. Returns the header that a forward writes for
+  /// this message.
   private static func forwarded(_ path: String) throws -> String {
     let ways = Notes<String>()
     try simulate(1...1) { clock in

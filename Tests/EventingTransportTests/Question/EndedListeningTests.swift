@@ -7,8 +7,9 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct EndedListeningTests {
   private enum End: CaseIterable, Sendable { case cancel, finish, drain }
 
-  /// Checks four queries for a responder that answers one at a time. If `inFlight` is 1, the others
-  /// wait in the engine. If it is 256, all may be in flight, and wait for the responder.
+  /// Checks four queries for a responder that answers one at a time. If `inFlight` is 1, three
+  /// queries wait in the engine. If it is 256, all four are in flight, and three wait for the
+  /// responder.
   @Test(arguments: 0..<3, [1, 256]) func nothingBeginsAfterTheEnd(kind: Int, inFlight: Int) throws {
     let end = End.allCases[kind]
     try simulate(1...200) { clock in
@@ -45,7 +46,7 @@ import Testing
     }
   }
 
-  /// A caller whose time is over is not answered, though its query waits for room.
+  /// A query waits for room only as long as its caller waits. Afterwards, no responder begins it.
   @Test func aQueryWaitsForRoomUntilItsTimeIsOver() throws {
     try simulate(1...30) { clock in
       let bus = InMemoryTransport(clock: clock)

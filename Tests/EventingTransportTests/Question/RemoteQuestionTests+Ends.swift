@@ -3,7 +3,7 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// Refusals of a question, and the ends of answering.
+/// The errors of a question, and what ends its answers: removal, `finish()`, drains and locks.
 extension RemoteQuestionTests {
   @Test func everyRefusalSaysWhatWasExpected() throws {
     try simulate(1...3) { clock in
@@ -89,7 +89,8 @@ extension RemoteQuestionTests {
     }
   }
 
-  /// Asks all questions at the same time. Returns the answers; `nil` if none came.
+  /// Asks a question with all numbers at the same time. Returns a task for each answer, whose value
+  /// is `nil` if none came.
   private static func ask(
     _ question: RemoteQuestion<Int, Int>, _ numbers: ClosedRange<Int>
   ) -> [Task<Int?, Never>] {
@@ -107,7 +108,8 @@ extension RemoteQuestionTests {
         return number * 2
       }
       let listening = try await question.listen(inFlight: 2)
-      // Two are in flight, and two wait for a slot. The responder answers one after the other.
+      // Two queries are in flight, and two wait for a slot. The responder answers one after the
+      // other.
       let answers = Self.ask(question, 1...4)
       try await clock.sleep(for: .milliseconds(500))
       async let other: Void = listening.drain(within: .seconds(10))

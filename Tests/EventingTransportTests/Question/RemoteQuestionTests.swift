@@ -85,7 +85,8 @@ import Testing
     }
   }
 
-  /// Each responder answers one query at a time, so only several of them can be at work together.
+  /// Each responder answers one query at a time. So three responders are needed to work on three
+  /// queries at once.
   @Test(arguments: [1, 2, 3]) func requestsInFlightAreBounded(inFlight: Int) throws {
     let peaks = Guarded<Set<Int>>([])
     try simulate { clock in

@@ -3,13 +3,14 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// R3: handlers that end, or are kept from the occurrence, while their calls wait.
+/// R3 and R11: handlers that end while their calls wait, an interceptor that stops messages, and a
+/// drain.
 extension AcknowledgementTests {
   private final class Owner: Sendable {}
 
   enum Ending: CaseIterable, Sendable { case removal, use, owner }
 
-  /// The first call runs, and the others wait on the lane, when the handler ends.
+  /// The handler ends while its first call runs and its other calls wait on the lane.
   @Test(arguments: Ending.allCases) func callsOfAHandlerThatHasEndedAreHandled(ending: Ending) throws {
     try simulate(1...20) { clock in
       let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
@@ -66,7 +67,8 @@ extension AcknowledgementTests {
     }
   }
 
-  /// R11: the calls run, and another member gets the messages, too.
+  /// R11: calls that wait on the lane at the limit of the drain still run, and another member gets
+  /// their messages, too.
   @Test func callsThatWaitWhenADrainEndsRunNevertheless() throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock)

@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  /// A call of `entered` for an earlier message says nothing about the next one.
+  /// If `entered` is called late or never, only the receipt of a message lets the next one begin.
   @Test(arguments: [SlowReceipts.Entering.saysNothing, .saysLate])
   func withoutAWordOfTheEngineMessagesGoOneByOne(entering: SlowReceipts.Entering) throws {
     try simulate(1...20) { clock in
@@ -69,7 +69,8 @@ import Testing
     }
   }
 
-  /// The engine in memory gives a place before it gives a receipt, which a fault may lose.
+  /// The engine in memory calls `entered` when a message is stored, even if a fault loses the
+  /// receipt.
   @Test func theEngineInMemorySaysThatAMessageHasEntered() async {
     let bus = InMemoryTransport(faults: [.loseReceipt(1)])
     let entered = Notes<Int>()
@@ -79,7 +80,8 @@ import Testing
     #expect(code == .mayBeStored && entered.values == [1])
   }
 
-  /// The first message has begun when the forward is removed, and the others wait behind it.
+  /// When the forward is removed or locked, it has begun to publish the first payload. The other
+  /// payloads wait behind it.
   @Test(arguments: [true, false]) func aForwardThatEndsPublishesWhatHasBegun(removes: Bool) throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock, publishTimeout: .seconds(100))

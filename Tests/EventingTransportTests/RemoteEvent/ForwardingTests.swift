@@ -3,7 +3,7 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// R3 and R7: handlers behind forwards count, and no message goes round.
+/// R3 and R7: handlers behind forwards count, and no message comes back to a subject.
 @Suite(.timeLimit(.minutes(10))) struct ForwardingTests {
   @Test func handlersBehindForwardsCount() throws {
     try simulate { clock in

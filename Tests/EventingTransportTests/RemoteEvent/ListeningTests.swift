@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  /// A message that a lock refused comes again, before the messages behind it.
+  /// A message that a lock has kept from a handler comes again before all later messages.
   @Test func aLockDoesNotChangeTheOrderOfOneMessageAtATime() throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock)
@@ -161,7 +161,7 @@ import Testing
       do {
         let event = RemoteEvent<Int>("numbers", over: bus)
         event.addHandler { notes.note($0) }
-        try await event.listen(as: "one")  // the listening is dropped
+        try await event.listen(as: "one")  // nothing retains the returned `Listening`
         try await sender.publish(1)
         try await clock.sleep(for: .seconds(1))
         try require(notes.values == [1], "\(notes.values)")

@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  /// The local events of the ring are too many for one stack.
+  /// The ring has too many local events for nested calls on one stack.
   @Test func aRingThroughThousandsOfLocalEventsEnds() throws {
     try Self.simulate { clock in
       let bus = InMemoryTransport(clock: clock)

@@ -3,7 +3,7 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// The source of whole occurrences has the handlers of its event.
+/// A handler that is added to the source of whole occurrences is a handler of its event.
 @Suite(.timeLimit(.minutes(10))) struct OccurrenceTests {
   /// While an event has no handlers, its listening takes nothing. So adding handlers must wake the
   /// listening.

@@ -3,7 +3,7 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// R3 for loops: a message counts when the element after it is asked for.
+/// R3 for loops: a message counts as handled when its loop asks for the next element.
 @Suite(.timeLimit(.minutes(10))) struct RemoteSequenceTests {
   @Test func whatALoopWorkedOnWhenItEndedComesAgain() throws {
     try simulate { clock in

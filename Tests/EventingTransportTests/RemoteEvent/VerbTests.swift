@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct RemoteVerbTests {
   private final class Owner: Sendable {}
 
-  /// A remote event at most once with three handlers, which note their names.
+  /// A remote event without a stream, with three handlers that note their names.
   private struct Three: Sendable {
     let event: RemoteEvent<Int>
     let notes = Notes<String>()
@@ -25,7 +25,7 @@ import Testing
       try await event.listen()
     }
 
-    /// Publishes, and returns the names of the handlers that were called.
+    /// Publishes a message, and returns the names of the handlers that it has called.
     func reached() async throws -> [String] {
       let before = notes.count
       try await event.publish(0)
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  /// Every way to lock handlers may hold the last message.
+  /// Each method that locks handlers can hold the last message until the lock ends.
   @Test(arguments: 0..<5) func aHoldingLockDelaysAMessage(kind: Int) throws {
     try simulate(1...10) { clock in
       let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock).plain)

@@ -16,7 +16,8 @@ import Testing
     return taken
   }
 
-  /// Expects a loop to give back the message that it breaks at, and the waiting ones.
+  /// Expects that a loop gives back to the engine the message at which it breaks, and the messages
+  /// in its buffer.
   private static func expectGivingBack(
     _ makeSource: @escaping @Sendable (RemoteEvent<Int>) -> any EventSource<Int>, buffering: Buffering = .unbounded
   ) throws {
@@ -170,6 +171,7 @@ import Testing
 }
 
 extension EventSource {
-  /// Removes what is left of a loop, such as a forward.
+  /// Removes the remaining handlers of a remote event, such as a forward. Retains this source until
+  /// then.
   fileprivate func removeAllThatIsLeft(of event: RemoteEvent<Int>) { event.removeAll() }
 }

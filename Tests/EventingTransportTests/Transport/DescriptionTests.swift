@@ -2,7 +2,7 @@ import EventingTransport
 import Foundation
 import Testing
 
-/// The lines that a log shows.
+/// The descriptions of receipts, incidents and errors, as a log shows them.
 @Suite struct DescriptionTests {
   @Test func aReceiptSaysWhereTheMessageIs() {
     #expect("\(Receipt())" == "handed over")

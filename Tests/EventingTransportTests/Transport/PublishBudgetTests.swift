@@ -5,7 +5,7 @@ import Testing
 
 /// Waiters get the room of an engine in order. The work for all of them is linear in their number.
 @Suite(.timeLimit(.minutes(10))) struct PublishBudgetTests {
-  /// Begins to wait, and returns when all wait.
+  /// Starts tasks that take room, and returns them when all of them wait.
   private static func wait(
     _ budget: PublishBudget, _ count: Int, cost: Int = 1, until deadline: ContinuousClock.Instant, _ notes: Notes<Int>
   ) async -> [Task<Bool, Never>] {
