@@ -132,8 +132,7 @@
     public var description: String { "NATS connection \(engine.identity)" }
   }
 
-  /// Makes a call, which may block for ever, on a new thread. Waits for the result until a
-  /// deadline.
+  /// Makes a call that may block for ever, on a new thread. Waits for its result until a deadline.
   ///
   /// A result after the deadline is released, which closes its connection.
   private func onOwnThread<Value: Sendable>(

@@ -9,7 +9,7 @@
     enum Outcome: Sendable {
       case reply(Arrival)
       case late
-      /// The connection was lost after the message was sent.
+      /// The connection was lost and restored, perhaps after the message was sent.
       case lost
       /// The server refused the message, because this connection must not publish to the subject.
       case refused(String)
@@ -23,7 +23,7 @@
       let subject: String
       let deadline: ContinuousClock.Instant
       let outcome: OneShot<Outcome>
-      /// Whether a lost connection ends the request.
+      /// Whether the request ends when a lost connection was restored.
       let endsWhenLost: Bool
     }
 
@@ -66,7 +66,7 @@
     /// Ends the requests whose deadline has passed.
     func expire(_ now: ContinuousClock.Instant) { end(.late) { $0.deadline <= now } }
 
-    /// Ends the requests whose wait does not outlive a lost connection.
+    /// Ends the requests whose `endsWhenLost` is true, after a lost connection was restored.
     func connectionWasLost() { end(.lost) { $0.endsWhenLost } }
 
     /// Ends the requests whose subject an error text of the server names. If libnats has cut the

@@ -64,7 +64,7 @@
       }
     }
 
-    /// Removes all messages of a consumer.
+    /// Removes the records of all messages of a consumer.
     func removeAll(_ consumer: String) {
       state.withLock { state in state.entries = state.entries.filter { $0.key.consumer != consumer } }
     }

@@ -108,7 +108,8 @@
       return true
     }
 
-    /// Waits for messages, and returns them. Returns `nil` when the send queue was closed.
+    /// Waits until messages may be sent. Removes and returns all of them; returns `nil` when the
+    /// send queue was closed.
     private func nextBatch() -> [Outgoing]? {
       while true {
         let (batch, isClosed) = state.withLock { state -> ([Outgoing], Bool) in
@@ -149,8 +150,8 @@
       }
     }
 
-    /// Lets messages wait for the next connection, in front of messages that were appended
-    /// meanwhile.
+    /// Puts messages that were not sent in front of messages that were appended meanwhile. All wait
+    /// until ``tryAgain()`` or ``resume()``.
     private func wait(_ messages: some Collection<Outgoing>) {
       state.withLock { state in
         state.items.insert(contentsOf: messages, at: 0)

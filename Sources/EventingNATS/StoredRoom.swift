@@ -21,7 +21,7 @@
       return OneShot()
     }
 
-    /// Removes a user.
+    /// Removes a user. The last one returns the room to the budget.
     func release() {
       let isLast = users.withLock { users in
         users -= 1

@@ -4,7 +4,7 @@
   import Foundation
   import Testing
 
-  /// The server hears that a handler is at work, whatever else the process does.
+  /// The server hears that a handler is at work, even while other code occupies Swift's pool.
   @Suite(.serialized, .timeLimit(.minutes(2))) struct HeartbeatTests {
     /// Has a process of its own, because the test stops all tasks for longer than the server waits
     /// for a verdict.

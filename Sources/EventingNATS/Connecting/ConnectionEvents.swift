@@ -16,7 +16,7 @@
       var receive: (@Sendable (Kind) -> Void)?
       /// The events that the receiver has not got yet, in order.
       var waiting: [Kind] = []
-      /// Whether a thread passes events to the receiver.
+      /// Whether a thread is passing an event to the receiver.
       var isTelling = false
       var watches: [ObjectIdentifier: ErrorWatch] = [:]
     }
@@ -31,7 +31,7 @@
       self.loginFile = loginFile
     }
 
-    /// Reports an event. The receiver gets all events in order.
+    /// Reports an event to the receiver, after all earlier events.
     func tell(_ kind: Kind) {
       state.withLock { $0.waiting.append(kind) }
       tellWaiting()

@@ -40,7 +40,7 @@
       return signature
     }
 
-    /// The lines that are not empty.
+    /// Reads the file. Returns the lines that are not empty, without spaces around them.
     private func lines() throws -> [String] {
       guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
         throw TransportError(.badOption, "expected a file at \(shownPath(path)); it cannot be read as text")

@@ -1,5 +1,6 @@
 #if NATS
-  /// A subject that a server may name in an error text, to refuse it.
+  /// A subject that a server may name in the error text with which it refuses a publish or a
+  /// subscription.
   struct RefusedSubject {
     enum Verb: String { case publish = "Publish", subscribe = "Subscription" }
 
@@ -9,7 +10,7 @@
     /// libnats may have cut a text of this many bytes or more. It keeps 255 bytes at most.
     private static let cutLength = 240
 
-    /// The words that name the subject, with the escapes of the server.
+    /// The part of an error text that names the subject, with the escapes of the server.
     private let words: String
     private let begin: String
 

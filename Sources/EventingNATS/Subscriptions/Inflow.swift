@@ -24,7 +24,8 @@
       var last: UInt64 = 0
       /// Whether new messages are accepted.
       var isOpen = true
-      /// Whether a task takes messages. `mustLook` says whether it must check again before it ends.
+      /// Whether the task that takes messages is running. `mustLook` says whether the task must
+      /// check again before it ends.
       var isPumping = false
       var mustLook = false
       /// The tasks that wait until all verdicts were carried out.
@@ -49,7 +50,7 @@
 
     /// The number of messages that wait or have begun.
     var count: Int { state.withLock { $0.waitingCount + $0.begunCount } }
-    /// All messages without a verdict.
+    /// All messages without a verdict, waiting and begun.
     var items: [Item] { state.withLock { Array($0.waiting[$0.head...]) + $0.inHand.values } }
     /// Returns whether a message has no verdict yet, and was not returned to the server.
     func lacksVerdict(_ item: Item) -> Bool {

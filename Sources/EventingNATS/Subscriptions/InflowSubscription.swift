@@ -13,7 +13,8 @@
     /// The name of the stream; `nil` without one.
     var streamName: String? { get }
 
-    /// Records whether messages can be handled. The task calls this before it takes a message.
+    /// Tells the subscription whether messages can be handled. The task calls this before it takes
+    /// a message.
     func lookedReady(_ isReady: Bool)
     /// If the message of a verdict must be redelivered before any other, stops requesting messages
     /// until ``takeAgain()``, and returns true. Otherwise returns false.

@@ -4,7 +4,7 @@
   import EventingTransport
   import Foundation
 
-  /// The receiver of the messages of one subscription of libnats.
+  /// The receiver of the messages that libnats passes to one subscription.
   final class SubscriptionReceiver: Sendable {
     let receive: @Sendable (Arrival) -> Void
     /// Signaled when the last message was received.

@@ -10,7 +10,8 @@
       var running = 0
       var drainers: [OneShot<Void>] = []
       var dropped = 0
-      /// The number of replies that came after the connection was closed.
+      /// The number of replies that were made after the connection was closed, and that no incident
+      /// has reported yet.
       var unsent = 0
       /// Whether the responder was cancelled. Later requests are refused.
       var isOver = false
@@ -89,7 +90,7 @@
       engine.sendQueue.send(Outgoing(subject: request.reply ?? "", headers: headers))
     }
 
-    /// Answers a request, and then all waiting ones.
+    /// Answers a request, and then waiting requests until there is none.
     private func run(_ first: Arrival) async {
       var next: Arrival? = first
       while let request = next {

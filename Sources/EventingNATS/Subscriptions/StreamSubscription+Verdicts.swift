@@ -42,7 +42,8 @@
       }
     }
 
-    /// Forgets the earlier deliveries of a message that has a final verdict.
+    /// Forgets that a message was returned to the server earlier, because it now has a final
+    /// verdict.
     private func settled(_ position: UInt64) {
       engine.released.remove(config.name, position)
       state.withLock { $0.retreated.remove(position) }

@@ -26,7 +26,7 @@
       var isForgotten = false
       /// The position after the largest one that was received.
       var nextPosition: UInt64?
-      /// The messages that were returned to the server for redelivery.
+      /// The positions of the messages that were returned to the server for redelivery.
       var retreated = RetreatedPositions()
       /// The time at which the stream was made.
       var streamCreated: String?

@@ -70,7 +70,7 @@ final class Listenings: Sendable {
     }
   }
 
-  /// Removes a listening that has ended.
+  /// Removes the entry of a listening that has ended.
   func forget(_ id: UInt64) {
     let gone = state.withLock { $0.entries.removeValue(forKey: id) }
     withExtendedLifetime(gone) {}

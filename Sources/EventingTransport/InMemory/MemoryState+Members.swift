@@ -117,7 +117,7 @@ extension MemoryState {
   ) -> VerdictResult {
     var result = VerdictResult()
     guard let member = members[subscription.id] else {
-      // The subscription has ended, and its group has the message back already.
+      // The subscription has ended. If it had a group, the group has the message back already.
       if subscription.group == nil, case .reject(let reason) = verdict { result.rejection = reason }
       return result
     }

@@ -37,7 +37,7 @@ struct SeededGenerator: RandomNumberGenerator, Sendable {
     return z ^ (z >> 31)
   }
 
-  /// Returns true with a probability.
+  /// Returns true with the given probability, and false otherwise.
   mutating func chance(_ probability: Double) -> Bool {
     probability > 0 && Double.random(in: 0..<1, using: &self) < probability
   }

@@ -88,7 +88,7 @@ package final class PublishBudget: Sendable {
     for waiter in served { waiter.resume(returning: true) }
   }
 
-  /// Ends the waits whose deadline has passed. Without a time, ends all waits.
+  /// Ends the waits whose deadline has passed at the time `now`. If `now` is `nil`, ends all waits.
   package func expire(_ now: ContinuousClock.Instant?) {
     let (ended, served) = state.withLock { state -> ([Waiter], [CheckedContinuation<Bool, Never>]) in
       guard let earliest = state.earliest, now.map({ earliest <= $0 }) ?? true else { return ([], []) }
@@ -102,7 +102,7 @@ package final class PublishBudget: Sendable {
     for waiter in served { waiter.resume(returning: true) }
   }
 
-  /// Whether a publisher waits.
+  /// Whether a publisher waits for room.
   package var hasWaiters: Bool { state.withLock { !$0.waiters.isEmpty } }
 
   /// The number of waiters.

@@ -25,7 +25,7 @@
       #expect(error?.description.contains("secret") == false)
     }
 
-    /// The version is in the first line of the server.
+    /// The error names the version that the first line of the server contains.
     @Test(arguments: [
       (#","version":"2.1.9""#, #"got nats-server "2.1.9" at nats://127.0.0.1:"#),
       ("", "a server that tells no version"),

@@ -25,7 +25,7 @@
     /// receive nothing.
     @Test func aRefusedSubscriptionIsToldBeforeALaterError() async throws {
       let server = try TextServer(TextServer.info(), pongs: .max) { number in
-        // The connection itself needs the first two answers.
+        // The first two answers belong to the connect and to the subscription for replies.
         let errors = #"""
           -ERR 'Permissions Violation for Subscription to "a"'\#r
           -ERR 'Permissions Violation for Publish to "b"'\#r

@@ -67,7 +67,7 @@
       return true
     }
 
-    /// Waits for bytes. Returns none if the connection has ended.
+    /// Waits for bytes. Returns an empty slice if the connection has ended.
     func receive() -> ArraySlice<UInt8> {
       var bytes = [UInt8](repeating: 0, count: 65_536)
       let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }

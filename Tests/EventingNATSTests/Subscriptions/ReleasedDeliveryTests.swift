@@ -5,7 +5,7 @@
 
   /// The record of returned deliveries takes bounded memory.
   @Suite struct ReleasedDeliveryTests {
-    /// A message whose releases are forgotten seems to have failed as often, and would become a
+    /// A message whose releases are forgotten seems to have failed each time. It would become a
     /// dead letter too soon.
     @Test func onlyTheOldestReleasesAreForgotten() {
       let (released, limit) = (ReleasedDeliveries(), UInt64(ReleasedDeliveries.limit))

@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  /// Expects a check to fail with a text.
+  /// Expects that a check fails, and that its error contains a text.
   static func expectFailure(
     _ name: String, _ text: String, _ fault: Fault?, _ faults: [InMemoryTransport.Fault] = [],
     _ change: @escaping @Sendable (inout FaultyTransport) -> Void = { _ in }

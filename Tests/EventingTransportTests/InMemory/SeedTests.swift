@@ -61,7 +61,8 @@ import Testing
     }
   }
 
-  /// The seed and the number of a message decide which member gets it, not the messages before.
+  /// The seed and the number of a message decide which member gets the message, not the messages
+  /// before it.
   @Test func theSameMembersAreChosen() throws {
     try Self.expectOneResult { clock in
       let bus = InMemoryTransport(seed: 5, faults: [.drop(0.2)], clock: clock).plain
