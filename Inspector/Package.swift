@@ -22,7 +22,7 @@ let package = Package(
       dependencies: [
         "InspectorClient", "InspectorPage", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
-    // A program that speaks the other side of the protocol, with events as a script says.
+    // A program that speaks the app's side of the protocol, with scripted events.
     .target(name: "FakeApp", dependencies: ["InspectorClient"], path: "Tests/FakeApp"),
     .executableTarget(
       name: "fake-app", dependencies: ["FakeApp"], path: "Tests/Page", exclude: ["page.py", "chromium.py"]),

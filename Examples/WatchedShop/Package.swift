@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// A program to look at with the inspector, with faults on demand.
+/// A program to look at with the inspector. It begins a fault when its input names one.
 let package = Package(
   name: "watched-shop",
   platforms: [.macOS(.v15)],

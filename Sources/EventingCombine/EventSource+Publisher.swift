@@ -13,9 +13,9 @@
     ///   `receive(subscription:)` has returned.
     /// - **Demand.** If the subscriber has requested no further value, a payload is dropped, as
     ///   `PassthroughSubject` drops it. Use `buffer(size:prefetch:whenFull:)` to keep some.
-    /// - **End.** The publisher completes once, after the payloads that were sent before. It
-    ///   completes when the event finishes or is released. It also completes when the handler is
-    ///   removed by other means than cancelling.
+    /// - **End.** The publisher completes once: when the event finishes or is released, after the
+    ///   payloads that were sent before that. It also completes when the handler is removed by
+    ///   other means than cancelling.
     /// - **Concurrency.** Subscribing, requesting and cancelling may be done on any thread, and
     ///   inside `receive`. A value that another thread has begun to deliver may still arrive after
     ///   `cancel` has returned.

@@ -5,9 +5,9 @@
 
   /// The subscription of one subscriber. It adds one handler to the event.
   ///
-  /// Enqueueing a value subtracts 1 from the demand. One thread at a time delivers the queue, so
-  /// calls of the subscriber never overlap. If the subscriber calls `request` inside `receive`,
-  /// nothing is delivered before `receive` has returned.
+  /// Enqueueing a value subtracts 1 from the demand. One thread at a time delivers the enqueued
+  /// values, so calls of the subscriber never overlap. If the subscriber calls `request` inside
+  /// `receive`, nothing is delivered before `receive` has returned.
   final class EventSubscription<Downstream: Subscriber>: Subscription, HandlerTarget
   where Downstream.Input: Sendable, Downstream.Failure == Never {
     /// The subscriber. Combine's `Subscriber` does not require `Sendable`.
@@ -46,7 +46,8 @@
       if state.withLock({ $0.receiver == nil }) { handler.removeAll() }
     }
 
-    /// Enqueues a value that the handler received, and delivers.
+    /// Enqueues a value from the handler if there is demand, otherwise keeps or drops the value.
+    /// Then delivers the enqueued values.
     fileprivate func receive(_ value: Downstream.Input) {
       // The replaced value is released after the unlock: its `deinit` is the user's code.
       let replaced = state.withLock { state -> Downstream.Input? in
@@ -63,7 +64,7 @@
       withExtendedLifetime(replaced) { deliver() }
     }
 
-    /// Completes the subscriber after the enqueued values.
+    /// Delivers the enqueued values, and then completes the subscriber.
     fileprivate func finish() {
       state.withLock { $0.isFinished = true }
       deliver()
@@ -103,8 +104,8 @@
       case completion(of: Receiver, dropped: Downstream.Input?)
     }
 
-    /// Delivers the enqueued values. If another thread is delivering already, leaves them to that
-    /// thread.
+    /// Delivers the enqueued values, then the completion if the handler has ended. If another
+    /// thread is delivering already, leaves both to that thread.
     private func deliver() {
       while let step = state.withLock({ Self.nextStep(&$0) }) {
         switch step {
@@ -119,7 +120,8 @@
       }
     }
 
-    /// Returns the next call of the subscriber, and marks the subscription as delivering.
+    /// Returns the next call of the subscriber, and marks the subscription as delivering. Returns
+    /// `nil` if there is no call to make, or if another thread is delivering.
     private static func nextStep(_ state: inout State) -> Step? {
       guard !state.isDelivering, let receiver = state.receiver else { return nil }
       if let value = state.enqueued.popFirst() {

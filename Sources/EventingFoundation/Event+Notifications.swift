@@ -167,7 +167,7 @@ private struct Center: Hashable, @unchecked Sendable {
     center.post(name: notification.name, object: notification.object, userInfo: notification.userInfo)
   }
 
-  /// Returns the place that a notification passes through, whatever its object.
+  /// Returns the far end of a notification: its name in this center, whatever its object is.
   func farEnd(of notification: PostedNotification) -> CenterName { CenterName(center: self, name: notification.name) }
 }
 

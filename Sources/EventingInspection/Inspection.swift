@@ -21,7 +21,7 @@ import Synchronization
 /// In a release build, a plain inline handler has no file and line: its record has no room for
 /// them. Give such a handler a name to recognize it.
 ///
-/// Dropping an inspection changes nothing: ``end()``, or the end of the process, closes the socket
+/// Releasing an inspection does not end it: ``end()``, or the end of the process, closes the socket
 /// and removes its file.
 public final class Inspection: Sendable {
   /// The path of the socket, with the number of the process instead of `%p`.
@@ -84,10 +84,11 @@ public final class Inspection: Sendable {
   /// The inspections that serve now, also the one that the environment variable started.
   public static var serving: [Inspection] { all.withLock { $0.map { $0 } } }
 
-  /// Removes the files when the process ends. Registered once.
+  /// Registers, once for the process, a closure that removes the socket files when the process
+  /// ends.
   private static let removal: Void = {
     atexit {
-      // Not in a child process, which has the closure from its parent.
+      // A forked child inherits the closure, and must not remove the files of its parent.
       for inspection in Inspection.serving where inspection.process == getpid() { inspection.file.remove() }
     }
   }()
@@ -117,14 +118,14 @@ public final class Inspection: Sendable {
     if gone { EventRegistry.stop() }
   }
 
-  /// The counts of what clients did. Callable from any thread.
+  /// The counts of clients, of malformed requests and of missed updates. Callable from any thread.
   public var counts: Counts {
     Counts(
       clients: server.clientCount.load(ordering: .relaxed), refused: server.refusedCount.load(ordering: .relaxed),
       malformed: server.malformedCount.load(ordering: .relaxed), missed: server.missedCount.load(ordering: .relaxed))
   }
 
-  /// The counts of what clients did.
+  /// The counts of clients, of malformed requests and of missed updates.
   public struct Counts: Sendable {
     /// The number of clients that are connected now.
     public let clients: Int

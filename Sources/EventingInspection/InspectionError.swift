@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The reason for which there is no inspection, or for which a recording is not made or replayed.
+/// The reason for which an inspection cannot begin, or a recording cannot be made or replayed.
 public struct InspectionError: Error, CustomStringConvertible {
   /// The kind of the error.
   public struct Code: Hashable, Sendable {

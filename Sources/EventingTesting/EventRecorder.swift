@@ -90,7 +90,7 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     let gone = mutex.withLock { () -> [Entry] in
       defer {
         unsafe all = []
-        // Each counts again from zero.
+        // Each waiting expectation counts again from zero.
         for i in unsafe waiting.indices { unsafe waiting[i].count -= taken }
         unsafe taken = 0
       }

@@ -10,9 +10,9 @@ import Testing
   import Musl
 #endif
 
-/// Tests of one connection over a pair of sockets. The tests choose the time of each step.
+/// Tests of one connection over a pair of sockets. The tests pass the time to each call.
 @Suite struct ConnectionTests {
-  /// Two connected sockets, which the `deinit` closes.
+  /// The two ends of a connection, which the `deinit` closes.
   private final class Ends {
     let (ours, theirs): (Int32, Int32)
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// The guarantees S1, S2, S4 and S5 of an inspection.
+/// Tests of the guarantees S1, S2, S4 and S5 of an inspection.
 @Suite(.serialized) struct GuaranteeTests {
   // MARK: S1 and S2
 

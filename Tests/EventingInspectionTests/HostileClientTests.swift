@@ -5,7 +5,8 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// Guarantee S6: whatever a client sends, or does not read, the inspection goes on.
+/// Tests of guarantee S6: whatever a client sends, or does not read, the inspection still answers
+/// other clients.
 @Suite(.serialized) struct HostileClientTests {
   /// Fails unless a new client gets an answer.
   private func expectService(_ inspection: Inspection) async throws {
@@ -171,7 +172,7 @@ import Testing
     }
   }
 
-  /// A generator of random numbers whose sequence is determined by its seed (SplitMix64).
+  /// A generator that returns equal random numbers for an equal seed (SplitMix64).
   private struct Steps: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Eventing
 
-/// The registry and its polls, without a server.
+/// Tests of the registry and of polls of its events, without a server.
 @Suite struct RegistryTests {
   /// Returns the event of the registry with a number; `nil` if there is none.
   private func registered(_ id: UInt64) -> RegisteredEvent? { EventRegistry.events.first { $0.id == id } }

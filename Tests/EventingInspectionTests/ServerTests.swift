@@ -5,7 +5,7 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// The protocol over the socket, with clients that keep to it.
+/// Tests of the protocol over the socket, with clients that obey the protocol.
 @Suite(.serialized) struct ServerTests {
   @Test func theServerSpeaksFirst() async throws {
     try await Serving.with { inspection in

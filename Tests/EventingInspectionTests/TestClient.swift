@@ -15,7 +15,7 @@ import Testing
 final class TestClient {
   private let descriptor: Int32
   private var input: [UInt8] = []
-  /// All bytes that came.
+  /// All bytes that the server has sent.
   private(set) var received: [UInt8] = []
   private(set) var isClosed = false
   private var lastID = 0
@@ -102,7 +102,7 @@ final class TestClient {
 
   func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
-  /// Returns the next line.
+  /// Waits for the next line of the server, and returns it.
   func line() async throws -> [String: Any] {
     var patience = Patience()
     while true {
@@ -126,7 +126,7 @@ final class TestClient {
     }
   }
 
-  /// Reads what is there. Returns whether anything was.
+  /// Reads bytes that have arrived. Returns whether there were any.
   private func receive() -> Bool {
     unsafe withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 16) { buffer in
       switch unsafe Descriptors.read(descriptor, into: buffer) {
@@ -147,7 +147,7 @@ private func systemConnect(_ descriptor: Int32, _ address: UnsafePointer<sockadd
   unsafe connect(descriptor, address, length)
 }
 
-/// The inspections of tests: each has a path of its own.
+/// Begins the inspections of tests, each at a path of its own.
 enum Serving {
   private static let lock = NSLock()
   nonisolated(unsafe) private static var last = 0

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Eventing
 
-/// The calls of a trace's sink: see ``TraceSink``.
+/// Tests of the calls that a sink receives from a trace: see ``TraceSink``.
 @Suite struct TraceSinkTests {
   private final class Log: TraceSink {
     let lines = Guarded<[String]>([])

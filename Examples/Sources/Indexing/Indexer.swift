@@ -7,7 +7,7 @@ public import Foundation
 /// the reader run at a time. If a call throws, the report of its occurrence has a failure. An
 /// indexer can be used only once, for one folder.
 public final class Indexer: Sendable {
-  /// The number of files that have been read, of all files.
+  /// The number of files that have been read, and the number of all files.
   public struct Progress: Hashable, Sendable {
     public let read: Int
     public let total: Int
@@ -27,7 +27,8 @@ public final class Indexer: Sendable {
     public let left: Int
   }
 
-  /// An event for each file that was read. Throttle handlers that draw the progress.
+  /// The event that is sent after each file has been read. Throttle handlers that draw the
+  /// progress.
   public let progress = Event<Progress>("progress")
 
   private let files = Event<URL>("files")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The sums over all files that have been read.
+/// The word counts, summed over all files that have been read.
 actor WordCounts {
   private(set) var counts: [String: Int] = [:]
   private(set) var files: [URL] = []

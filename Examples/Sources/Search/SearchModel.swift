@@ -22,7 +22,7 @@ public import Observation
   public private(set) var results: [String] = []
   public private(set) var state = State.idle
 
-  /// The texts as they are typed.
+  /// The event that `text` posts each new text to.
   @ObservationIgnored public nonisolated let typed = Event<String>("typed")
   @ObservationIgnored private let find: @Sendable (String) async throws -> [String]
 
@@ -42,7 +42,8 @@ public import Observation
         .restarting())
   }
 
-  /// Searches. This is the call of a handler, whose task a later text cancels.
+  /// Searches for a text. The handler of `typed` calls this method, in a task that a later text
+  /// cancels.
   private func search(_ text: String) async {
     guard !text.isEmpty else {
       (results, state) = ([], .idle)

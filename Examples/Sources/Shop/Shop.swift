@@ -17,7 +17,7 @@ public struct OrderBilled: Codable, Sendable {
   public init(number: Int, by: String) { (self.number, self.by) = (number, by) }
 }
 
-/// A service's connection, and the events that the services share.
+/// The connection of one service to NATS, and the remote events that the three services share.
 public struct Shop: Sendable {
   public let nats: NATS
   public let placed: RemoteEvent<OrderPlaced>

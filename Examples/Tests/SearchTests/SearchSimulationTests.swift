@@ -4,7 +4,7 @@ import Search
 import Testing
 
 /// Tests three searches of different durations, one of which ignores cancellation. Each of 200
-/// seeds chooses an order of the steps.
+/// seeds chooses the order in which the tasks continue.
 @MainActor @Suite(.timeLimit(.minutes(5))) struct SearchSimulationTests {
   struct Wrong: Error {
     let results: [[String]]

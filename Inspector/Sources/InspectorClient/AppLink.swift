@@ -3,7 +3,8 @@ import Synchronization
 
 /// Receives what an app sends. The link calls all methods on one thread, in order.
 public protocol AppLinkDelegate: Sendable {
-  /// Called when the link has connected. The state that the app sent before is no longer valid.
+  /// Called when the link has connected. The state that an earlier connection sent is no longer
+  /// valid.
   func connected(_ session: AppSession)
   /// Called when the app has sent an update.
   func updated(_ update: [String: JSONSlice], _ line: JSONSlice)
@@ -95,7 +96,7 @@ public final class AppLink: Sendable {
     wake.signal()
   }
 
-  /// Connects, and reads until the connection ends. Returns why it ended.
+  /// Connects, and reads until the connection ends. Returns the reason of the end as a sentence.
   private func once(_ connected: () -> Void) -> String {
     var buffer = LineBuffer()
     let session: AppSession

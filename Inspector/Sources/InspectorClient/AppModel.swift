@@ -3,7 +3,7 @@ public struct AppModel: Sendable {
   /// The rows of each part by their ids. An edge of the graph has no id: its key is its two ends,
   /// its kind and its label.
   public private(set) var parts: [String: [RowKey: JSONSlice]] = [:]
-  /// The sequences of the last two minutes.
+  /// The number of occurrences of each event in each of the last 120 seconds.
   public private(set) var history = History()
   /// The time of the last update, in nanoseconds of the app's clock.
   public private(set) var time = 0
@@ -12,7 +12,7 @@ public struct AppModel: Sendable {
 
   public init() {}
 
-  /// The key that tells a row from the others of its part.
+  /// The key that identifies a row within its part.
   public enum RowKey: Hashable, Sendable {
     case id(Int)
     case edge([String])
@@ -28,7 +28,7 @@ public struct AppModel: Sendable {
     }
   }
 
-  /// Takes in a line of an update.
+  /// Applies one line of an update: removes and replaces rows, and adds to the history.
   public mutating func apply(_ update: [String: JSONSlice]) {
     let next = update["n"]?.int
     if update["whole"]?.bool == true, next != number { parts = [:] }
@@ -57,8 +57,8 @@ public struct AppModel: Sendable {
   public func rows(_ part: String) -> [JSONSlice] { parts[part].map { Array($0.values) } ?? [] }
 
   /// The whole state as one update of the protocol, for a reader that has seen nothing. Its `n` is
-  /// 0. Its `upTo` is the number of the last update that the model took in; null before the first
-  /// one. Further lines of that update may come.
+  /// 0. Its `upTo` is the number of the last update that was applied; null before the first one.
+  /// Further lines of that update may come.
   public var asUpdate: String {
     let parts = parts.map { part, rows in
       let texts = rows.values.map { String(decoding: $0.bytes, as: UTF8.self) }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// One connection to an app: its requests and their answers, and what the app pushes.
+/// One connection to an app: the requests to the app, its answers, and the lines that it pushes.
 public final class AppSession: Sendable {
   /// The first line of the app, which describes the app.
   public let hello: Hello
@@ -21,7 +21,7 @@ public final class AppSession: Sendable {
     var lines: [JSONSlice] = []
   }
 
-  /// Says hello to an app.
+  /// Reads the app's first line, says hello to the app, and waits for its answer.
   ///
   /// - Parameters:
   ///   - socket: The connection to the app.

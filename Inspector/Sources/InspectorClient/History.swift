@@ -4,7 +4,7 @@ public struct History: Sendable {
   public static let seconds = 120
   /// A second in nanoseconds.
   private static let second = 1_000_000_000
-  /// The second up to which everything is known, on the app's clock.
+  /// The second in which the newest update was made, on the app's clock.
   public private(set) var second = 0
   private var events: [Int: Counts] = [:]
   /// The times of the newest update and of the one before it, in nanoseconds.
@@ -43,7 +43,7 @@ public struct History: Sendable {
     events[event] = counts
   }
 
-  /// Begins an update: everything is known up to its time.
+  /// Begins an update that was made at a time. `add` then records the events that the update names.
   public mutating func advance(to newest: Int) {
     guard newest > time else { return }
     (before, time) = (time, newest)
@@ -59,7 +59,8 @@ public struct History: Sendable {
     return (0..<Self.seconds).map { Int(min(counts.slots[(second + 1 + $0) % Self.seconds], 1e15).rounded()) }
   }
 
-  /// Everything as JSON: the second, and the counts of each event that had any.
+  /// The history as JSON: `second`, and the counts of each event with an occurrence in the last 120
+  /// seconds.
   public var asJSON: String {
     let rows = events.keys.compactMap { id -> String? in
       let counts = counts(of: id)

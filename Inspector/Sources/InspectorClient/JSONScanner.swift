@@ -1,8 +1,8 @@
-/// Walks over a JSON text and checks it, without making anything of it.
+/// Checks a JSON text and finds where its values lie, without decoding them.
 struct JSONScanner {
   private let bytes: ArraySlice<UInt8>
   var index: Int
-  /// The number of arrays and objects that may lie in each other.
+  /// The largest number of values that may be nested, the outermost and the innermost included.
   private static let deepest = 64
 
   init(_ text: [UInt8]) { self.init(text[...]) }
@@ -15,15 +15,17 @@ struct JSONScanner {
     while let byte = next, byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") { index += 1 }
   }
 
-  /// Skips the colon between a name and its value, in a text that was checked before.
+  /// Skips whitespace and the colon between a name and its value, in a text that was checked
+  /// before.
   mutating func skipPunctuation() {
     skipSpace()
     index += 1
   }
 
-  /// Moves to the next member of a list, in a text that was checked before.
+  /// Moves to the next element of an array, or to the next member of an object, in a text that was
+  /// checked before.
   ///
-  /// - Returns: `false` at the end of the list.
+  /// - Returns: `false` at the end of the array or object.
   mutating func nextInList() -> Bool {
     skipSpace()
     if next == UInt8(ascii: ",") { index += 1 }
@@ -122,7 +124,7 @@ struct JSONScanner {
     return index - start
   }
 
-  /// Returns the text that the inside of a checked string stands for.
+  /// Returns the text of a checked string without its quotes, with the escapes replaced.
   static func unescaped(_ inner: ArraySlice<UInt8>) -> String {
     var units: [UInt16] = []
     var (plain, index) = (inner.startIndex, inner.startIndex)

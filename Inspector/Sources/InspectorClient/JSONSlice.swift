@@ -57,7 +57,7 @@ public struct JSONSlice: Sendable {
     return number
   }
 
-  /// The truth value; `nil` if this is none.
+  /// The Boolean value; `nil` if the value is neither `true` nor `false`.
   public var bool: Bool? {
     bytes.elementsEqual("true".utf8) ? true : bytes.elementsEqual("false".utf8) ? false : nil
   }

@@ -4,7 +4,7 @@ import Foundation
 public final class LineSocket: Sendable {
   private let descriptor: Int32
   private let writing = NSLock()
-  /// The longest line that is taken.
+  /// The number of bytes without a line end above which `read` throws.
   public static let longest = 4 << 20
 
   /// Connects to a socket.
@@ -43,7 +43,7 @@ public final class LineSocket: Sendable {
     limitWriting(to: 5)
   }
 
-  /// Takes a socket that is connected.
+  /// Takes over the descriptor of a connected socket. The `deinit` closes it.
   public init(connected descriptor: Int32) {
     self.descriptor = descriptor
     limitWriting(to: 5)
@@ -56,7 +56,7 @@ public final class LineSocket: Sendable {
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 
-  /// Sets the time after which `read` gives up if nothing comes.
+  /// Sets the time after which `read` returns `nil` if no bytes arrive.
   ///
   /// - Parameter seconds: The time in seconds; 0 for no limit.
   public func limitReading(to seconds: Int) {
@@ -69,7 +69,7 @@ public final class LineSocket: Sendable {
   /// - Parameter buffer: The bytes that earlier calls read beyond their lines. The caller passes
   ///   the same buffer each time.
   /// - Returns: The line without its end; `nil` at the end of the stream, or after the time limit.
-  /// - Throws: `LinkError` if a line is longer than `longest`.
+  /// - Throws: `LinkError` if more than `longest` bytes have no line end.
   public func read(_ buffer: inout LineBuffer) throws(LinkError) -> [UInt8]? {
     var chunk = [UInt8](repeating: 0, count: 1 << 16)
     while true {
@@ -105,20 +105,20 @@ public final class LineSocket: Sendable {
   public func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
-/// Bytes that were read of a stream of lines and not taken yet.
+/// The bytes of a stream of lines that were read, and that `next` has not returned yet.
 public struct LineBuffer: Sendable {
   private var bytes: [UInt8] = []
-  /// The number of bytes at the start that were taken.
+  /// The number of bytes at the start whose lines `next` has returned or skipped.
   private var taken = 0
   /// The number of bytes that were searched for the end of a line.
   private var searched = 0
 
   public init() {}
 
-  /// The number of bytes that wait.
+  /// The number of bytes that `next` has not returned or skipped.
   public var count: Int { bytes.count - taken }
 
-  /// Adds what was read.
+  /// Adds bytes that were read from the stream.
   public mutating func append(_ chunk: ArraySlice<UInt8>) {
     if taken > 0 {
       bytes.removeFirst(taken)
@@ -127,7 +127,8 @@ public struct LineBuffer: Sendable {
     bytes += chunk
   }
 
-  /// Takes the next line that is not empty, without its end; `nil` if there is no whole one.
+  /// Removes and returns the next line that is not empty, without its end; `nil` if there is no
+  /// complete line.
   public mutating func next() -> [UInt8]? {
     while let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
       var line = bytes[taken..<end]
@@ -144,7 +145,7 @@ public struct LineBuffer: Sendable {
 public struct LinkError: Error, CustomStringConvertible, Equatable {
   /// The code of the protocol, if the app answered with an error.
   public let code: String?
-  /// A sentence for people.
+  /// A sentence that says what failed.
   public let description: String
 
   /// Makes an error.

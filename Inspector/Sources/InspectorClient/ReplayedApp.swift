@@ -15,7 +15,7 @@ public final class ReplayedApp: Sendable {
   /// Creates an app.
   ///
   /// - Parameters:
-  ///   - file: What was recorded.
+  ///   - file: The recorded file.
   ///   - speed: The factor by which the replay is faster than the recording; above 0.
   public init(_ file: SessionFile, speed: Double) { (self.file, self.speed) = (file, speed) }
 
@@ -42,7 +42,8 @@ public final class ReplayedApp: Sendable {
     return theirs
   }
 
-  /// Answers until the link subscribes, and then sends the updates.
+  /// Answers the link's requests until the connection ends. When the link subscribes, starts a
+  /// thread that sends the updates.
   private func tell(_ session: SessionFile.Session, _ socket: LineSocket) {
     defer { socket.end() }
     var buffer = LineBuffer()

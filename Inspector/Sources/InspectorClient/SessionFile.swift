@@ -19,7 +19,7 @@ public struct SessionFile: Sendable {
   /// The numbers, from 1, of the lines that begin no session, are no update, and are not the last
   /// line. `init(path:)` skips these lines.
   public private(set) var damagedLines: [Int] = []
-  /// Whether the last line is missing.
+  /// Whether the line `{"end":true,…}` is missing.
   public private(set) var isCut = true
 
   /// The number of updates.

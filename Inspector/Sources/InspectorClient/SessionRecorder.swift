@@ -16,9 +16,9 @@ public final class SessionRecorder: AppLinkDelegate {
 
   /// A change that a recorder reports.
   public enum Event: Sendable {
-    /// The app is there.
+    /// The link has connected to the app.
     case connected(Hello)
-    /// The app is not there, and why.
+    /// The connection has ended or cannot be made, for this reason.
     case disconnected(String)
     /// A line could not be written, for example because the disk is full. The recorder writes no
     /// further line.
@@ -34,13 +34,13 @@ public final class SessionRecorder: AppLinkDelegate {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw LinkError("cannot write \(path): \(String(cString: strerror(errno)))") }
     var status = stat()
-    // A device keeps its mode.
+    // A device, such as `/dev/null`, keeps its mode.
     if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG { fchmod(descriptor, 0o600) }
     file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     (events, continuation) = AsyncStream.makeStream()
   }
 
-  /// The changes, for one loop.
+  /// The changes that the recorder reports, for one `for await` loop.
   public var happenings: AsyncStream<Event> { events }
 
   /// The number of updates that were written.

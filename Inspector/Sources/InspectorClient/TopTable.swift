@@ -2,7 +2,7 @@ import Foundation
 
 /// The table of `--top`, as text.
 public enum TopTable {
-  /// Draws a model.
+  /// Returns the lines of the table for a model.
   ///
   /// - Parameters:
   ///   - model: The state of the app.
@@ -63,7 +63,7 @@ public enum TopTable {
       + right(handlers, 10) + right(sequence, 13) + " " + marks
   }
 
-  /// Draws 120 seconds with 24 characters.
+  /// Returns a bar chart of 120 seconds: 24 characters, each for five seconds.
   static func spark(_ counts: [Int]) -> String {
     let sums = stride(from: 0, to: counts.count, by: 5).map { counts[$0..<min($0 + 5, counts.count)].reduce(0, +) }
     let most = sums.max() ?? 0

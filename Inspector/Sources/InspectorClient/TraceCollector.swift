@@ -1,17 +1,20 @@
 import Synchronization
 
-/// Starts and stops traces, and makes a file of Chrome's trace format of what the app sent.
+/// Starts and stops traces, and makes files in Chrome's trace format of the records that the app
+/// sent.
 public final class TraceCollector: Sendable {
   private let traces = Mutex<[Int: Records]>([:])
   /// The largest number of bytes that are kept of one trace.
   public static let largest = 256 << 20
 
   private struct Records {
-    /// The app that has the trace. An app that is started again numbers its traces from 1 again.
+    /// The connection whose app runs the trace. An app that is started again numbers its traces
+    /// from 1 again.
     let session: AppSession
     var slices: [JSONSlice] = []
     var bytes = 0
-    /// Stops the trace at its limit; `nil` without a limit, and as soon as `stop` is called.
+    /// The task that stops the trace at its time limit; `nil` without a limit, and as soon as
+    /// `stop` is called.
     var limit: Task<Void, Never>?
   }
 
@@ -59,7 +62,7 @@ public final class TraceCollector: Sendable {
     if isLeft { _ = try? await stop(trace, of: session) }
   }
 
-  /// Removes the records of a trace, unless they are of another app's trace with this number.
+  /// Removes and returns the records of a session's trace; `nil` if this collector has none of it.
   private func take(_ trace: Int, of session: AppSession) -> Records? {
     traces.withLock { traces in traces[trace]?.session === session ? traces.removeValue(forKey: trace) : nil }
   }
@@ -68,7 +71,8 @@ public final class TraceCollector: Sendable {
     try await session.request("trace", [("action", "\"stop\""), ("trace", "\(trace)")])
   }
 
-  /// Takes records that the app pushed. Records of a trace that was not started here are ignored.
+  /// Keeps records that the app pushed. Records of a trace that this collector has not started are
+  /// ignored.
   public func add(_ records: JSONSlice, to trace: Int) {
     traces.withLock { traces in
       guard traces[trace] != nil else { return }
@@ -121,6 +125,6 @@ public struct TraceFile: Sendable {
   public let text: String
   /// The number of records, as the app counted them.
   public let count: Int
-  /// The number of records that were lost, since the ring in the app was full.
+  /// The number of records that newer ones replaced, because the ring in the app was full.
   public let overwritten: Int
 }

@@ -36,7 +36,7 @@ struct Access: Sendable {
 
   enum Answer { case allowed, misdirected, forbidden, unauthorized }
 
-  /// Judges a request.
+  /// Returns whether a request is allowed; if it is not, which check has refused it.
   func judge(_ claim: Claim) -> Answer {
     guard let host = claim.host?.lowercased(), hosts.contains(host) else { return .misdirected }
     if let origin = claim.origin, origin != "http://\(host)" { return .forbidden }
@@ -46,7 +46,7 @@ struct Access: Sendable {
     return isEqual(claim.authorization ?? "", "Bearer \(token)") ? .allowed : .unauthorized
   }
 
-  /// Compares in a time that does not tell where two texts differ.
+  /// Returns whether two texts are equal, in a time that does not depend on where they differ.
   private func isEqual(_ left: String, _ right: String) -> Bool {
     let (left, right) = (Array(left.utf8), Array(right.utf8))
     guard left.count == right.count else { return false }

@@ -1,7 +1,7 @@
 import InspectorClient
 import Synchronization
 
-/// Takes what the app sends and hands it to the pages that are open, each as fast as it reads.
+/// Passes what the app sends to each open page, as fast as that page reads.
 public final class Feed: AppLinkDelegate {
   private let state = Mutex(State())
   /// The traces that pages have started.
@@ -15,7 +15,7 @@ public final class Feed: AppLinkDelegate {
 
   private struct State {
     var model = AppModel()
-    /// The message that says whether the app is there.
+    /// The message that says whether the app is connected.
     var link = Feed.message("link", #"{"connected":false,"reason":"not connected yet"}"#)
     var readers: [Int: Reader] = [:]
     var lastReader = 0
@@ -56,7 +56,7 @@ public final class Feed: AppLinkDelegate {
     publish(Self.message("link", #"{"connected":false,"reason":\#(reason.asJSON)}"#)) { _ in true }
   }
 
-  /// Sends a sign of life to every page, so that the end of a connection is noticed.
+  /// Sends a comment to every page, because a write shows whether the page's connection has ended.
   func beat() { publish(": still here\n\n") { _ in false } }
 
   /// Ends all pages' streams.
@@ -76,8 +76,8 @@ public final class Feed: AppLinkDelegate {
 
   private static func message(_ event: String, _ data: String) -> String { "event: \(event)\ndata: \(data)\n\n" }
 
-  /// Changes the state and sends a message. `change` returns whether the message tells the new
-  /// state of the link.
+  /// Changes the state, and sends a message to every page. `change` returns whether the message
+  /// tells the new state of the link.
   ///
   /// Readers are resumed after the unlock. Otherwise a deadlock is possible: a task that is being
   /// cancelled holds the task's lock while its cancellation handler waits for the lock of `state`.
@@ -104,12 +104,13 @@ public final class Feed: AppLinkDelegate {
     for (continuation, bytes) in woken { continuation.resume(returning: bytes) }
   }
 
-  /// Takes what waits for a page; `nil` if nothing does.
+  /// Removes and returns the messages that wait for a page; `nil` if none wait.
   private static func take(_ id: Int, _ state: inout State) -> [UInt8]? {
     guard let reader = state.readers[id] else { return nil }
     var text = reader.queue.joined()
     if reader.needsAll {
-      // The history comes last, since the update makes the page forget.
+      // The history comes last, because the page takes the counts only of events that it knows, and
+      // the update names the events.
       text = state.link + message("update", state.model.asUpdate) + message("history", state.model.history.asJSON)
     }
     state.readers[id]?.queue = []
@@ -118,7 +119,7 @@ public final class Feed: AppLinkDelegate {
     return text.isEmpty ? nil : Array(text.utf8)
   }
 
-  /// The number of pages that read.
+  /// The number of pages that read the feed.
   var readerCount: Int { state.withLock { $0.readers.count } }
 
   func addReader() -> Int {
@@ -134,7 +135,8 @@ public final class Feed: AppLinkDelegate {
     reader?.waiting?.resume(returning: nil)
   }
 
-  /// Waits for the next messages of a page; `nil` at the end.
+  /// Waits for the next messages for a page, and returns them; `nil` when the feed or the page has
+  /// ended.
   func next(_ id: Int) async -> [UInt8]? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Listens on loopback and passes on whole, bounded requests.
+/// Listens on loopback, and passes only complete requests of limited size to FlyingFox.
 ///
 /// FlyingFox reads lines of any length. So FlyingFox listens only on a Unix socket, in a folder
 /// that only this user can enter, and the gate connects to that socket. A connection has two
@@ -45,7 +45,7 @@ final class Gate: Sendable {
     self.port = UInt16(bigEndian: address.sin_port)
   }
 
-  /// Starts the thread that takes connections.
+  /// Starts the thread that accepts connections.
   func start() {
     Thread.detachNewThread { [self] in
       while true {
@@ -74,7 +74,7 @@ final class Gate: Sendable {
     }
   }
 
-  /// Takes no more connections. Open ones end with the server behind the gate.
+  /// Stops accepting connections. Open connections end when FlyingFox closes them.
   func end() {
     ended.withLock { $0 = true }
     shutdown(listener, Int32(SHUT_RDWR))

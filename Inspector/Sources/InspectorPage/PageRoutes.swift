@@ -2,12 +2,12 @@ import FlyingFox
 import Foundation
 import InspectorClient
 
-/// The server's answers.
+/// The answers to the HTTP requests of the page.
 struct PageRoutes: Sendable {
   let access: Access
   let link: AppLink
   let feed: Feed
-  /// The files of the page by their paths: their types and contents.
+  /// For each path, the media type and the content of a file of the page.
   private let files: [String: (type: String, data: Data)]
 
   init(access: Access, link: AppLink, feed: Feed) throws {
@@ -90,10 +90,10 @@ enum PageVerb: String {
 
   private struct BadRequest: Error {}
 
-  /// The seconds that a trace of a page lasts at most.
+  /// The largest number of seconds that a page can request for a trace.
   private static let mostSeconds = 60
 
-  /// Passes the request on, and returns JSON.
+  /// Passes the request to the app, and returns the answer to the page as JSON.
   func answer(_ keys: [String: JSONSlice], _ session: AppSession, _ feed: Feed) async throws -> String {
     switch self {
     case .traceStart:

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads requests of HTTP/1.1 from a socket, with a limit for everything.
+/// Reads requests of HTTP/1.1 from a socket, with limits for their sizes and times.
 ///
 /// A request is written anew, as this reader understood it, and then passed on. So the server
 /// behind the gate cannot understand the request differently: the server gets no chunked bodies, at
@@ -18,11 +18,11 @@ struct RequestReader {
 
   init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-  /// A fault of a request.
+  /// The reason for which a request is refused.
   enum Fault: Error {
     case tooLong, tooLarge, tooSlow, malformed
 
-    /// The answer to the client.
+    /// The HTTP response that tells the client of the fault.
     var response: [UInt8] {
       let status =
         switch self {
@@ -98,7 +98,7 @@ struct RequestReader {
     }
   }
 
-  /// Reads some bytes; returns `false` at the end of the connection.
+  /// Reads further bytes into the buffer; returns `false` at the end of the connection.
   @discardableResult
   private mutating func fill(mayEnd: Bool = false) throws(Fault) -> Bool {
     var chunk = [UInt8](repeating: 0, count: 4_096)

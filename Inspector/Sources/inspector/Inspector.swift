@@ -20,7 +20,7 @@ struct Inspector: AsyncParsableCommand {
     subcommands: [Show.self, Trace.self, Record.self, Replay.self], defaultSubcommand: Show.self)
 }
 
-/// Where the app listens.
+/// The argument that names the app's socket.
 struct AppOptions: ParsableArguments {
   @Argument(help: "The app's socket. %p stands for the process id: the newest of several is taken.")
   var socket: String
@@ -54,7 +54,7 @@ struct Show: AsyncParsableCommand {
   }
 }
 
-/// Serves the page until a signal.
+/// Serves the page until SIGINT or SIGTERM arrives.
 func serve(_ link: AppLink, _ feed: Feed, port: UInt16, until signals: Signals) async throws {
   let server = try PageServer(port: port, link: link, feed: feed)
   link.start()

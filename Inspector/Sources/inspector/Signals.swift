@@ -1,8 +1,8 @@
-// On Linux the type of a source is not marked Sendable; only `resume` is called here.
+// On Linux the type of a dispatch source is not marked Sendable; only its `resume` is called here.
 @preconcurrency import Dispatch
 import Foundation
 
-/// Waits for SIGINT and SIGTERM instead of ending at once.
+/// Catches SIGINT and SIGTERM, which would otherwise end the process at once.
 final class Signals: Sendable {
   private let sources: [any DispatchSourceSignal]
   private let stream: AsyncStream<Void>
@@ -20,6 +20,6 @@ final class Signals: Sendable {
     }
   }
 
-  /// Waits for the first signal, or for the end of the task.
+  /// Returns when the first of the two signals arrives, or when the task is cancelled.
   func wait() async { for await _ in stream { return } }
 }

@@ -2,7 +2,7 @@ import Foundation
 import InspectorClient
 import Synchronization
 
-/// Draws the table again and again until a signal.
+/// Draws the table again and again until SIGINT or SIGTERM arrives.
 final class Top: AppLinkDelegate {
   private let interval: Int
   private let state = Mutex((model: AppModel(), title: "not connected yet"))
@@ -23,7 +23,8 @@ final class Top: AppLinkDelegate {
   /// The parts of an update that the table shows.
   static let parts = ["events", "warnings"]
 
-  /// Draws until a signal. A terminal gets its former contents back; a pipe gets table after table.
+  /// Draws until SIGINT or SIGTERM arrives. A terminal gets its former contents back; a pipe gets
+  /// one table below the other.
   func run(_ link: AppLink, until signals: Signals) async {
     link.start()
     let isTerminal = isatty(STDOUT_FILENO) == 1

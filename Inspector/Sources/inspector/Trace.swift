@@ -3,7 +3,7 @@ import Foundation
 import InspectorClient
 import Synchronization
 
-/// Records a trace.
+/// Records a trace of a running program into a file.
 struct Trace: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Records what happens, for Perfetto (ui.perfetto.dev) or chrome://tracing.")
@@ -67,7 +67,7 @@ private final class TraceConnection: AppLinkDelegate {
   func traced(_ records: JSONSlice, of trace: Int) { traces.add(records, to: trace) }
   func disconnected(_ reason: String) { continuation.finish(throwing: LinkError(reason)) }
 
-  /// The first connection; throws why there is none.
+  /// Waits for the first connection, and returns it. Throws the reason if none can be made.
   func first() async throws -> AppSession {
     for try await session in sessions { return session }
     throw LinkError("the app has ended")

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A program with scripted events that listens as `Inspection.serve(at:)` does.
 public final class FakeApp: Sendable {
-  /// Where the app listens.
+  /// The path of the socket on which the app listens.
   public let path: String
   let control: Bool
   private let listener: Int32
@@ -56,7 +56,7 @@ public final class FakeApp: Sendable {
     }
   }
 
-  /// Changes what there is, and returns what the change returns.
+  /// Changes the state of the app, and returns what `body` returns.
   @discardableResult
   public func change<Result: Sendable>(_ body: (inout World) -> Result) -> Result { state.withLock { body(&$0.world) } }
 
@@ -68,15 +68,16 @@ public final class FakeApp: Sendable {
 
   func received(_ request: String) { state.withLock { $0.requests.append(request) } }
 
-  /// Ends as a program that is killed does: without a word. Returns when all its threads have
-  /// ended. Safe to repeat.
+  /// Ends as a program that is killed does: without a message to its clients. Returns when all its
+  /// threads have ended. Safe to repeat.
   public func end() {
     let clients: [FakeClient]? = state.withLock { state in
       if state.ended { return nil }
       state.ended = true
       return state.clients
     }
-    // A number that was closed may be another socket's by now.
+    // Not closed twice: the first call closed `listener`, and its number may be another socket's by
+    // now.
     guard let clients else { return }
     shutdown(listener, Int32(SHUT_RDWR))
     for client in clients { client.socket.end() }

@@ -2,7 +2,7 @@ import Foundation
 import InspectorClient
 import Synchronization
 
-/// The scripted app's side of one client.
+/// The scripted app's side of the connection with one client.
 final class FakeClient: Sendable {
   let socket: LineSocket
   private let app: FakeApp
@@ -24,7 +24,7 @@ final class FakeClient: Sendable {
 
   init(_ socket: LineSocket, _ app: FakeApp) { (self.socket, self.app) = (socket, app) }
 
-  /// Speaks with the client until it goes.
+  /// Answers the client's requests until the client disconnects.
   func run() {
     var buffer = LineBuffer()
     let events = app.change { $0.events.count }
@@ -60,7 +60,7 @@ final class FakeClient: Sendable {
       return rows.isEmpty
         ? [#""ok":true,"t":\#(time),"parts":{},"more":false"#]
         : rows.enumerated().map { index, part in
-          // Cut between rows, as an answer is that is too long.
+          // Each part has a line of its own, as if the app had split an answer that is too long.
           let text = "\"\(part.key)\":\(Value.array(part.value.values.map { .object($0) }).json)"
           return #""ok":true,"t":\#(time),"parts":{\#(text)},"more":\#(index + 1 < rows.count)"#
         }

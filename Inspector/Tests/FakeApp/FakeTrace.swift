@@ -1,4 +1,4 @@
-/// Records as a trace of the scripted app would have them.
+/// The records that a trace of the scripted app sends.
 enum FakeTrace {
   static func records(_ world: World, events: [Int], from start: Int) -> [Value] {
     var records: [Value] = [

@@ -1,7 +1,7 @@
 // Scripts of the app: each method makes one thing happen, from its call on.
 
 extension World {
-  /// A shop with some events that do well.
+  /// Returns a shop whose events have no warnings.
   public static func shop() -> World {
     var world = World()
     world.event(1, "orders placed", "Order", rate: 42)
@@ -33,7 +33,7 @@ extension World {
     return world
   }
 
-  /// A handler that does not return.
+  /// Lets a call of a handler begin that does not return.
   public mutating func stick(_ handler: Int = 4) {
     stuck[handler] = time
     handlers[handler]?.add(1, to: "calls")
@@ -41,7 +41,7 @@ extension World {
     handlers[handler]?["runningAt"] = .int(time)
   }
 
-  /// The handler returns, and nothing is left of it.
+  /// Lets the call of the handler return, and removes its warning and the waiting occurrences.
   public mutating func free(_ handler: Int = 4) {
     stuck[handler] = nil
     warnings[1_000 + handler] = nil
@@ -51,7 +51,7 @@ extension World {
     handlers[handler]?["waiting"] = 0
   }
 
-  /// A lane that is full drops.
+  /// Lets a full lane drop occurrences, with a warning.
   public mutating func drop() {
     handlers[10]?["dropped"] = 8_121
     handlers[10]?["waiting"] = 512
@@ -60,7 +60,7 @@ extension World {
       "write the log has dropped 8,121 occurrences of log lines; its lane holds 512.")
   }
 
-  /// Posts come faster than they are delivered.
+  /// Lets posts come faster than they are delivered, with warnings.
   public mutating func flood() {
     rates[3] = 190_000
     events[3]?["waiting"] = 66_304
@@ -72,7 +72,7 @@ extension World {
       "66,304 occurrences wait for stock levels, and more than a second ago.")
   }
 
-  /// A send that would wait for itself.
+  /// Lets a send defer a handler that waits for it, with a warning.
   public mutating func deferWait() {
     waits[1] = [
       "id": 1, "kind": "send", "event": 2, "sequence": 117, "handlers": [4, 5], "waitsFor": 2, "by": 1,
@@ -88,7 +88,7 @@ extension World {
         + "\"charge the card\", which waits for it.")
   }
 
-  /// Names that try to be more than text.
+  /// Adds rows whose names contain HTML, scripts and control characters.
   public mutating func hostile() {
     event(90, "<script>window.hacked = 1</script>", "<img src=x onerror=window.hacked=2>", rate: 3)
     event(91, "\"><svg onload=window.hacked=3>", "a\u{2028}b\u{202e}c\u{0}d\n\ndata: {}\u{1b}[2J", rate: 2)
@@ -104,7 +104,7 @@ extension World {
     ]
   }
 
-  /// A thousand events with ten handlers each, of which fifty change.
+  /// Adds a thousand events with ten handlers each. Only 48 of the events have occurrences.
   public mutating func many() {
     for id in 1_000..<2_000 {
       event(id, "event \(id)", "Payload\(id % 17)", rate: id % 20 == 0 ? Double(id % 400) : 0)

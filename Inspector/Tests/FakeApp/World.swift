@@ -1,16 +1,17 @@
-/// The contents of a scripted app: rows as the protocol has them, and how they move on.
+/// The contents of a scripted app: the rows of the protocol, and the rates at which their counts
+/// grow.
 public struct World: Sendable {
-  /// The rows of each part, by their ids; edges by what they connect.
+  /// The rows of each part, by their ids; edges by their ends, their kind and their label.
   public var events: [Int: Row] = [:]
   public var handlers: [Int: Row] = [:]
   public var graph: [String: Row] = [:]
   public var waits: [Int: Row] = [:]
   public var warnings: [Int: Row] = [:]
-  /// The occurrences of each event in a second.
+  /// The number of occurrences per second of each event.
   public var rates: [Int: Double] = [:]
   /// The time in nanoseconds.
   public var time = 0
-  /// The handlers that run and do not end, and since when.
+  /// The handlers whose call does not return, each with the time at which that call began.
   public var stuck: [Int: Int] = [:]
   private var rests: [Int: Double] = [:]
 
@@ -53,7 +54,7 @@ public struct World: Sendable {
     ]
   }
 
-  /// Lets time go by.
+  /// Moves the time forward, and delivers as many occurrences as the rates say.
   public mutating func advance(by nanoseconds: Int) {
     time += nanoseconds
     var delivered: [Int: Int] = [:]
@@ -98,7 +99,7 @@ public struct World: Sendable {
     ]
   }
 
-  /// The rows of the parts, by names and by keys that tell rows apart.
+  /// Returns the rows of the named parts, by part and by a key that is unique in the part.
   func parts(_ names: [String]) -> [String: [String: Row]] {
     func keyed(_ rows: [Int: Row]) -> [String: Row] { Dictionary(uniqueKeysWithValues: rows.map { ("\($0)", $1) }) }
     let all = [

@@ -23,7 +23,8 @@ import Testing
     #expect(second.contains(#""n":3"#) && !second.contains("history"))
   }
 
-  /// A page opens between two lines of one update, which must not make it forget the first line.
+  /// A page opens between two lines of one update. The second line must not make the page forget
+  /// the rows of the first.
   @Test func aReaderKnowsOfWhichUpdateFurtherLinesMayCome() async throws {
     let feed = Feed()
     let reader = feed.addReader()

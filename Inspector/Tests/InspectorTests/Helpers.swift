@@ -24,7 +24,7 @@ func eventually(
   }
 }
 
-/// Keeps what a link tells.
+/// Keeps the state, the updates and the reasons that a link reports.
 final class Recorder: AppLinkDelegate {
   struct State {
     var model = AppModel()
@@ -56,7 +56,7 @@ final class Recorder: AppLinkDelegate {
   func event(_ id: Int) -> [String: JSONSlice]? { model.parts["events"]?[.id(id)]?.members }
 }
 
-/// A connection of a link to a scripted app, both ended afterwards.
+/// Calls a closure with a scripted app and a link to it, and ends both afterwards.
 func withLink(
   control: Bool = false, world: World = .shop(), _ body: (FakeApp, AppLink, Recorder) async throws -> Void
 ) async throws {
@@ -72,7 +72,7 @@ func withLink(
   try await body(app, link, recorder)
 }
 
-/// A page over a scripted app, all ended afterwards.
+/// Calls a closure with a scripted app and the server of its page, and ends both afterwards.
 func withPage(
   control: Bool = false, feed: Feed = Feed(), _ body: (FakeApp, PageServer, Feed) async throws -> Void
 ) async throws {
@@ -104,7 +104,7 @@ func exchange(_ port: UInt16, _ text: String, until end: String? = nil) async ->
     Thread.detachNewThread {
       let descriptor = Descriptor.connect(loopback: port)
       Descriptor.limit(descriptor, SO_RCVTIMEO, seconds: 60)
-      // A request that is refused early may not take all bytes.
+      // A server that refuses the request early may not read all bytes.
       _ = Descriptor.write(Array(text.utf8), to: descriptor)
       var bytes: [UInt8] = []
       var chunk = [UInt8](repeating: 0, count: 1 << 16)
@@ -121,7 +121,8 @@ func exchange(_ port: UInt16, _ text: String, until end: String? = nil) async ->
 }
 
 extension PageServer {
-  /// A request as the page sends it, with changes.
+  /// Sends a request as the page does, except for what the arguments change, and returns the
+  /// response.
   func request(
     _ method: String = "GET", _ path: String, host: String? = nil, origin: String? = nil, token: String? = nil,
     more: String = "", body: String = "", until end: String? = nil
@@ -136,5 +137,5 @@ extension PageServer {
   var origin: String { "http://127.0.0.1:\(gate.port)" }
 }
 
-/// The number in the first line of an answer.
+/// Returns the status code of an HTTP response.
 func status(_ answer: String) -> Int? { answer.split(separator: " ").dropFirst().first.flatMap { Int($0) } }

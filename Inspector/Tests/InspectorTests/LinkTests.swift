@@ -27,7 +27,7 @@ import Testing
       defer { next.end() }
       try await eventually("no third connection") { recorder.state.withLock { $0.sessions } == 3 }
       try await eventually("rows of an app that has ended") { recorder.model.rows("events").isEmpty }
-      // While there was no app, the reason was told once, not at each try.
+      // While there was no app, the link reported the reason once, not at each attempt.
       #expect(recorder.state.withLock { $0.reasons.count } <= 4)
     }
   }
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  /// Both sessions have a trace of number 1.
+  /// Both sessions have a trace with the number 1.
   @Test func theEndOfAnOldTraceEndsNoTraceOfTheNextSession() async throws {
     try await withLink { app, link, recorder in
       let old = try #require(link.session)

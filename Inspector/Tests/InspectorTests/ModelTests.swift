@@ -44,7 +44,8 @@ import Testing
   }
 
   @Test func whatCameBetweenUpdatesIsSpreadOverTheirTime() throws {
-    // From 1.5 s to 2.5 s: half in each second.
+    // The 100 occurrences came between 1.5 s and 2.5 s: each of these two seconds gets half of
+    // them.
     let model = try apply(
       update(1, 1.5, whole: true, #"{"events":[{"id":1,"sequence":1000}]}"#),
       update(2, 2.5, #"{"events":[{"id":1,"sequence":1100}]}"#))

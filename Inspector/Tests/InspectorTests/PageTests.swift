@@ -55,7 +55,7 @@ import Testing
       }
       #expect(
         status(await server.request("GET", "/stream", token: token, more: "Sec-Fetch-Site: cross-site\r\n")) == 403)
-      // The other name of this machine has an origin of its own.
+      // A page that was opened at `localhost` has `localhost` in its origin, which is allowed, too.
       let local = "localhost:\(port)"
       #expect(status(await server.request("GET", "/", host: local, origin: "http://\(local)")) == 200)
     }
@@ -176,7 +176,7 @@ import Testing
     }
   }
 
-  /// The page asks for a second, and is closed before it stops the trace.
+  /// The page requests a trace of one second, and is closed before it stops the trace.
   @Test func aTraceThatNobodyStopsIsStopped() async throws {
     try await withLink { app, link, _ in
       let (feed, session) = (Feed(traceGrace: .zero), try #require(link.session))

@@ -129,7 +129,7 @@ import Testing
     #expect(recorder.count == 0)
   }
 
-  /// The last line does not fit, after a session without a line before it.
+  /// The file has no line yet, and the last line, which `end()` writes, does not fit on the disk.
   @Test(.timeLimit(.minutes(2))) func aFullDiskAtTheEndIsToldEachTime() async throws {
     let recorder = try SessionRecorder(path: "/dev/full")
     #expect(throws: (any Error).self) { try recorder.end() }
@@ -144,7 +144,7 @@ import Testing
   }
 }
 
-/// Tells of the sessions of a link.
+/// Yields each session of a link to a stream.
 private final class Sessions: AppLinkDelegate {
   private let continuation: AsyncStream<AppSession>.Continuation
   init(_ continuation: AsyncStream<AppSession>.Continuation) { self.continuation = continuation }

@@ -2,7 +2,7 @@ import Foundation
 import InspectorClient
 import Synchronization
 
-/// Listens, says one line, agrees to hello, and answers nothing else.
+/// An app that sends its first line, accepts the client's hello, and answers no other request.
 final class Silent: Sendable {
   let path: String
   private let listener: Int32

@@ -24,7 +24,7 @@ public struct Inbox: Sendable {
   private let database: any DatabaseWriter
   private let afterStep: @Sendable (InboxStep) throws -> Void
 
-  /// Creates an inbox. Its records are in the database.
+  /// Creates an inbox. Its records are in the database, so several objects may represent one inbox.
   ///
   /// - Parameters:
   ///   - name: The name of the inbox in the database.

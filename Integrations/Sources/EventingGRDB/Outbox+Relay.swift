@@ -12,10 +12,10 @@ extension Outbox {
   /// object of this outbox wakes the relay. For all other messages, such as those of other
   /// processes, the relay polls at an interval.
   ///
-  /// **One relay at a time.** Relays exclude each other by a lock on a file beside the database.
-  /// The system releases the lock when a process ends, even by a crash. A relay that finds the lock
-  /// taken waits, and tries again at the interval. The file is never deleted. Relays of a database
-  /// in memory exclude each other within the process.
+  /// **One relay at a time.** Relays of one outbox exclude each other by a lock on a file beside
+  /// the database. The system releases the lock when a process ends, even by a crash. A relay that
+  /// finds the lock taken waits, and tries again at the interval. The file is never deleted. Relays
+  /// of a database in memory exclude each other within the process.
   ///
   /// - Parameters:
   ///   - target: The remote event. On a plain transport, which acknowledges nothing, messages may
@@ -65,7 +65,8 @@ extension Outbox {
     }
   }
 
-  /// Publishes all waiting messages.
+  /// Publishes the waiting messages, the oldest first, and deletes each or sets it aside, until
+  /// none waits.
   private func publishAll(to target: RemoteEvent<Payload>, _ pace: RelayPace) async throws {
     while let message = try await next(pace) {
       try afterStep(.read)
@@ -115,14 +116,14 @@ extension Outbox {
     }
   }
 
-  /// Reads the oldest message.
+  /// Reads the oldest message that waits to be published.
   private func next(_ pace: RelayPace) async throws -> OutboxMessage? {
     try await patiently(pace) { [name, database] in
       try await database.read { db in try OutboxMessage.first(of: name, in: db) }
     }
   }
 
-  /// Writes in a transaction.
+  /// Calls a closure in a transaction that may write.
   private func write(_ pace: RelayPace, _ body: @escaping @Sendable (Database) throws -> Void) async throws {
     try await patiently(pace) { [database] in try await database.write(body) }
   }

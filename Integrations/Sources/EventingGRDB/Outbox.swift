@@ -27,7 +27,8 @@ public final class Outbox<Payload: Codable & Sendable>: Sendable {
   public let name: String
   let database: any DatabaseWriter
   let incidentEvent = Event<OutboxIncident>("outbox incidents")
-  /// A closure that is called after each step. Tests throw in it to end a relay.
+  /// A closure that a relay calls after each of its steps. A test throws in the closure to end the
+  /// relay.
   let afterStep: @Sendable (RelayStep) throws -> Void
 
   /// Creates an outbox. Its messages are in the database, so several objects may represent one

@@ -13,7 +13,7 @@ public import ServiceLifecycle
 /// later sends reach no handler. The service then waits until no handler runs, or until the limit.
 /// If the task is cancelled, the service finishes the events and does not wait.
 public struct EventService: Service {
-  /// The event or bus that the service drains.
+  /// An event or a bus that the service drains.
   private struct Drained: Sendable {
     let name: String
     let finish: @Sendable () -> Void
@@ -90,7 +90,7 @@ public struct EventService: Service {
     if !unfinished.isEmpty { onTimeout(unfinished) }
   }
 
-  /// Drains the events, and returns the names of the ones that did not end in time.
+  /// Drains the events, and returns the names of those whose handlers have not finished in time.
   private func drain() async -> [String] {
     let (ended, continuation) = AsyncStream.makeStream(of: Int?.self)
     // The tasks are not child tasks. A task group would wait for them, and a wait for handlers

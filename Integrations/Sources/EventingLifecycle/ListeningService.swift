@@ -9,8 +9,8 @@ public import ServiceLifecycle
 ///     try await group.run()
 ///
 /// On a graceful shutdown, the service takes no new messages and waits for the handlers of begun
-/// ones. At the limit it returns the rest to the engine. If the task is cancelled, the service
-/// returns all begun messages at once.
+/// ones. At the limit it returns to the engine the messages that are not handled yet. If the task
+/// is cancelled, the service returns all begun messages at once.
 public struct ListeningService: Service {
   private let limit: Duration
   private let listen: @Sendable () async throws -> Listening

@@ -1,7 +1,8 @@
 import Eventing
 import Synchronization
 
-/// Limits the number of names in the dimensions of metrics.
+/// Limits the number of different names in the dimensions of metrics. A name beyond the limit
+/// becomes `other`.
 final class BoundedNames: Sendable {
   /// The name that replaces all names beyond the limit.
   static let other = "other"

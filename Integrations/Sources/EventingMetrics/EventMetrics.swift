@@ -103,7 +103,7 @@ public final class EventMetrics: EventObserver {
     for handler in await event.handlers {
       waiting[names.handler(handler.name, handler.fileID, handler.line), default: 0] += handler.waitingCount
     }
-    // Nothing waits for a handler that has gone.
+    // A handler that has gone is recorded with 0.
     for handler in all.withLock({ $0.keys.filter { $0.event == name }.compactMap(\.handler) }) {
       waiting[handler, default: 0] += 0
     }

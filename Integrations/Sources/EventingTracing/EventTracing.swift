@@ -11,7 +11,8 @@ public import Tracing
 ///
 /// Payloads are never written into a span.
 public enum EventTracing {
-  /// A context that is being carried. Releasing this value does not stop it.
+  /// The carrying of a context, from ``EventTracing/carry(headers:by:)`` to ``end()``. It goes on
+  /// if this value is released.
   public struct Carrying: Sendable {
     fileprivate let inProcess: EventContext.Carrying?
     fileprivate let remote: [RemoteContext.Carrying]

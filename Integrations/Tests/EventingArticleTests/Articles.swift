@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The code in documents, which tests compare with the code that they run.
+/// Reads the code in documents, and compares it with the code that tests run.
 enum Articles {
   /// The folder of the package `Integrations`.
   static var integrations: URL {

@@ -1,7 +1,7 @@
 import Eventing
 import Synchronization
 
-/// The calls that a test has noted, in order.
+/// The texts that a test and its handlers have noted, in order.
 final class Notes: Sendable {
   private let noted = Mutex<[String]>([])
 
@@ -9,7 +9,7 @@ final class Notes: Sendable {
   func note(_ text: String) { noted.withLock { $0.append(text) } }
 }
 
-/// Returns when an event has a handler, such as that of a loop that has begun.
+/// Returns when an event has a handler, such as the one that `payloads()` adds for a loop.
 func untilHeard<Payload>(_ event: Event<Payload>) async {
   while !event.hasHandlers { await Task.yield() }
 }

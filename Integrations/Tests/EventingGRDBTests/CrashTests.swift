@@ -27,7 +27,7 @@ import Testing
       try await recorder.expect(Self.orders, within: .seconds(60))
       #expect(try await eventually { try store.pendingCount == 0 })
     }
-    // The stream stored each id once.
+    // Nothing more arrives, because the stream stored each id once.
     try await recorder.expectNone()
   }
 
@@ -81,7 +81,8 @@ import Testing
     #expect(try await eventually { try store.bills == [1, 1] })
   }
 
-  /// Returns an event whose messages are billed once each, with its store and its inbox.
+  /// Returns a remote event whose handler bills each message once, with the store and the inbox of
+  /// the handler.
   private func billed() async throws -> (placed: RemoteEvent<Int>, store: Store, inbox: Inbox) {
     let store = try Store()
     let placed = RemoteEvent<Int>("orders.placed", over: InMemoryTransport())

@@ -47,14 +47,14 @@ import Testing
       #expect(try journal(store).count == 60 + kills)
     }
 
-    /// The ids in the journal.
+    /// Returns the ids in the journal, in the order of its lines.
     private func journal(_ store: Store) throws -> [String] {
       struct Entry: Decodable { let id: String }
       return try Data(contentsOf: store.folder.appending(path: "journal")).split(separator: 10)
         .map { try JSONDecoder().decode(Entry.self, from: $0).id }
     }
 
-    /// The ids in the journal, in the order in which each came first.
+    /// Returns the different ids in the journal, in the order of their first lines.
     private func firstAppearances(_ store: Store) throws -> [String] {
       var seen: [String] = []
       for id in try journal(store) where !seen.contains(id) { seen.append(id) }
@@ -76,7 +76,8 @@ import Testing
       }
     }
 
-    /// The program of the target OutboxProcess, which is built into the folder of the tests.
+    /// Returns the location of the program `outbox-process`, which is built into the folder of the
+    /// tests.
     private func executable() throws -> URL {
       let places = [Bundle.main.bundleURL, Bundle.main.executableURL, URL(filePath: CommandLine.arguments[0])]
       for place in places.compactMap(\.self) {

@@ -32,7 +32,7 @@ final class Store: Sendable {
     return try DatabasePool(path: folder.appending(path: "shop.sqlite").path, configuration: configuration)
   }
 
-  /// Writes an order and its event in one transaction.
+  /// Writes an order and its message in the outbox, in one transaction.
   func place(_ order: Int, in outbox: Outbox<Int>) throws {
     try database.write { db in
       try db.execute(sql: "INSERT INTO orders (id) VALUES (?)", arguments: [order])
@@ -64,7 +64,7 @@ final class Store: Sendable {
 /// The error of a test that ends a relay or a handling at a step, as a crash would.
 struct Crash: Error {}
 
-/// Returns a closure that throws once, when it is called for a step for the given time.
+/// Returns a closure that throws once: when it is called for `step` for the `count`-th time.
 func crashing<Step: Equatable & Sendable>(_ step: Step, at count: Int) -> @Sendable (Step) throws -> Void {
   let left = CountDown(count)
   return { found in if found == step, left.isNow() { throw Crash() } }

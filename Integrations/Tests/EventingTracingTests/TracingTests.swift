@@ -6,7 +6,7 @@ import InMemoryTracing
 import Testing
 import Tracing
 
-// Carrying affects the whole process, so the tests run one after the other.
+// `EventTracing.carry` affects the whole process, so the tests run one after the other.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct TracingTests {
   private struct Failure: Error {}
   private let tracer = InMemoryTracer.w3c()

@@ -24,7 +24,7 @@ struct W3CInstrument: Instrument {
   }
 }
 
-/// The state of the trace, as the instrument read it.
+/// The text of the header `tracestate`, as the instrument read it.
 enum TraceState: InstrumentationContextKey {
   typealias Value = String
 }

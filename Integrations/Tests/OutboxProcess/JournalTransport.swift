@@ -17,7 +17,7 @@ final class JournalTransport: Transport {
   private let base: InMemoryTransport
   private let file: Mutex<FileHandle>
 
-  /// Opens the journal, and stores its messages in the stream.
+  /// Opens the journal, and publishes its messages to the stream in memory.
   init(_ path: String) async throws {
     // Several processes may start at one time. This call creates the file only if it is missing,
     // and never truncates it. `FileManager.createFile` would empty the journal of another process.

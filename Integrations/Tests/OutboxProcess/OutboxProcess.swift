@@ -15,10 +15,10 @@ import Synchronization
 ///
 ///     outbox-process DATABASE JOURNAL ORDERS STEP COUNT [relay]
 ///
-/// The process writes orders with their events, relays the events to the journal, and handles the
-/// messages of the journal. When it has reached STEP for the COUNT-th time, the process kills
-/// itself with SIGKILL. Otherwise it ends with 0 when all orders are billed and the outbox is
-/// empty. With `relay` the process only relays, until the outbox is empty.
+/// The process writes orders and their messages in the outbox, relays these messages to the
+/// journal, and handles the messages of the journal. When it has reached STEP for the COUNT-th
+/// time, the process kills itself with SIGKILL. Otherwise it ends with 0 when all orders are billed
+/// and the outbox is empty. With `relay` the process only relays, until the outbox is empty.
 @main struct OutboxProcess {
   static func main() async throws {
     let arguments = CommandLine.arguments
@@ -80,7 +80,8 @@ import Synchronization
   }
 }
 
-/// The step at which the process kills itself.
+/// The step at which the process kills itself, once it has reached the step a given number of
+/// times.
 final class Death: Sendable {
   private let step: String
   private let left: Atomic<Int>
@@ -90,7 +91,7 @@ final class Death: Sendable {
     left = Atomic(count)
   }
 
-  /// Kills the process at once if this is the step.
+  /// Kills the process at once if this is the step, reached for the `count`-th time.
   func note(_ found: String) {
     guard found == step, left.subtract(1, ordering: .relaxed).newValue == 0 else { return }
     kill(getpid(), SIGKILL)

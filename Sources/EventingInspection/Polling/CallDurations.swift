@@ -19,15 +19,16 @@ final class CallDurations {
     let begunAt: UInt64
   }
 
-  /// By the number of an event: the only ring whose records of that event count.
+  /// For each event, by its number, the only ring whose records of the event are counted.
   private var counted: [UInt64: TraceRing] = [:]
   private var places: [(ring: TraceRing, place: Place)] = []
   private var openCalls: [UInt64: OpenCall] = [:]
   private var histograms: [UInt64: DurationHistogram] = [:]
-  /// The handlers that got durations since ``takeChanged()``.
+  /// The handlers whose durations have changed since the last call of ``takeChanged()``.
   private var changed: Set<UInt64> = []
 
-  /// The largest number of calls without an end that are remembered. Above it, all are forgotten.
+  /// The largest number of calls without an end that are remembered. If a poll finds more, all are
+  /// forgotten.
   private static let mostOpen = 65_536
 
   /// Reads the new records of the running traces.
@@ -44,7 +45,7 @@ final class CallDurations {
     if openCalls.count > Self.mostOpen || places.isEmpty { openCalls = [:] }
   }
 
-  /// Returns the handlers that got durations since the last call.
+  /// Returns the handlers whose durations have changed since the last call of this method.
   func takeChanged() -> Set<UInt64> {
     defer { changed = [] }
     return changed
@@ -58,8 +59,8 @@ final class CallDurations {
     }
   }
 
-  /// Returns whether a record counts. If several traces record one event, each of its calls is in
-  /// several rings: only the records in the ring that was read first count.
+  /// Returns whether a record is counted. If several traces record one event, each of its calls is
+  /// in several rings: only the records in the ring that was read first are counted.
   private func isCounted(_ record: TraceRecord, in ring: TraceRing) -> Bool {
     let known = counted[record.event]
     if known == nil { counted[record.event] = ring }
@@ -125,7 +126,8 @@ struct DurationHistogram {
     return (UInt64(1) << power) + UInt64(bucket % 8) * width + width / 2
   }
 
-  /// Returns the duration that a part of the durations does not exceed.
+  /// Returns the duration that the given part of all durations does not exceed, such as 0.99 for 99
+  /// %.
   func percentile(_ part: Double) -> UInt64 {
     var left = max(1, Int((Double(count) * part).rounded(.up)))
     for (bucket, here) in counts.enumerated() {

@@ -12,14 +12,14 @@ final class PolledEvent {
   /// The event whose `failures` or `unheard` this event is.
   var parent: UInt64?
   var handlers: [PolledHandler] = []
-  /// Changes when a handler comes or goes.
+  /// The number of polls that saw a handler come or go.
   var listVersion: UInt64 = 0
   var edges: [(edge: GraphEdge, version: UInt64)] = []
   /// The number of the last poll that saw an edge come or go.
   var edgesVersion: UInt64 = 0
   /// The backlog as a poll noted it last, at most once a second, and the time of that poll.
   var before: (at: UInt64, waiting: Int) = (0, 0)
-  /// Whether some handler was seen to be called.
+  /// Whether a poll has seen a call of any handler.
   var wasHeard = false
 
   init(_ event: RegisteredEvent) {
@@ -74,7 +74,7 @@ struct PolledHandler {
   }
 }
 
-/// The parts that a client can ask for.
+/// The parts of the state that a client can ask for.
 struct Parts: OptionSet {
   let rawValue: UInt8
   static let events = Parts(rawValue: 1)
@@ -89,7 +89,7 @@ struct Parts: OptionSet {
   ]
 }
 
-/// A row that is no more.
+/// A row whose event, handler, edge, wait or warning is gone.
 struct GoneRow {
   enum Row {
     case event(UInt64)
@@ -99,7 +99,7 @@ struct GoneRow {
     case warning(UInt64)
   }
   let row: Row
-  /// The event that the row was of, for clients that asked for some events only.
+  /// The event that the row belonged to, for clients that asked for some events only.
   let event: UInt64
   let version: UInt64
 }

@@ -30,7 +30,7 @@ final class Poller {
   /// next update is whole.
   static let mostGone = 4_096
 
-  /// Forgets everything: no client is connected.
+  /// Forgets all events, waits, warnings and durations. Called while no client is connected.
   func rest() {
     guard revision != nil else { return }
     (events, waits, busEdges, gone, revision) = ([], [], [], [], nil)
@@ -73,7 +73,7 @@ final class Poller {
     }
   }
 
-  /// Returns the index of an event, or where it would be.
+  /// Returns the index of an event; if the event is not known, the index at which it would stand.
   func place(of id: UInt64) -> Int {
     var (low, high) = (0, events.count)
     while low < high {
@@ -89,7 +89,7 @@ final class Poller {
     return place < events.count && events[place].id == id ? place : nil
   }
 
-  /// Returns the name of an event, or its number and type.
+  /// Returns the name of an event; without one, its number and its type.
   func title(ofEvent id: UInt64) -> String { index(of: id).map { Warnings.title(events[$0]) } ?? "event \(id)" }
 
   /// Returns the name of a handler; without one, its file and line, or its number.
@@ -121,8 +121,8 @@ final class Poller {
   private func noteDurations() {
     var changed = durations.takeChanged()
     if changed.isEmpty { return }
-    // The handlers that are left in `changed` in the end have no row: they went before a poll saw
-    // them, or since their last call.
+    // The handlers that are left in `changed` in the end have no row: they were removed before a
+    // poll saw them, or after their last call.
     defer { for handler in changed { durations.forget(handler) } }
     for polled in events {
       for index in polled.handlers.indices where changed.contains(polled.handlers[index].reading.id) {
@@ -144,7 +144,7 @@ final class Poller {
     for polled in events { known[polled.id] = polled }
     let found = EventRegistry.events
     var all = found.map { known.removeValue(forKey: $0.id) ?? PolledEvent($0) }
-    // An event that is gone stays until its own poll says so.
+    // An event that the registry no longer lists stays until its own poll finds that it is gone.
     all += known.values
     events = all.sorted { $0.id < $1.id }
   }
@@ -162,7 +162,7 @@ final class Poller {
     polled.version = tick
   }
 
-  /// Reads one event. Returns whether it exists.
+  /// Reads the counters of one event. Returns whether the event still exists.
   private func poll(_ polled: PolledEvent, isWhole: Bool) -> Bool {
     let reading = polled.reading
     let before = (
@@ -210,7 +210,7 @@ final class Poller {
     }
   }
 
-  /// Takes over a new reading. Returns whether the row changed.
+  /// Replaces the reading of a handler by a new one. Returns whether the handler's row changed.
   private func update(_ handler: inout PolledHandler, _ reading: HandlerReading) -> Bool {
     let old = handler.reading
     if reading == old { return false }

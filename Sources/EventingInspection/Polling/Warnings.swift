@@ -1,6 +1,6 @@
 import Eventing
 
-/// A thing that a developer should look at.
+/// A warning for a developer, for example that a call hangs or that a backlog grows.
 struct PolledWarning {
   enum Code: String { case stuck, backlog, dropping, flood, unheard, many, failing, deferred }
 
@@ -13,18 +13,19 @@ struct PolledWarning {
   let limit: Int
   var text: String
   var version: UInt64
-  /// When a poll last found the cause.
+  /// When a poll last found the cause of the warning.
   var seenAt: UInt64
 }
 
-/// Finds warnings in what polls saw. A warning stays until its cause has been gone for a time.
+/// Finds the causes of warnings in what polls saw. A warning stays until no poll has found its
+/// cause for ten seconds, or for one second if it is `stuck` or `flood`.
 final class Warnings {
   private struct Key: Hashable {
     let code: PolledWarning.Code
     let event: UInt64
     let handler: UInt64?
-    /// The file and line that the handlers of a warning `many` share. They identify the warning
-    /// even after the handler that its row names has gone.
+    /// The file and line that the handlers of a warning `many` share. This line identifies the
+    /// warning even after the handler that its row names has gone.
     var line: String?
   }
 
@@ -41,14 +42,16 @@ final class Warnings {
 
   func removeAll() { (known, lastEnded) = ([:], 0) }
 
-  /// Searches for warnings in what a poll saw.
+  /// Adds the warnings whose cause the last poll saw, and removes those whose cause has been gone
+  /// for long enough.
   func find(in poller: Poller) {
     let (now, tick) = (poller.polledAt, poller.tick)
     func found(
       _ code: PolledWarning.Code, _ polled: PolledEvent, _ handler: UInt64? = nil, count: Int, limit: Int,
       _ text: @autoclosure () -> String
     ) { note(Key(code: code, event: polled.id, handler: handler), count, limit, text(), now, tick) }
-    // The text about a stuck call says whether the call waits for others.
+    // The text about a stuck call also says which handlers and which event the call waits for, if
+    // the library knows of its wait.
     var waits: [UInt64: PolledWait] = [:]
     for each in poller.waits { if let caller = each.wait.by { waits[caller] = each.wait } }
     for polled in poller.events {
@@ -161,7 +164,8 @@ final class Warnings {
     }
   }
 
-  /// Returns whether a backlog has grown for a second.
+  /// Returns whether a backlog is large, and larger than when it was noted, at least a second ago.
+  /// Then notes it again.
   private func grows(_ before: inout (at: UInt64, waiting: Int), _ waiting: Int, _ now: UInt64) -> Bool {
     let isLarge = waiting >= Self.backlogLimit && waiting > before.waiting
     guard now.since(before.at) >= Self.second else { return false }
@@ -217,7 +221,7 @@ final class Warnings {
     return "\(number(tenths / 10)).\(tenths % 10) s"
   }
 
-  /// Returns a number with its thousands apart.
+  /// Returns a number with a comma between its thousands.
   private static func number(_ number: Int) -> String {
     number < 1_000 ? "\(number)" : "\(Self.number(number / 1_000)),\("\(number % 1_000 + 1_000)".dropFirst())"
   }
@@ -233,7 +237,7 @@ final class Warnings {
 }
 
 extension UInt64 {
-  /// Returns the time since another time; zero if the other time is later. An event may join after
-  /// a poll has read the clock.
+  /// Returns the time since another time; zero if the other time is later. The other time is later
+  /// if, for example, the event was made after the poll had read the clock.
   fileprivate func since(_ earlier: UInt64) -> UInt64 { self > earlier ? self - earlier : 0 }
 }

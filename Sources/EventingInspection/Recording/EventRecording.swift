@@ -26,7 +26,7 @@ public import Foundation
 /// million occurrences and the last million calls. By the size of their entries, the two tables may
 /// take 90 MB.
 ///
-/// Dropping a recording ends it, as ``end()`` does.
+/// Releasing a recording ends it, as ``end()`` does.
 public final class EventRecording: Sendable {
   private let journal: Journal
   /// The traces of the recorded events; `nil` after the end.
@@ -52,7 +52,7 @@ public final class EventRecording: Sendable {
     try self.init(to: file.path, clock: clock)
   }
 
-  /// Creates a recording at the end of a file or a device that is there. For tests.
+  /// Creates a recording that appends to a file or a device that exists. For tests.
   package convenience init(appendingTo path: String) throws {
     self.init(Journal(try RecordingFile(appendingTo: path), timedBy: ContinuousClock()))
   }
@@ -63,7 +63,7 @@ public final class EventRecording: Sendable {
   /// be written.
   public var lostCount: Int { journal.lostCount }
 
-  /// The bytes that wait for the file. For tests.
+  /// The number of bytes that wait to be written to the file. For tests.
   package var waitingBytes: Int { journal.waitingBytes }
 
   deinit {
@@ -123,9 +123,9 @@ public final class EventRecording: Sendable {
     }
   }
 
-  /// Ends the recording: writes the rest, and closes the file.
+  /// Ends the recording: writes the lines that wait, and closes the file.
   ///
-  /// Further calls return the number, or throw the error, again. Deliveries that begin after the
+  /// Further calls return that number, or throw that error, again. Deliveries that begin after the
   /// return are not recorded. The method waits until the payloads of all recorded deliveries that
   /// began before are encoded.
   ///

@@ -116,8 +116,8 @@ public struct EventReplay: Sendable {
       await delivery.body(sender, pace.factor == nil)
     }
     // Waits for the targets in the order of their names, so that a simulation repeats the order.
-    // There is a round for each target, because a handler may send to a target that was waited for
-    // before.
+    // All are waited for once for each target, because a handler may send to a target that was
+    // waited for before.
     let ordered = targets.sorted { $0.key < $1.key }.map(\.value)
     for _ in ordered { for target in ordered { await target.quiesce() } }
     return Outcome(
@@ -162,11 +162,11 @@ public struct EventReplay: Sendable {
   /// - Parameter damaged: The numbers of the lines that were left out because of damage.
   private func lostCauses(_ damaged: Set<Int>) -> [(cause: Int, count: Int)] {
     var present: Set<Int> = []
-    /// By the number of an occurrence that is left out: the first cause in its chain that was not
-    /// sent.
+    /// For each occurrence that is left out, by its number: the first cause in its chain that was
+    /// not sent.
     var lost: [Int: Int] = [:]
     var counts: [Int: Int] = [:]
-    // A cause stands before what it led to.
+    // The line of a cause stands before the lines of the occurrences that it led to.
     for entry in file.entries {
       guard let cause = entry.cause else {
         if let number = entry.number, !damaged.contains(entry.line) { present.insert(number) }
@@ -182,7 +182,7 @@ public struct EventReplay: Sendable {
     return counts.sorted { $0.key < $1.key }.map { (cause: $0.key, count: $0.value) }
   }
 
-  /// Returns a closure that waits until a time of the recording.
+  /// Returns a closure that waits until a time of the recording has come in the replay.
   private static func pause<Time: Clock>(
     _ pace: Pace, on clock: Time
   ) -> @Sendable (Duration) async throws -> Void where Time.Duration == Duration {
@@ -190,7 +190,7 @@ public struct EventReplay: Sendable {
     let start = clock.now
     return { time in
       let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) * 1e-18
-      // A hundred years are longer than any replay, and no clock overflows.
+      // No pause is longer than a hundred years, so that no clock overflows.
       let scaled = factor == 1 ? time : Duration.seconds(min(seconds / factor, 3.2e9))
       try await clock.sleep(until: start.advanced(by: scaled), tolerance: nil)
     }

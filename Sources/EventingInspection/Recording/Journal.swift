@@ -1,14 +1,14 @@
 import Eventing
 import Foundation
 
-/// The lines of a recording, from the beginning of a delivery to the file.
+/// Puts the lines of a recording in order, and writes them to the file.
 ///
 /// A delivery takes its place in the order first, encodes its payload without a mutex, and then
 /// hands in its line. A line is written as soon as all lines before it are there, by a thread that
 /// has handed in a line or by a block on a global queue: one at a time, and never under a mutex.
 ///
 /// At most ``waitingLimit`` bytes wait for the file, and one line more for each thread that
-/// encodes. Further occurrences get no place: a line of its own tells their number.
+/// encodes. Further occurrences get no place: the line of a gap tells their number.
 final class Journal: Sendable {
   /// The place of an occurrence in the recording.
   struct Place: Sendable {
@@ -20,7 +20,7 @@ final class Journal: Sendable {
 
   private struct State {
     var names: Set<String> = []
-    /// The number of places that were given.
+    /// The number of places that were given to occurrences.
     var lastPlace = 0
     /// The number of the next line to be written.
     var nextLine = 1
@@ -73,7 +73,7 @@ final class Journal: Sendable {
       waitingBytes += Journal.size(line)
     }
 
-    /// Whether no line is missing before the end of the recording.
+    /// Whether every line before the end of the recording has been taken for writing.
     var isWhole: Bool { nextLine > lastPlace || nextLine >= end }
 
     /// Removes and returns lines that can be written now, about one batch at most. Their size stays
@@ -100,15 +100,16 @@ final class Journal: Sendable {
   /// As a rule, a post waits for one such call at most.
   private static let batch = 262_144
 
-  /// The bytes that wait for the file at most.
+  /// The largest number of bytes that wait for the file, beside one line for each thread that
+  /// encodes.
   static let waitingLimit = 16_777_216
 
-  /// The bytes of a line in memory.
+  /// Returns the approximate number of bytes that a waiting line takes in memory.
   private static func size(_ line: [UInt8]) -> Int { line.count + 64 }
 
   private let state = Guarded(State())
   private let file: RecordingFile
-  /// The nanoseconds since the recording began.
+  /// Returns the nanoseconds since the recording began.
   private let elapsed: @Sendable () -> Int
 
   init(_ file: RecordingFile, timedBy clock: any Clock<Duration>) {
@@ -127,7 +128,7 @@ final class Journal: Sendable {
     }
   }
 
-  /// Takes a name for an event. Returns false if the name is taken, or the recording has ended.
+  /// Reserves a name for an event. Returns false if the name is taken, or the recording has ended.
   func admit(_ name: String, type: String) -> Bool {
     let line = Array("{\"event\":\(JSONFragment.text(name)),\"type\":\(JSONFragment.text(type))}\n".utf8)
     let isNew = state.withLock { state in
@@ -149,10 +150,11 @@ final class Journal: Sendable {
   /// The number of occurrences that were left out because the file was too slow.
   var lostCount: Int { state.withLock { $0.lostCount } }
 
-  /// The bytes that wait for the file.
+  /// The number of bytes that wait for the file.
   var waitingBytes: Int { state.withLock { $0.waitingBytes } }
 
-  /// Gives an occurrence its place; `nil` after the end, after an error, and if too much waits.
+  /// Returns the place of an occurrence; `nil` after the end, after an error, and if too many bytes
+  /// wait.
   func begin(_ occurrence: TracedOccurrence) -> Place? {
     let time = elapsed()
     // `loaded` is released after the unlock.
@@ -174,7 +176,7 @@ final class Journal: Sendable {
   /// Notes the call of a handler, which may send further occurrences.
   func began(_ call: TracedCall) { state.withLock { $0.causes.began(call) } }
 
-  /// Hands in the line of a place.
+  /// Hands in the line of the occurrence with a place.
   func write(_ line: [UInt8], at place: Place) {
     state.withLock { state in
       state.lines[place.number] = line
@@ -183,7 +185,7 @@ final class Journal: Sendable {
     writeLines()
   }
 
-  /// Ends the recording before a place.
+  /// Ends the recording before a place, because the line of that place cannot be made.
   func fail(at place: Place, _ error: any Error) {
     state.withLock { state in
       if place.number < state.end { (state.end, state.failure) = (place.number, state.failure ?? error) }
@@ -206,8 +208,8 @@ final class Journal: Sendable {
 
   private enum Step { case write([UInt8], size: Int), close([UInt8]), wait }
 
-  /// Writes what can be written, unless another thread is writing. A thread that posts writes one
-  /// batch, and leaves further lines to a block on a global queue.
+  /// Writes the lines before which none is missing, unless another thread is writing. A thread that
+  /// posts writes one batch, and leaves further lines to a block on a global queue.
   private func writeLines(inBackground: Bool = false) {
     while true {
       let time = elapsed()

@@ -1,6 +1,6 @@
 import Eventing
 
-/// A number for each sender, as long as it lives.
+/// Gives each sender a number, which the sender keeps as long as it exists.
 struct SenderNumbers {
   private struct Entry {
     weak var sender: (any AnyObject & Sendable)?

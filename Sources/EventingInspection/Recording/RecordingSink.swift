@@ -2,7 +2,7 @@ import Eventing
 
 /// Records the occurrences of one event.
 final class RecordingSink: TraceSink {
-  /// Makes the members of a line that hold the payload.
+  /// Returns the members of a line for the payload and, if there is one, for the key.
   typealias Encode = @Sendable (TracedPayload) throws -> KeyValuePairs<String, [UInt8]>
 
   /// The name of the event, as a JSON string.

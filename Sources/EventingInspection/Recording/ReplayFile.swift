@@ -22,7 +22,7 @@ struct ReplayFile: Sendable {
   private(set) var damaged: [(line: Int, reason: String)] = []
   /// The number of occurrences that the recording has left out.
   private(set) var lostCount = 0
-  /// Whether the last line is there.
+  /// Whether the file has the line `{"end":true,…}`, which a recording writes at its end.
   private(set) var isComplete = false
 
   init(_ file: URL) throws {

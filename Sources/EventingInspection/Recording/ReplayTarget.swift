@@ -4,15 +4,17 @@ import Foundation
 extension EventReplay {
   /// The place where a replay sends the occurrences that were recorded under a name.
   public struct Target: Sendable {
-    /// Sends an occurrence, for its sender.
+    /// Sends the decoded occurrence in the name of a sender. If it is awaited, returns when its
+    /// handlers have finished.
     typealias Delivery = @Sendable (_ sender: ReplayedSender?, _ isAwaited: Bool) async -> Void
 
-    /// Decodes a line; `nil` for a target that takes nothing.
+    /// Decodes a line, and returns the closure that sends its occurrence; `nil` for a target that
+    /// takes nothing.
     let decode: (@Sendable (Data) throws -> Delivery)?
-    /// Waits until all that was sent has been handled.
+    /// Waits until the handlers of all occurrences that were sent to the target have finished.
     let quiesce: @Sendable () async -> Void
 
-    /// Sends to an event.
+    /// Returns a target that sends to an event.
     ///
     /// - Parameter event: The event. Payloads are decoded as its payload type. The name of the type
     ///   in the file serves error messages only.
@@ -20,7 +22,8 @@ extension EventReplay {
       Target.event(event) { (payload: Payload) in payload }
     }
 
-    /// Sends to an event what a closure makes of each stored value.
+    /// Returns a target that sends to an event the payload that a closure makes of each stored
+    /// value.
     ///
     /// - Parameters:
     ///   - event: The event.
@@ -60,7 +63,7 @@ extension EventReplay {
         quiesce: { await event.quiesce() })
     }
 
-    /// Takes nothing: the occurrences of that name are left out.
+    /// A target that takes nothing: the occurrences of its name are left out.
     public static var nothing: Target { Target(decode: nil, quiesce: {}) }
 
     private init(decode: (@Sendable (Data) throws -> Delivery)?, quiesce: @escaping @Sendable () async -> Void) {

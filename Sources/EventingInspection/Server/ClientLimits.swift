@@ -11,10 +11,10 @@ struct ClientLimits: Sendable {
   /// The largest number of bytes that wait for a client.
   var queue = 2_097_152
   var clients = 8
-  /// The intervals of updates, in milliseconds.
+  /// The intervals between updates that a client may ask for, in milliseconds.
   var intervals = 50...60_000
   var subscriptions = 4
-  /// The largest size of a trace.
+  /// The largest size of a trace that a client may ask for, in megabytes.
   var megabytes = 64
   /// The number of lines that are no request at which a connection ends.
   var mistakes = 8
@@ -24,8 +24,8 @@ struct ClientLimits: Sendable {
   /// second is over.
   var linesASecond = 200
   var bytesASecond = 1_048_576
-  /// The time for the hello.
+  /// The time within which a new client must say hello.
   var helloTime = 5 * second
-  /// The time after which a client that takes nothing is closed.
+  /// The time after which the connection of a client that reads nothing is closed.
   var idleTime = 30 * second
 }

@@ -2,7 +2,7 @@ import Eventing
 
 // The requests of a client: see section 3 of `Inspector/PROTOCOL.md`.
 extension Connection {
-  /// Answers a line.
+  /// Answers one line of the client.
   func answer(_ line: ArraySlice<UInt8>, at now: UInt64) {
     guard let json = JSONValue(line), case .object = json else {
       return mistake(nil, "json", "expected a JSON object")

@@ -10,11 +10,11 @@ final class Connection {
 
   /// The bytes that were read and are no whole line yet.
   private var input: [UInt8] = []
-  /// The lines that wait, and how much of the first one is sent.
+  /// The lines that wait to be sent. Of the first line, `sent` bytes have been sent.
   private var output: [[UInt8]] = []
   private var sent = 0
   private var queued = 0
-  /// The answers and updates that are made when there is room, in order.
+  /// The answers and updates, in order, whose lines are made when `output` has room for them.
   var pending: [PendingOutput] = []
   var subscriptions: [Subscription] = []
   var lastSubscription: UInt64 = 0
@@ -23,12 +23,12 @@ final class Connection {
   var mistakes = 0
   var hasSaidHello = false
   var hasControl = false
-  /// Whether the connection ends as soon as all that waits is sent.
+  /// Whether the connection ends as soon as all waiting lines have been sent.
   var isEnding = false
-  /// Whether the connection is over.
+  /// Whether the connection has ended, so that the server closes its descriptor.
   private(set) var isClosed = false
   private let openedAt: UInt64
-  /// When the client last took something, or nothing waited.
+  /// When the client last took bytes, or when nothing last waited for it.
   private var tookAt: UInt64
   /// The numbers of requests and of bytes in the current second, and when that second began.
   private var window: (start: UInt64, lines: Int, bytes: Int)
@@ -105,7 +105,7 @@ final class Connection {
 
   // MARK: Reading
 
-  /// Reads what has come, and answers it.
+  /// Reads bytes that the client has sent, and answers the complete lines.
   func receive(into buffer: UnsafeMutableRawBufferPointer, at now: UInt64) {
     switch unsafe Descriptors.read(descriptor, into: buffer) {
     case .wouldBlock: return
@@ -149,7 +149,7 @@ final class Connection {
 
   // MARK: Writing
 
-  /// Makes lines while there is room for them.
+  /// Makes lines of the pending answers and updates while there is room for them.
   func fill() {
     while queued + limits.reply <= limits.queue, let first = pending.first {
       var next = first

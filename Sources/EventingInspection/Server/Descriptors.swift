@@ -12,7 +12,7 @@ import CEventingInspection
 
 /// Calls on descriptors that never block and raise no signal.
 enum Descriptors {
-  /// Makes a descriptor one that does not block, and that a child process does not inherit.
+  /// Sets a descriptor so that calls on it do not block, and that no child process inherits it.
   static func prepare(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -63,7 +63,7 @@ enum Descriptors {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? .wouldBlock : .closed
   }
 
-  /// Makes a pipe by which other threads wake the one that polls.
+  /// Makes a pipe by which other threads wake the server's thread, which polls descriptors.
   static func makePipe() throws(InspectionError) -> (read: Int32, write: Int32) {
     var ends: [Int32] = [0, 0]
     guard unsafe pipe(&ends) == 0 else { throw InspectionError(.system, "cannot make a pipe") }

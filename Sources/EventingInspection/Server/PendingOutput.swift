@@ -2,7 +2,7 @@ import Eventing
 
 /// An answer, an update or the records of a trace, made line by line when there is room for a line.
 struct PendingOutput {
-  /// The subscription of an update; `nil` for an answer.
+  /// The subscription of an update; `nil` for an answer or for the records of a trace.
   let subscription: UInt64?
   private var content: Content
 
@@ -27,7 +27,7 @@ struct PendingOutput {
     content = .line(line)
   }
 
-  /// - Parameter isAlone: Whether the rows of the one part stand directly in the answer.
+  /// - Parameter isAlone: Whether the only part stands directly in the answer, not in its `parts`.
   init(answering id: RequestID, _ parts: Parts, _ events: Set<UInt64>?, isAlone: Bool) {
     subscription = nil
     content = .answer(
@@ -39,7 +39,7 @@ struct PendingOutput {
     content = .update(update, cursor)
   }
 
-  /// Sends the records of a trace that has ended.
+  /// Creates the output of the records of a trace that has ended.
   init(_ file: ChromeTraceFile, of trace: UInt64) {
     subscription = nil
     content = .trace(trace, file, from: 0)

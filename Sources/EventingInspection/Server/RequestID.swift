@@ -13,7 +13,7 @@ enum RequestID {
 }
 
 extension JSONWriter {
-  /// The bytes as a line.
+  /// Returns the bytes that were written, with a line end.
   consuming func line() -> [UInt8] {
     endLine()
     return bytes

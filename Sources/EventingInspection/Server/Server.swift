@@ -50,7 +50,7 @@ final class Server: Sendable {
     thread.start()
   }
 
-  /// Ends the thread soon. Callable from any thread.
+  /// Makes the server's thread end soon, and does not wait for it. Callable from any thread.
   func stop() {
     isOver.publish(true)
     _ = unsafe [UInt8(1)].withUnsafeBytes { unsafe write(pipe.write, $0.baseAddress, 1) }
@@ -62,7 +62,7 @@ final class Server: Sendable {
     let poller = Poller()
     var connections: [Connection] = []
     var (lostMalformed, lostMissed) = (0, 0)
-    /// When clients are accepted again, after the process had no descriptor left.
+    /// The time from which clients are accepted again, after the process had no descriptor left.
     var acceptsAt: UInt64 = 0
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 16)
     defer { unsafe buffer.deallocate() }
@@ -163,7 +163,7 @@ final class Server: Sendable {
     return true
   }
 
-  /// The server's first line.
+  /// Returns the server's first line.
   private func hello() -> [UInt8] {
     var line = JSONWriter()
     line.beginObject()

@@ -70,7 +70,7 @@ struct SocketFile: Sendable {
     }
   }
 
-  /// Removes the file, if it is still the same one.
+  /// Removes the file at the path, if it is still the file that this socket made.
   func remove() {
     if SocketFile.status(path).map(Identity.init) == identity { unsafe unlink(path) }
   }

@@ -10,20 +10,21 @@ struct Subscription {
   var nextAt: UInt64
   private var number: UInt64 = 0
   private var missed = 0
-  /// The tick that the client has; `nil` if the next update must be whole.
+  /// The tick of the last update, whose rows the client has; `nil` if the next update must be
+  /// whole.
   private var known: UInt64?
 
   private static let last = Atomic<UInt64>(0)
   static func nextID() -> UInt64 { last.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  /// The largest number of rows that a client is told to forget at once.
+  /// The largest number of removed rows in one update. If more were removed, the update is whole.
   private static let mostGone = 1_024
 
   init(id: UInt64, interval: UInt64, parts: Parts, events: Set<UInt64>?, nextAt: UInt64) {
     (self.id, self.interval, self.parts, self.events, self.nextAt) = (id, interval, parts, events, nextAt)
   }
 
-  /// Returns the update that is due; `nil` if the one before still waits.
+  /// Returns the update that is due; `nil` if the update before it still waits.
   mutating func update(at now: UInt64, isWaiting: Bool, _ poller: Poller) -> PendingOutput? {
     nextAt = now + interval
     guard !isWaiting else {

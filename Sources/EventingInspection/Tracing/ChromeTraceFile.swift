@@ -8,9 +8,11 @@ struct ChromeTraceFile {
   /// One record of the file.
   private enum Entry {
     case occurrence(Int), call(Int), noCall(Int)
-    /// An arrow to a call from its occurrence, by the places of both.
+    /// The start or the end of an arrow from an occurrence to a call for it, by their indices in
+    /// `spans`.
     case deliveryStart(call: Int, occurrence: Int), deliveryEnd(call: Int)
-    /// An arrow to an occurrence from the call that sent it, by the places of both.
+    /// The start or the end of an arrow from a call to an occurrence that it sent, by their indices
+    /// in `spans`.
     case causeStart(occurrence: Int, call: Int), causeEnd(occurrence: Int)
   }
 
@@ -46,7 +48,7 @@ struct ChromeTraceFile {
     self.entries = entries.sorted { ($0.time, $0.rank) < ($1.time, $1.rank) }
   }
 
-  /// The whole file.
+  /// The contents of the whole file.
   var bytes: [UInt8] {
     var json = JSONWriter()
     json.beginObject()
@@ -78,7 +80,8 @@ struct ChromeTraceFile {
   /// The number of records of the file.
   var count: Int { rows.names.count + entries.count }
 
-  /// Writes the record at a place: first the names of the rows, then what happened, in order.
+  /// Writes the record at an index: first come the names of the rows, then spans and arrows in the
+  /// order of their times.
   func write(_ place: Int, to json: inout JSONWriter) {
     guard place < rows.names.count else { return write(entries[place - rows.names.count].entry, &json) }
     begin(&json, "M", "__metadata", "thread_name", row: place + 1, at: 0)

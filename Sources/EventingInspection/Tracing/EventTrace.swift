@@ -1,8 +1,8 @@
 public import Eventing
 public import Foundation
 
-/// A record of what chosen events did last: occurrences, calls, lanes, threads, and what led to
-/// what.
+/// A record of what chosen events did last: occurrences and calls with their lanes and threads, and
+/// which call sent which occurrence.
 ///
 ///     let trace = EventTrace(of: orders, payments, lastMegabytes: 4)
 ///     // …
@@ -18,7 +18,7 @@ public import Foundation
 /// delivery, or none. So do not rely on the causes of what such tasks send.
 ///
 /// Payloads are not recorded, unless ``Inspection/describe(_:as:)`` was given a closure that makes
-/// texts of their type. Dropping a trace ends it.
+/// texts of their type. Releasing a trace ends it.
 public final class EventTrace: Sendable {
   private struct Traced {
     var events: [EventIdentity] = []
@@ -61,7 +61,7 @@ public final class EventTrace: Sendable {
     RunningTraces.insert(ring)
   }
 
-  /// Traces further events.
+  /// Traces further events. An event that is traced already is left out.
   package func add(_ events: any Inspectable) {
     for event in events.inspected.events where !isTraced(event.identity) {
       add(event.identity, event.trace(with: sink))

@@ -1,6 +1,6 @@
 import Eventing
 
-/// Writes what a trace is told into a ring.
+/// Writes the occurrences and calls that a trace is told of into its ring.
 final class RingSink: TraceSink {
   let ring: TraceRing
 

@@ -3,7 +3,8 @@ struct TraceRecord: Sendable {
   enum Kind: UInt8, Sendable {
     case occurrenceBegan, occurrenceEnded, callBegan, callReturned, callThrew, callWithdrawn, skipped, dropped, held
 
-    /// Whether the record stands for something that begins.
+    /// Whether the record tells that an occurrence or a call begins, or that a handler was not
+    /// called.
     var isBeginning: Bool {
       switch self {
       case .occurrenceBegan, .callBegan, .skipped, .dropped, .held: true

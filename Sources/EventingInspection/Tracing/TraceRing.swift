@@ -6,7 +6,7 @@ import Eventing
 /// chunks and to copy the current one, so a writer waits at most for these retains and a copy of 64
 /// KB.
 final class TraceRing: Sendable {
-  /// The bytes of a chunk. The bytes of its texts and names count, too.
+  /// The largest number of bytes of a chunk, its texts and names included.
   static let chunkBytes = 65_536
 
   /// The names of a handler and of its lane. The lane has none if no other handler shares it.
@@ -79,7 +79,7 @@ final class TraceRing: Sendable {
     }
   }
 
-  /// The number of chunks beside the current one.
+  /// The largest number of full chunks beside the current one.
   private let most: Int
   private let state = Guarded(State())
 
@@ -87,7 +87,8 @@ final class TraceRing: Sendable {
     most = max(1, min(64, megabytes)) * 1_048_576 / TraceRing.chunkBytes - 1
   }
 
-  /// The number of occurrences, calls, and handlers that were not called.
+  /// The number of records in the ring that are beginnings, without those of calls that were
+  /// withdrawn.
   var count: Int { state.withLock { $0.filledCount + $0.current.beginnings } }
   /// The number of beginnings that were overwritten.
   var overwritten: Int { state.withLock { $0.overwritten } }
@@ -116,7 +117,8 @@ final class TraceRing: Sendable {
   ///     before a chunk gets its first record that begins a call of the handler, or tells that the
   ///     handler was not called.
   func append(_ record: TraceRecord, payload: String? = nil, names: () -> HandlerNames = { HandlerNames() }) {
-    // The record and the names are added in one step: otherwise a new chunk could come between.
+    // The record and the names are added under one lock: otherwise a new chunk could begin between
+    // the two.
     var known: HandlerNames?
     while true {
       switch add(record, payload, known) {

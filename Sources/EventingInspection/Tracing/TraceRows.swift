@@ -1,10 +1,10 @@
 /// The rows of a trace file, called threads in its format: one for each thread with a record
 /// outside of lanes, and one for each slot of a lane. Within a row, spans nest.
 struct TraceRows {
-  /// The names of the rows, by their numbers less 1.
+  /// The names of the rows. The name of row *n* is at index *n* - 1.
   private(set) var names: [String] = []
   private var threads: [UInt: Int] = [:]
-  /// The row of each call, in the order of the calls.
+  /// The row of each call, in the order of ``TraceSpans/calls``.
   private(set) var calls: [Int] = []
 
   /// Gives each occurrence and each call a row.
@@ -14,7 +14,8 @@ struct TraceRows {
     for call in spans.calls where call.lane == 0 { addThread(call.thread) }
     for noCall in spans.noCalls { addThread(noCall.thread) }
     calls = Array(repeating: 0, count: spans.calls.count)
-    /// The rows of the lanes' slots, and the times at which these become free.
+    /// For each lane, by its number: the row of each slot, and the time at which the slot becomes
+    /// free.
     var slots: [UInt64: [(row: Int, freeAt: UInt64)]] = [:]
     for place in order {
       let call = spans.calls[place]

@@ -8,7 +8,7 @@ struct TraceSpans {
     let begin: UInt64
     var end: UInt64
     let postedAt: UInt64
-    /// The number of the call that sent it; 0 for none.
+    /// The number of the call that sent the occurrence; 0 for none.
     let cause: UInt64
     let payload: String?
   }
@@ -31,7 +31,7 @@ struct TraceSpans {
     var outcome = Outcome.running
   }
 
-  /// A handler that was not called.
+  /// An occurrence for which a handler was not called.
   struct NoCall {
     let reason: String
     let handler: UInt64
@@ -50,20 +50,20 @@ struct TraceSpans {
   private(set) var occurrences: [Occurrence] = []
   private(set) var calls: [Call] = []
   private(set) var noCalls: [NoCall] = []
-  /// The number of records that were overwritten.
+  /// The number of beginnings that were overwritten.
   let overwritten: Int
-  /// The places of occurrences and calls in their arrays.
+  /// The indices of occurrences in `occurrences`, and of calls, by their numbers, in `calls`.
   private(set) var occurrencePlaces: [OccurrenceID: Int] = [:]
   private(set) var callPlaces: [UInt64: Int] = [:]
-  /// The places of calls that have not happened.
+  /// The indices, in `calls`, of the calls that were withdrawn.
   private var withdrawn: Set<Int> = []
 
   /// Pairs the records of beginnings with those of ends. Drops an end whose beginning was
   /// overwritten.
   ///
   /// - Parameters:
-  ///   - contents: What the ring holds.
-  ///   - end: The time that counts as the end of what is still running.
+  ///   - contents: The chunks of the ring, and its number of overwritten beginnings.
+  ///   - end: The time that counts as the end of occurrences and calls that still run.
   init(_ contents: (chunks: [TraceRing.Chunk], overwritten: Int), until end: UInt64) {
     overwritten = contents.overwritten
     for chunk in contents.chunks { for record in chunk.records { add(record, chunk, until: end) } }

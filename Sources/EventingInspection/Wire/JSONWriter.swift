@@ -4,7 +4,7 @@ struct JSONWriter {
   /// Whether a comma comes before the next key or element.
   private var needsComma = false
 
-  /// The largest number of bytes of a text of the app, before it is escaped.
+  /// The largest number of bytes of a text, such as a name, before it is escaped.
   static let longestText = 256
 
   /// A place to which the writer can go back.

@@ -6,11 +6,11 @@ import Eventing
 /// number. If the list of handlers or edges in which the cursor stands has changed, the cursor
 /// writes that list again.
 struct RowCursor {
-  /// The parts that are left, the current one first.
+  /// The parts that are not wholly written yet, the current one first.
   private var left: [(name: StaticString, part: Parts)]
   /// The number below which all events, waits or warnings of the part are written.
   private var next: UInt64 = 0
-  /// The place among the rows of one event, and the version of that list.
+  /// The index in a list of handlers or edges, and the version of that list.
   private var (inner, innerVersion): (Int, UInt64) = (0, 0)
   private let events: Set<UInt64>?
   /// The last version that the client has; rows of later versions are written.
@@ -27,7 +27,7 @@ struct RowCursor {
 
   var isAtEnd: Bool { left.isEmpty }
 
-  /// Writes rows, by part, until a line is full or all are written.
+  /// Writes rows, by part, until the line is full or all rows are written.
   ///
   /// - Parameter room: The largest length of the line after a row.
   mutating func write(_ poller: Poller, to line: inout JSONWriter, room: Int) {
@@ -127,6 +127,6 @@ struct RowCursor {
 }
 
 extension JSONWriter.Mark {
-  /// Whether nothing was written since.
+  /// Returns whether the writer has written nothing since this mark.
   func isEmpty(in writer: JSONWriter) -> Bool { writer.mark == self }
 }

@@ -92,7 +92,7 @@ extension JSONWriter {
     endObject()
   }
 
-  /// Writes the rows that are no more, by part. Edges are whole rows.
+  /// Writes the rows that were removed, by part: edges as whole rows, all others as their ids.
   mutating func gone(_ rows: [GoneRow]) {
     beginObject()
     for (name, part) in Parts.named {

@@ -42,8 +42,8 @@ extension Conformance {
   }
 
   /// Checks that a subscription gets the messages of a forward in the order in which its event
-  /// delivers them. The forward publishes a message when the engine has decided the place of the
-  /// message before.
+  /// delivers them. The forward publishes a message only when the place of the message before it in
+  /// the order is certain.
   func forward() async throws {
     guard first.promises.keepsOrder else { return }
     let (log, local) = (MessageLog(), Event<[UInt8]>("local"))

@@ -12,7 +12,8 @@ extension Conformance {
     try expect(code == .closed, "expected closed for a message, got \(code.map { "\($0)" } ?? "no error")")
   }
 
-  /// Checks that messages without a verdict go to another member when their process has died.
+  /// Checks that messages without a verdict go to another member when the process of their member
+  /// dies.
   func memberVanishes() async throws {
     guard redelivers, let vanish else { return }
     try await endsConnection(vanish)
@@ -56,7 +57,8 @@ extension Conformance {
     subscription.cancel()
   }
 
-  /// An engine without storage may lose messages while it is away, but repeats none.
+  /// Checks that subscriptions of an engine without storage continue after a restart. The engine
+  /// may lose messages while it is away, but repeats none.
   private func continues(_ restart: @Sendable () async throws -> Void) async throws {
     let log = MessageLog()
     let subscription = try await subscribe(log)

@@ -1,7 +1,8 @@
 import Eventing
 import EventingTransport
 
-/// A record of the messages that a subscription has begun. It decides the verdicts on them.
+/// A record of the messages that a subscription has begun. The log also gives each message its
+/// verdict.
 final class MessageLog: Sendable {
   struct State: Sendable {
     var messages: [RemoteMessage] = []
@@ -13,7 +14,7 @@ final class MessageLog: Sendable {
 
   private let state = Guarded(State())
   /// Returns the verdict on a message. Called when the message begins or, if the log holds messages
-  /// back, when the message is decided.
+  /// back, when `decideOne()` or `decideAll()` gives the message its verdict.
   private let judge: @Sendable (RemoteMessage) -> Verdict
 
   init(isHolding: Bool = false, _ judge: @escaping @Sendable (RemoteMessage) -> Verdict = { _ in .done }) {
@@ -40,21 +41,21 @@ final class MessageLog: Sendable {
     return held
   }
 
-  /// Decides the first message that is held back. Returns false if there is none.
+  /// Gives its verdict to the first message that is held back. Returns false if there is none.
   @discardableResult func decideOne() -> Bool {
     let held = state.withLock { $0.open.isEmpty ? nil : $0.open.removeFirst() }
     if let held { held.decide(judge(held.message)) }
     return held != nil
   }
 
-  /// Decides all messages, and each one that comes later.
+  /// Gives all messages that are held back their verdicts, and holds no later message back.
   func decideAll() {
     state.withLock { $0.isHolding = false }
     while decideOne() {}
   }
 }
 
-/// A begun message that waits until the check calls `decide`.
+/// A begun message that has no verdict until the log calls `decide`.
 final class HeldMessage: BegunMessage {
   struct State: Sendable {
     var verdict: Verdict?

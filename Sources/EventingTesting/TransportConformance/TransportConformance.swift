@@ -145,7 +145,7 @@ struct Conformance: Sendable {
   /// Waits long enough for an unwanted message to arrive.
   func pause(_ duration: Duration = .milliseconds(300)) async throws { try await clock.sleep(for: duration) }
 
-  /// Publishes numbers as bodies.
+  /// Publishes one message for each number, whose body is the number as text.
   func publish(_ numbers: ClosedRange<Int>, to other: String? = nil) async throws {
     for number in numbers {
       _ = try await first.publish(RemoteMessage(body: Array("\(number)".utf8)), to: other ?? subject)
@@ -163,7 +163,7 @@ struct Conformance: Sendable {
     return options
   }
 
-  /// Subscribes. The log decides the verdicts.
+  /// Subscribes with a log, which records the messages and gives them their verdicts.
   func subscribe(
     _ log: MessageLog, over transport: (any Transport)? = nil, to other: String? = nil,
     _ options: SubscribeOptions? = nil

@@ -4,7 +4,7 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// The texts of warnings about calls that wait for others.
+/// Tests of the texts of warnings about calls that wait for other calls.
 extension PollerTests {
   @Test func aStuckCallThatWaitsForAnotherOneSaysSo() async throws {
     EventRegistry.start()

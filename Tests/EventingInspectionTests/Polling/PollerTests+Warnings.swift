@@ -3,7 +3,7 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// Warnings about handlers that come and go.
+/// Tests of warnings about handlers that are added and removed.
 extension PollerTests {
   /// Checks a once handler that adds its successor. A poll finds only the successor, which was not
   /// called yet. Nevertheless there is no warning that the event is unheard.
@@ -22,7 +22,7 @@ extension PollerTests {
     let polled = poller.events[try #require(poller.index(of: id))]
     #expect(polled.handlers.map(\.reading.calls) == [0] && !polled.wasHeard)
     #expect(warning(.unheard, poller, id) == nil)
-    // An occurrence that the handler does not get, because it is locked.
+    // The handler does not get this occurrence, because the handler is locked.
     event.lock(try #require(last.withLock { $0 }))
     event.post(4)
     poller.poll(at: now + 20 * Self.second)
@@ -30,7 +30,7 @@ extension PollerTests {
     event.removeAll()
   }
 
-  /// The only handler has another key than the occurrences.
+  /// The only handler listens to another key than the occurrences have.
   @Test func anEventWhoseHandlersHaveOtherKeysIsUnheard() throws {
     EventRegistry.start()
     defer { EventRegistry.stop() }
@@ -48,7 +48,7 @@ extension PollerTests {
   }
 
   #if DEBUG
-    /// The first of many handlers goes: the warning stays, and names another handler.
+    /// Removes the first of many handlers: the warning stays, and names another handler.
     @Test func manyHandlersOfOneLineAreOneWarning() throws {
       EventRegistry.start()
       defer { EventRegistry.stop() }
@@ -70,7 +70,8 @@ extension PollerTests {
       #expect(later.count == 109 && later.handler == tokens[1].id && later.version == poller.tick)
     }
   #else
-    /// A release build keeps no lines: handlers without lines are one warning, which names none.
+    /// A release build keeps no lines: all handlers without lines share one warning, which names no
+    /// handler.
     @Test func manyHandlersOfAReleaseBuildAreOneWarning() throws {
       EventRegistry.start()
       defer { EventRegistry.stop() }

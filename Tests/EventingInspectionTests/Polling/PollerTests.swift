@@ -6,7 +6,7 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// The warnings of polls, at times that the tests choose.
+/// Tests of the warnings that polls find, at times that the tests choose.
 @Suite struct PollerTests {
   static let second: UInt64 = 1_000_000_000
 
@@ -88,8 +88,8 @@ import Testing
     poller.poll(at: now + Self.second)
     #expect(warning(.flood, poller, id)?.count == 1_200 && warning(.flood, poller, id)?.limit == 1_024)
     #expect(warning(.backlog, poller, id)?.count == 1_200)
-    // The drain takes all occurrences out of the mailbox. They still wait, but the mailbox is
-    // empty, so posts are no longer slowed.
+    // The drain takes all occurrences out of the mailbox. The occurrences still wait, but the
+    // mailbox is empty, so posts are no longer slowed.
     gates.open(0)
     await gates.entered(1)
     poller.poll(at: now + Self.second * 19 / 10)
@@ -240,7 +240,7 @@ import Testing
     poller.poll()
     let before = try edge()
     #expect(before.edge.count == 3)
-    // Another handler changes, so that the edges are read again.
+    // The lock changes another handler, so that the poll reads the edges again.
     event.lock(heard)
     poller.poll()
     #expect(try edge().version == before.version, "an edge that has not changed is not sent again")

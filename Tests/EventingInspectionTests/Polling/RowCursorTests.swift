@@ -4,14 +4,14 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// Rows that change between two lines of one answer.
+/// Tests of rows that change between two lines of one answer.
 @Suite struct RowCursorTests {
-  /// Writes the edges of a graph line by line, and collects the events to which they lead.
+  /// Writes edges of the graph line by line, and collects the events that the edges lead to.
   private struct Lines {
     let poller = Poller()
     private(set) var cursor: RowCursor
     private(set) var found: [String] = []
-    /// The ends of the edges that this test has made. Other edges belong to other tests.
+    /// The events that the edges of this test lead to. Other edges belong to other tests.
     let expected: [String]
 
     init(of event: UInt64, to targets: [Event<Int>]) {

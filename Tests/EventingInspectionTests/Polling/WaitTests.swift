@@ -5,7 +5,7 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// The waits of tasks, as polls see them.
+/// Tests of the waits that polls see.
 @Suite(.serialized) struct WaitTests {
   @Test func whatHungBeforeAClientCameIsAmongTheWaits() async throws {
     try await Serving.with { inspection in

@@ -9,7 +9,7 @@ struct RecordedOrder: Codable, Sendable, Equatable {
   var note = "a \"note\"\nof two lines"
 }
 
-/// S8: what is recorded is what was sent, in order.
+/// Tests of guarantee S8: what is recorded is what was sent, in order.
 @Suite struct RecordingTests {
   private let file = TemporaryFile()
 
@@ -209,7 +209,8 @@ struct RecordedOrder: Codable, Sendable, Equatable {
   }
 }
 
-/// Spends a time that depends on a number, so that racing deliveries end in another order.
+/// Spends a time that depends on a number, so that racing deliveries do not end in the order in
+/// which they began.
 private func spend(_ number: Int) {
   var sum = 0
   for turn in 0..<(number * 7_919 % 1_000) { sum &+= turn }

@@ -4,7 +4,8 @@ import EventingTesting
 import Foundation
 import Testing
 
-/// S8: a replay sends what was recorded, and names what it cannot read.
+/// Tests of guarantee S8: a replay sends what was recorded, and names the lines that it cannot
+/// read.
 @Suite struct ReplayTests {
   private let file = TemporaryFile()
   private let header = #"{"recording":1,"epoch":1}"#
@@ -128,7 +129,7 @@ import Testing
     }
   }
 
-  /// A seed repeats the schedule of a replay.
+  /// Two simulations of a replay with one seed have one schedule.
   @Test func aReplayInASimulationRepeats() throws {
     try write([header] + (1...20).map { line($0, $0 % 2 == 0 ? "a" : "b", "\($0)", at: 0) })
     let file = file
@@ -209,7 +210,8 @@ import Testing
   }
 
   /// Line 3 (number 2) is damaged, and number 7 is missing, so the replay sends neither payload.
-  /// Unless `withCaused` is true, it also leaves out, and names, all that these two caused.
+  /// Unless `withCaused` is true, the replay also leaves out the occurrences that these two caused,
+  /// and names the two as causes.
   @Test(arguments: [false, true]) func causesThatAreNotSentAreNamed(withCaused: Bool) async throws {
     try write([
       header, line(1, "numbers", "1"), line(2, "numbers", "\"two\""), line(3, "numbers", "3", cause: "1"),

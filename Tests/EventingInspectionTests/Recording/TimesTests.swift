@@ -3,9 +3,9 @@ import EventingInspection
 import EventingTesting
 import Testing
 
-/// S8: a replay keeps the times of what was recorded.
+/// Tests of guarantee S8: a replay keeps the recorded times.
 @Suite struct TimesTests {
-  /// Returns the times at which an event delivers, on the clock of the simulation.
+  /// Returns a recorder of the times at which an event delivers, on the clock of the simulation.
   private static func times(of event: Event<Int>) -> EventRecorder<Duration> {
     let told = Event<Duration>()
     let recorder = EventRecorder(told)

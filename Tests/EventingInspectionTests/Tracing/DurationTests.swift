@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventingInspection
 
-/// The durations of traced calls in the rows of handlers.
+/// Tests of the durations of traced calls in the rows of handlers.
 @Suite(.serialized) struct DurationTests {
   @Test func theRowsOfATracedEventHaveDurations() async throws {
     try await Serving.with { inspection in

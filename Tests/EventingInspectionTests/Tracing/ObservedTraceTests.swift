@@ -4,8 +4,8 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// Tests of guarantee S7 for changes of observed values. These are enqueued by other code than
-/// posts, and must have their causes, too.
+/// Tests of guarantee S7 for changes of observed values. Other code than that of posts enqueues
+/// these changes, and must record their causes, too.
 @Suite struct ObservedTraceTests {
   /// Returns the handler that caused each occurrence of an event; `nil` for none.
   private func causes(of event: UInt64, in json: TraceJSON) -> [Int?] {
@@ -45,7 +45,7 @@ import Testing
           && event.anchor.core?.livingRecords(where: { record, _ in record.id == b.id }).isEmpty == false
       })
     let a = x.addHandler(named: "a") { number in first.value = number }
-    // The values are not traced.
+    // The observed values themselves are not traced.
     let trace = EventTrace(of: x)
     let sink = EventTrace(of: [combination], lastMegabytes: 1)
     x.post(1)

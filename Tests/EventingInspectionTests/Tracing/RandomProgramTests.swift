@@ -4,8 +4,8 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// S7: random programs with keys, observed values, locks, once handlers, tasks, forwards, and sends
-/// inside handlers.
+/// Tests of guarantee S7 with random programs: keys, observed values, locks, once handlers, tasks,
+/// forwards, and sends inside handlers.
 @Suite struct RandomProgramTests {
   struct Step: Sendable {
     let number: Int
@@ -59,7 +59,7 @@ private final class RandomProgram: Sendable {
     }
   }
 
-  /// Sends a step somewhere, without a wait.
+  /// Posts a step to the event or to a key, or sets the observed value, as `place` says.
   private func emit(_ step: Step, to place: Int) {
     switch place {
     case 0: event.post(step)
@@ -136,7 +136,7 @@ private final class RandomProgram: Sendable {
     for tracing in tracings { tracing.end() }
     try judge(TraceJSON(trace), numbers, forward)
     for token in log.withLock({ log in log.tokens.map { $0 } }) { event.remove(token) }
-    // The handlers retain the program.
+    // Removes the handlers that are left, because they retain the program.
     event.finish()
     forwarded.finish()
     keyed.finish()
@@ -151,14 +151,16 @@ private final class RandomProgram: Sendable {
       numbers["\(record.number("event") ?? 0).\(record.number("sequence") ?? 0)"]
     }
     let handlers = Dictionary(uniqueKeysWithValues: log.tokens.enumerated().map { (Int($1.id), $0) })
-    // Each handler's calls, in order. Overlapping calls log in any order.
+    // The trace has the calls that each handler logged: in order if the handler is inline.
+    // Overlapping calls log in any order.
     for (handler, token) in log.tokens.enumerated() {
       let logged = log.calls.filter { $0.handler == handler }.map(\.number)
       let traced = json.calls.filter { $0.number("handler") == Int(token.id) }.map { number($0) ?? -1 }
       #expect(traced.sorted() == logged.sorted())
       if log.inline.contains(handler) { #expect(traced == logged) }
     }
-    // The calls of each occurrence over its inline handlers, in order.
+    // The inline handlers of each occurrence are traced in the order in which they logged their
+    // calls.
     for occurrence in json.occurrences {
       let traced = json.calls.filter {
         $0.number("event") == occurrence.number("event") && $0.number("sequence") == occurrence.number("sequence")
@@ -182,7 +184,8 @@ private final class RandomProgram: Sendable {
   }
 }
 
-/// The numbers of the steps, by event and sequence.
+/// Collects the number of each occurrence's step, by the number of the event and the sequence
+/// number.
 private final class NumberSink: TraceSink {
   let numbers = Guarded<[String: Int]>([:])
 

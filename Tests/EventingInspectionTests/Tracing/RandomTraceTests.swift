@@ -4,10 +4,11 @@ import EventingTesting
 import Foundation
 import Testing
 
-/// S7: over random programs, a trace has the calls that the handlers logged, in their order, with
-/// their causes.
+/// Tests of guarantee S7: for random programs, a trace has the calls that the handlers logged, in
+/// the logged order, with their causes.
 @Suite struct RandomTraceTests {
-  /// A payload that no other occurrence has, and the one that caused it.
+  /// A payload: its number, which no other payload has, and the number of the payload whose handler
+  /// sent it.
   struct Step: Sendable {
     let number: Int
     let cause: Int?
@@ -58,7 +59,7 @@ import Testing
     trace.stop()
     let json = try TraceJSON(trace)
     #expect(json.faults.isEmpty)
-    // Each occurrence's number, by event and sequence, as recorders saw it.
+    // The number of each recorded step, by the number of the event and the sequence number.
     var numbers: [String: Int] = [:]
     for (event, recorder) in zip(events, recorders) {
       let recorded = recorder.payloads

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EventingInspection
 
-/// Traces that a client begins over the socket.
+/// Tests of traces that a client begins over the socket.
 @Suite(.serialized) struct ServedTraceTests {
   @Test func aClientGetsTheRecordsOfItsTrace() async throws {
     try await Serving.with { inspection in

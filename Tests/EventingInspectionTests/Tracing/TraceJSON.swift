@@ -10,7 +10,7 @@ struct TraceJSON {
     let category: String
     let name: String
     let row: Int
-    /// In nanoseconds.
+    /// The time at which a record begins, in nanoseconds.
     let begin: Int
     let duration: Int
     let id: String?

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EventingInspection
 
-/// Records at the border of two chunks of a ring.
+/// Tests of records at the border between two chunks of a ring.
 @Suite struct TraceRingTests {
   private func record(_ kind: TraceRecord.Kind, call: UInt64 = 0, handler: UInt64 = 0) -> TraceRecord {
     var record = TraceRecord(kind: kind, thread: 1, time: 1, event: 1, sequence: 1)

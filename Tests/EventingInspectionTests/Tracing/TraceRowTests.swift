@@ -5,7 +5,7 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// S7: the rows of a trace, and how its ring is read.
+/// Tests of guarantee S7: the rows of a trace, and the reading of its ring.
 @Suite struct TraceRowTests {
   private func rowName(_ row: Int, in json: TraceJSON) -> String? {
     json.records.first { $0.phase == "M" && $0.row == row }?.args["name"] as? String

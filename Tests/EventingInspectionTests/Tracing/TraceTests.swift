@@ -4,7 +4,8 @@ import EventingTesting
 import Foundation
 import Testing
 
-/// S3, S5 and S7: what a trace has is what happened, and nothing else changes.
+/// Tests of guarantees S3, S5 and S7: a trace has exactly what happened, and tracing changes
+/// nothing else.
 @Suite struct TraceTests {
   @Test func occurrencesCallsAndRowsAreThere() async throws {
     let event = Event<Int>("orders")

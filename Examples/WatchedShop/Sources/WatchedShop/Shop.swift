@@ -3,7 +3,8 @@ import Eventing
 import Foundation
 import Synchronization
 
-/// A shop that trades all the time, with faults that methods begin.
+/// A shop that places orders all the time. Each fault, such as a handler that hangs, has a method
+/// that begins it.
 final class Shop: Sendable {
   let ordersPlaced = Event<Int>("orders placed")
   let payments = Event<Int>("payments")
@@ -13,7 +14,7 @@ final class Shop: Sendable {
   let price = Observed(10)
   let database = Lane("database")
 
-  /// The semaphore that a stuck handler waits for; `nil` while none shall hang.
+  /// The semaphore that "print the receipt" waits for; `nil` while that handler is not to hang.
   private let hanging = Mutex<DispatchSemaphore?>(nil)
   private let isFlooding = Atomic<Bool>(false)
   private let isSlow = Atomic<Bool>(false)
@@ -40,7 +41,7 @@ final class Shop: Sendable {
     price.addHandler(named: "label") { _ in }
   }
 
-  /// Places orders until the task is cancelled, some hundred in a second.
+  /// Places orders until the task is cancelled, a few hundred in each second.
   func trade() async {
     var number = 0
     while !Task.isCancelled {
@@ -52,10 +53,10 @@ final class Shop: Sendable {
     }
   }
 
-  /// Lets the printer of receipts hang until `free()`.
+  /// Lets the handler "print the receipt" hang until `free()`.
   func stick() { hanging.withLock { if $0 == nil { $0 = DispatchSemaphore(value: 0) } } }
 
-  /// Lets the calls that hang return.
+  /// Lets the call that hangs return.
   func free() {
     let hung = hanging.withLock { hanging in
       defer { hanging = nil }
@@ -64,7 +65,7 @@ final class Shop: Sendable {
     hung?.signal()
   }
 
-  /// Makes the statistics too slow for their buffer, so that orders are dropped.
+  /// Makes the handler "statistics" too slow for its buffer, so that it drops orders.
   func drop() { isSlow.store(true, ordering: .relaxed) }
 
   /// Posts log lines on four threads, faster than they are written.

@@ -1,7 +1,8 @@
 import EventingInspection
 import Foundation
 
-// A shop to look at. It reads the names of faults, line by line, and ends with its input.
+// A shop to look at with the inspector. The program reads the names of faults from its standard
+// input, one a line, and ends at the end of the input.
 let faults = "stick, free, drop, flood or defer"
 guard CommandLine.arguments.count == 2, let path = CommandLine.arguments.last, !path.hasPrefix("-") else {
   print("usage: watched-shop SOCKET\nReads lines: \(faults)")
