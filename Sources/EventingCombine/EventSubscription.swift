@@ -138,7 +138,7 @@
     }
   }
 
-  /// A queue of values. Both ends are amortized O(1).
+  /// A queue of values. Appending and removing a value are amortized O(1).
   private struct ValueQueue<Value: Sendable>: Sendable {
     /// The values from `head` on. The places before it are `nil`.
     private var values: [Value?] = []

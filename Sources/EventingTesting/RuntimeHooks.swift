@@ -22,7 +22,7 @@ import Eventing
     private typealias GetExecutor = @convention(thin) () -> UnownedSerialExecutor
     private typealias GetExecutorHook = @convention(thin) (GetExecutor) -> UnownedSerialExecutor
 
-    /// Whether simulations take over tasks without a preference, and the main actor.
+    /// Whether simulations take over the main actor, and tasks that prefer no executor.
     static let areInstalled = installHooks()
 
     /// Installs the hooks, once for the whole process. Outside of simulations the hooks change

@@ -13,7 +13,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     case mainJob(UnownedJob)
     case block(isMain: Bool, @Sendable () -> Void)
 
-    /// Whether the step must run after all earlier steps with an equal number.
+    /// Whether the step must run after all earlier steps of its queue, or of the main actor.
     var isOrdered: Bool { if case .job = self { false } else { true } }
   }
 

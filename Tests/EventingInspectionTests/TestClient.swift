@@ -58,7 +58,8 @@ final class TestClient {
     return hello
   }
 
-  /// Sends a request, and returns its answer. Calls `before` with each line that comes earlier.
+  /// Sends a request, and returns its answer. Calls `before` with each line that arrives before the
+  /// answer.
   func request(_ request: [String: Any], _ before: ([String: Any]) -> Void = { _ in }) async throws -> [String: Any] {
     lastID += 1
     var request = request

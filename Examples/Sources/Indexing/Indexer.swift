@@ -13,7 +13,7 @@ public final class Indexer: Sendable {
     public let total: Int
   }
 
-  /// The result for the files that were read. It says nothing about other files.
+  /// The word counts of the files that were read, and the numbers of the other files.
   public struct Report: Sendable {
     /// The number of occurrences of each word.
     public let counts: [String: Int]

@@ -6,7 +6,8 @@ struct Library {
   /// The words of each file, by its name.
   let texts: [String: [String]]
 
-  /// Returns the expected counts of the words of some files, computed by a simple loop.
+  /// Returns the expected number of occurrences of each word in some files, counted by a simple
+  /// loop.
   func count(_ files: [URL]) -> [String: Int] {
     var counts: [String: Int] = [:]
     for file in files { for word in texts[file.lastPathComponent] ?? [] { counts[word, default: 0] += 1 } }

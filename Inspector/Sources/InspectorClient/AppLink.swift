@@ -6,7 +6,7 @@ public protocol AppLinkDelegate: Sendable {
   /// Called when the link has connected. The state that an earlier connection sent is no longer
   /// valid.
   func connected(_ session: AppSession)
-  /// Called when the app has sent an update.
+  /// Called when the app has sent one line of an update.
   func updated(_ update: [String: JSONSlice], _ line: JSONSlice)
   /// Called when the app has sent records of a trace.
   func traced(_ records: JSONSlice, of trace: Int)

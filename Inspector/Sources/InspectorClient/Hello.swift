@@ -24,7 +24,7 @@ public struct Hello: Sendable {
 }
 
 extension LinkError {
-  /// The error of an answer, or of a push.
+  /// Creates the error that an answer or a push of the app contains.
   init(of error: JSONSlice?) {
     let members = error?.members
     self.init(members?["message"]?.string ?? "the app refused", code: members?["code"]?.string ?? "unknown")

@@ -12,7 +12,7 @@ public struct History: Sendable {
 
   private struct Counts {
     var sequence: Int
-    /// The occurrences of a second, at its number modulo 120.
+    /// The number of occurrences in each second, at the index of the second modulo 120.
     var slots = [Double](repeating: 0, count: History.seconds)
     /// The newest second that has a slot. The slots of later seconds still have the counts of
     /// seconds 120 earlier.

@@ -11,7 +11,7 @@ enum Descriptor {
     #endif
   }
 
-  /// Sets the seconds after which reading (`SO_RCVTIMEO`) or writing (`SO_SNDTIMEO`) gives up.
+  /// Sets the seconds after which a read (`SO_RCVTIMEO`) or a write (`SO_SNDTIMEO`) fails.
   static func limit(_ descriptor: Int32, _ option: Int32, seconds: Int) {
     var time = timeval(tv_sec: seconds, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))

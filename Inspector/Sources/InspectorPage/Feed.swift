@@ -9,8 +9,8 @@ public final class Feed: AppLinkDelegate {
   /// The time for which the collector waits for a page to stop its trace, after the number of
   /// seconds that the page requested.
   let traceGrace: Duration
-  /// The largest number of bytes that wait for one page. If more would wait, they are dropped, and
-  /// the page gets the whole state instead.
+  /// The largest number of bytes that wait for one page. If more would wait, all waiting messages
+  /// are dropped, and the page gets the whole state instead.
   static let most = 4 << 20
 
   private struct State {

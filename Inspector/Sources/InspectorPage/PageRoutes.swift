@@ -23,7 +23,7 @@ struct PageRoutes: Sendable {
     self.files = files
   }
 
-  /// Headers of every answer. None lets another origin read it.
+  /// The headers of every answer. None lets a page of another origin read the answer.
   private static let headers: [HTTPHeader: String] = [
     HTTPHeader("Content-Security-Policy"):
       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "

@@ -25,7 +25,7 @@ import Testing
     return recorder
   }
 
-  /// Replays a file to a recorder of links until the recording has ended.
+  /// Replays a file to a link until the recording has ended. Returns what the link reported.
   private func replay(_ file: SessionFile, speed: Double = 1_000) async throws -> Recorder {
     let recorder = Recorder()
     let link = AppLink(delegate: recorder, connect: ReplayedApp(file, speed: speed).connect)
@@ -66,7 +66,7 @@ import Testing
     #expect(once >= .milliseconds(300))
   }
 
-  /// At its own speed, the replay would take five minutes, and the wait for its end one minute.
+  /// At its own speed, the replay would take five minutes, which is longer than `eventually` waits.
   @Test func aSpeedMakesAReplayShorter() async throws {
     defer { unlink(path) }
     try Data(([header] + (1...4).map { update(n: $0, at: $0 * 100_000_000_000) }).joined(separator: "\n").utf8)

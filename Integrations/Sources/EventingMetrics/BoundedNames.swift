@@ -12,16 +12,16 @@ final class BoundedNames: Sendable {
 
   init(limit: Int) { self.limit = limit }
 
-  /// Returns the name of an event; if it has none, its payload type.
+  /// Returns the name of an event; if it has none, its payload type; beyond the limit, `other`.
   func event(_ event: EventIdentity) -> String {
     let name = event.name ?? "\(event.payloadType)"
     return known.withLock { admit(name, to: &$0.events) }
   }
 
-  /// Returns the name of a handler; if it has none, its file and line.
+  /// Returns the name of a handler; if it has none, its file and line; beyond the limit, `other`.
   func handler(_ handler: HandlerToken) -> String { self.handler(handler.name, handler.fileID, handler.line) }
 
-  /// Returns the name of a handler; if it has none, its file and line.
+  /// Returns the name of a handler; if it has none, its file and line; beyond the limit, `other`.
   func handler(_ name: String?, _ fileID: String?, _ line: Int?) -> String {
     let name = name ?? fileID.map { "\($0):\(line ?? 0)" } ?? "unnamed"
     return known.withLock { admit(name, to: &$0.handlers) }

@@ -48,6 +48,6 @@ final class Series: Sendable {
     self.outcomes = outcomes
   }
 
-  /// Counts an outcome.
+  /// Counts one occurrence with an outcome.
   func count(_ outcome: CallOutcome) { outcomes[outcome]?.increment() }
 }

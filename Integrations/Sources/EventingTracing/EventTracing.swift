@@ -11,8 +11,8 @@ public import Tracing
 ///
 /// Payloads are never written into a span.
 public enum EventTracing {
-  /// The carrying of a context, from ``EventTracing/carry(headers:by:)`` to ``end()``. It goes on
-  /// if this value is released.
+  /// The carrying of a context, from ``EventTracing/carry(headers:by:)`` to ``end()``. The carrying
+  /// goes on if this value is released.
   public struct Carrying: Sendable {
     fileprivate let inProcess: EventContext.Carrying?
     fileprivate let remote: [RemoteContext.Carrying]

@@ -150,7 +150,7 @@ import UnixSignals
     let (manifests, code) = (examples.filter { $0.contains { $0.hasPrefix(".package(") } }, examples.dropFirst())
     #expect(manifests == [examples[0]])
     try Articles.expect(Array(code.prefix(6)), in: "ReadmeTests.swift")
-    // A loop in a line is an example of its own.
+    // Each loop of the README that takes one line is an example of its own.
     try Articles.expect(code.dropFirst(6).joined().map { [$0] }, in: "ReadmeTests+AsyncAlgorithms.swift")
   }
 

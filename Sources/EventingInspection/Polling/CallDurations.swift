@@ -126,8 +126,8 @@ struct DurationHistogram {
     return (UInt64(1) << power) + UInt64(bucket % 8) * width + width / 2
   }
 
-  /// Returns the duration that the given part of all durations does not exceed, such as 0.99 for 99
-  /// %.
+  /// Returns the duration that the given part of all durations does not exceed, such as 0.99 for
+  /// the 99th percentile.
   func percentile(_ part: Double) -> UInt64 {
     var left = max(1, Int((Double(count) * part).rounded(.up)))
     for (bucket, here) in counts.enumerated() {

@@ -226,7 +226,7 @@ final class Poller {
     return true
   }
 
-  // MARK: The rest
+  // MARK: Edges and waits
 
   private func mergeEdges(_ polled: PolledEvent) {
     let edges = GraphEdge.all(of: polled.event, polled.reading)

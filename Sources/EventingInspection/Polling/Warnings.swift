@@ -34,7 +34,7 @@ final class Warnings {
 
   private var known: [Key: PolledWarning] = [:]
   private var last: UInt64 = 0
-  /// The highest number of an ended wait that was found.
+  /// The highest number of an ended wait for which a warning was found.
   private var lastEnded: UInt64 = 0
 
   /// All warnings, by number.

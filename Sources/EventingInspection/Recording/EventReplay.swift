@@ -116,8 +116,8 @@ public struct EventReplay: Sendable {
       await delivery.body(sender, pace.factor == nil)
     }
     // Waits for the targets in the order of their names, so that a simulation repeats the order.
-    // All are waited for once for each target, because a handler may send to a target that was
-    // waited for before.
+    // The replay waits for all targets as often as there are targets, because a handler may send to
+    // a target for which the replay has waited before.
     let ordered = targets.sorted { $0.key < $1.key }.map(\.value)
     for _ in ordered { for target in ordered { await target.quiesce() } }
     return Outcome(

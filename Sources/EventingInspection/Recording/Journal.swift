@@ -26,7 +26,7 @@ final class Journal: Sendable {
     var nextLine = 1
     /// The number of the first line that is not written because of an error.
     var end = Int.max
-    /// The lines that wait for one before them, by their numbers.
+    /// The lines that were handed in and not taken for writing yet, by their numbers.
     var lines: [Int: [UInt8]] = [:]
     /// The lines of names and gaps, each with the number of the line before which it stands.
     var headers: [(before: Int, line: [UInt8])] = []

@@ -4,8 +4,8 @@ import Foundation
 extension EventReplay {
   /// The place where a replay sends the occurrences that were recorded under a name.
   public struct Target: Sendable {
-    /// Sends the decoded occurrence in the name of a sender. If it is awaited, returns when its
-    /// handlers have finished.
+    /// Sends the decoded occurrence in the name of a sender. If `isAwaited` is true, returns when
+    /// the handlers of the occurrence have finished.
     typealias Delivery = @Sendable (_ sender: ReplayedSender?, _ isAwaited: Bool) async -> Void
 
     /// Decodes a line, and returns the closure that sends its occurrence; `nil` for a target that
@@ -35,12 +35,12 @@ extension EventReplay {
       Target(event) { line in try decoding(JSONDecoder().decode(StoredPayload<Stored>.self, from: line).payload) }
     }
 
-    /// Sends to a signal.
+    /// Returns a target that sends to a signal.
     ///
     /// - Parameter signal: The signal.
     public static func event(_ signal: Event<Void>) -> Target { Target(signal) { _ in () } }
 
-    /// Sends to a signal.
+    /// Returns a target that sends to a signal.
     public static func signal(_ signal: Event<Void>) -> Target { .event(signal) }
 
     /// Returns a target that sends to a keyed event. Each occurrence is sent to the key that was

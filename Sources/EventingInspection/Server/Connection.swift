@@ -28,7 +28,7 @@ final class Connection {
   /// Whether the connection has ended, so that the server closes its descriptor.
   private(set) var isClosed = false
   private let openedAt: UInt64
-  /// When the client last took bytes, or when nothing last waited for it.
+  /// The last time at which the client took bytes, or at which nothing waited for the client.
   private var tookAt: UInt64
   /// The numbers of requests and of bytes in the current second, and when that second began.
   private var window: (start: UInt64, lines: Int, bytes: Int)

@@ -164,7 +164,7 @@ import Testing
       for fails in outcomes { await event.send(fails) }
       poller.poll()
     }
-    // Each interval has failed calls and a successful one.
+    // Each interval between two polls has failed calls and a successful one.
     for _ in 0..<5 { await interval([true, true, true, false, true, true]) }
     #expect(warning(.failing, poller, id) == nil)
     await interval(Array(repeating: true, count: 9))

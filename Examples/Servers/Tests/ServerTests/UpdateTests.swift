@@ -6,7 +6,8 @@ import Testing
 import Updates
 
 @Suite(.timeLimit(.minutes(5))) struct UpdateTests {
-  /// Runs the service on a free port. `body` may shut the service down before it returns.
+  /// Runs the service on a free port while `body` runs. `body` may shut the service down before it
+  /// returns.
   func withService(
     _ body: @escaping @Sendable (UpdateService, _ port: Int, ServiceGroup) async throws -> Void
   ) async throws {
@@ -67,7 +68,7 @@ import Updates
           try await open(&reader, writer)
           #expect(service.updates.handlerCount == 1)
         }
-        // Nothing is posted: the event must notice the end of the connection without a post.
+        // Nothing is posted: the service must notice the end of the connection without a post.
         try await eventually { service.updates.handlerCount == 0 }
       }
       #expect(try await post("to none", port: port) == "HTTP/1.1 202 Accepted")
