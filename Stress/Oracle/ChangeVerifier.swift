@@ -6,13 +6,13 @@ struct ChangeVerifier {
   let context: ScenarioContext
   let witness: Listener
   let listeners: [Listener]
-  /// The initial value.
+  /// The name of the initial value.
   let start: Tone.Name
-  /// The time at which all handlers had returned.
+  /// A time by which all calls of the handlers had returned.
   let settled: UInt64
 
   private var checks: Checks { context.checks }
-  /// All values in their order, beginning with the initial one.
+  /// The names of all values in the order of the changes, beginning with that of the initial value.
   private var chain: [Tone.Name] = []
   /// The index of each value in `chain`.
   private var place: [Tone.Name: Int] = [:]
@@ -29,7 +29,7 @@ struct ChangeVerifier {
 
   /// Verifies all listeners.
   ///
-  /// - Parameter end: The final value.
+  /// - Parameter end: The name of the final value.
   mutating func run(_ end: Tone.Name) {
     guard order() else { return }
     checks.expect(
@@ -43,8 +43,9 @@ struct ChangeVerifier {
   /// Reconstructs the order of all changes from the calls of `witness`, an inline handler that
   /// receives every change. Fills `chain`, `place`, `sent` and `done`.
   ///
-  /// - Returns: `false` if the verification cannot continue. That is so if a call lacks a value, a
-  ///   change came twice, or the number of calls differs from the number of changes.
+  /// - Returns: `false` if the verification cannot continue. That is so if a call lacks the old or
+  ///   the new value, a change came twice, or the number of calls differs from the number of
+  ///   changes.
   private mutating func order() -> Bool {
     (chain, place, sent) = ([start], [start: 0], [Span(start: 0, end: 0)])
     var next = [Int32](repeating: 0, count: context.workers.count)
@@ -144,7 +145,11 @@ struct ChangeVerifier {
       .g6, early == nil, "change \(early ?? 0), made before \(listener) was added, came after its addition")
   }
 
-  /// Checks that the handler received every change until its removal, or until the end.
+  /// Checks which change was the last one that the handler received.
+  ///
+  /// If the handler was not removed, that must be the last change of all. A removed handler must
+  /// not have received a change made after its removal. A removed inline handler must have received
+  /// every change that had been delivered before its removal.
   private func judgeEnd(_ listener: Listener, _ places: [Int], _ changes: ArraySlice<Listener.Call>) {
     guard let removing = listener.removing else {
       if let last = places.last {
@@ -158,7 +163,7 @@ struct ChangeVerifier {
       checks.violate(.g7, "\(listener) received change \(place), made after its removal had returned")
     }
     let late = changes.count { $0.at > removing.end }
-    let allowed = listener.options.contains(.prior) ? 2 : 1  // a change may come in two parts
+    let allowed = listener.options.contains(.prior) ? 2 : 1  // with `.prior`, a change makes two calls
     if late > allowed { checks.violate(.g7, "\(late) calls of \(listener) began after its removal had returned") }
     guard listener.place.isInline else { return }
     let due = (1..<sent.count).last { done[$0] < removing.start && listener.adding.isBefore(sent[$0]) }

@@ -32,7 +32,7 @@ final class Checks: @unchecked Sendable {
     return holds
   }
 
-  /// Counts checks that held, or whose violations are reported one by one.
+  /// Counts checks as made. The caller reports each violation by ``violate(_:_:)``.
   func count(_ guarantee: Guarantee, _ number: Int) {
     if number > 0 { checked[Checks.index(guarantee)].add(number) }
   }

@@ -12,7 +12,7 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   struct Call: Sendable {
     let senderLog: Int32
     let index: Int32
-    /// The time of the handler's first line.
+    /// The time at which the call executed the handler's first line.
     let at: UInt64
   }
 
@@ -52,16 +52,17 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   /// The seed of the random numbers that decide which calls meet a fault. It derives from the seed
   /// of the run.
   var fate: UInt64 = 0
-  /// Injects faults into the handler's event during a call.
+  /// A closure that each call of a synchronous handler runs. It may inject faults into the
+  /// handler's event.
   var trouble: (@Sendable (StressPayload, inout Random) -> Void)?
-  /// Runs first in each call.
+  /// A closure that each call runs when the call has been recorded.
   var reaction: (@Sendable (StressPayload) -> Void)?
 
   var token: HandlerToken?
   var adding = Span.open
   /// The span of the removal, or of the release of the owner.
   var removing: Span?
-  /// Whether the handler ends with an owner.
+  /// Whether the handler has an owner, whose release removes the handler.
   var hasOwner = false
   /// Whether the handler is removed on its own serial context, or with its owner. Then no call at
   /// all may begin after the removal.
@@ -105,7 +106,7 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   /// The number of calls that have ended.
   var endedCount: Int { ended.value }
 
-  /// Runs a call of a synchronous handler.
+  /// Performs a call of a synchronous handler: records and checks it, and injects faults.
   func call(_ payload: StressPayload, _ canary: Canary) throws {
     begin(payload, canary)
     reaction?(payload)
@@ -116,9 +117,9 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
     try fail(payload)
   }
 
-  /// Runs a call of an asynchronous handler.
+  /// Performs a call of an asynchronous handler: records and checks it, and injects faults.
   ///
-  /// - Parameter pausing: Whether the call suspends for every seventh payload.
+  /// - Parameter pausing: Whether the call suspends if the payload's number is a multiple of 7.
   func call(_ payload: StressPayload, _ canary: Canary, pausing: Bool) async throws {
     begin(payload, canary)
     reaction?(payload)

@@ -10,7 +10,7 @@ struct Tone: Sendable {
   }
 
   let name: Name
-  /// The value that an `update` started from. Nil if the value was set.
+  /// The name of the value that an `update` started from. Nil if the value was set.
   let basis: Name?
   let canary: Canary
 }
@@ -40,7 +40,7 @@ final class Listener: @unchecked Sendable, CustomStringConvertible {
   /// The seed of the random numbers that decide which calls meet a fault. It derives from the seed
   /// of the run.
   var fate: UInt64 = 0
-  /// Runs first in each call.
+  /// A closure that each call runs when the call has been recorded.
   var reaction: (@Sendable (Change<Tone>) -> Void)?
   /// The number of calls that are running.
   private let inside = Atomic<Int>(0)

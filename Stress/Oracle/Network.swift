@@ -55,12 +55,12 @@ final class Network: Sendable {
   /// The event that also forwards to guests: events that workers make and release.
   static let guestHouse = 7
 
-  /// Returns the edges that have the source and the target of this edge.
+  /// Returns the numbers of all edges, this one included, from its source to its target.
   static func beside(_ number: Int) -> [Int] {
     edges.indices.filter { edges[$0].source == edges[number].source && edges[$0].target == edges[number].target }
   }
 
-  /// A call of a handler.
+  /// A call of a handler of a node.
   struct Arrival: Sendable {
     let senderLog: Int32
     let index: Int32

@@ -3,7 +3,7 @@ import Eventing
 /// Compares the arrivals at every event of a network with the arrivals that had to happen and that
 /// could happen.
 struct NetworkVerifier {
-  /// An occurrence at one event, by one path.
+  /// An occurrence that arrived at one event by one path.
   private struct Key: Hashable {
     let node: Int
     let senderLog: Int32

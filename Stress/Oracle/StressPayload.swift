@@ -21,7 +21,8 @@ final class SenderLog: @unchecked Sendable {
   /// The key of each send.
   private(set) var keys: [Int32?] = []
   private(set) var reports: [(index: Int, report: SendReport)] = []
-  /// The number of removals that did not find a handler of the worker.
+  /// The number of the worker's removals that did not find exactly the handlers or forwards to
+  /// remove.
   var missing = 0
   private var tickets: [(index: Int, ticket: Ticket)] = []
 

@@ -52,8 +52,8 @@ final class Trial: AnyTrial, @unchecked Sendable {
   }
 }
 
-/// A test of one event, for one round. All operations on the event go through the trial, which
-/// verifies them at the end.
+/// A test of one event, for one round. Workers add, remove and lock handlers through the trial. At
+/// the end the trial verifies what the handlers and the senders recorded.
 ///
 /// The first handler is the *witness*. It is called with every occurrence that no event lock skips,
 /// so the order of its calls is the order of the event. When the witness is called again, the

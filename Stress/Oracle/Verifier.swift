@@ -16,9 +16,9 @@ struct Verifier {
   private(set) var keys: [Int32?] = []
   private(set) var seen: [UInt64] = []
   private(set) var done: [UInt64] = []
-  /// The number of calls that each occurrence made.
+  /// For each position, the number of calls of handlers with that occurrence.
   var callCounts: [Int] = []
-  /// The number of calls of each occurrence that threw.
+  /// For each position, the number of these calls that threw.
   var failureCounts: [Int] = []
 
   var last: Int { sent.count - 1 }
@@ -91,7 +91,8 @@ struct Verifier {
   private func countUnseen() -> (unseen: Int, unexcused: Int) {
     var (unseen, unexcused) = (0, 0)
     for senderLog in senderLogs {
-      // A sender's occurrence was delivered before its next one, or before the end of the trial.
+      // Each occurrence was delivered before the next one of its sender, or before the end of the
+      // trial.
       var latest = trial.settled.end
       for index in senderLog.sent.indices.reversed() {
         let place = position[senderLog.number][index]

@@ -3,8 +3,8 @@ import Eventing
 /// A chain of events through which lines pass. Its handlers parse, classify, count, store, show and
 /// measure the lines. Lines that cannot be parsed go to an event for errors.
 ///
-/// Between two events, either a handler posts, or a forward sends. Each handler runs on the kind of
-/// lane on which such work usually runs.
+/// A line goes from one event to the next by a handler that posts it, or by a forward. Each handler
+/// runs on the kind of lane on which such work usually runs.
 actor Chain {
   private let line = Event<LogLine>("line")
   private let parsed = Event<ParsedLine>("parsed")
@@ -44,7 +44,8 @@ actor Chain {
     }
   }
 
-  /// - Parameter activity: Counts a step with each call of a handler on a lane.
+  /// - Parameter activity: The log in which each call of the handlers `store`, `show` and `rates`
+  ///   counts a step.
   init(_ activity: ActivityLog) {
     let (line, parsed, classified, failed, results, meter) = (line, parsed, classified, failed, results, meter)
     line.addHandler(named: "count") { line in

@@ -74,21 +74,21 @@ struct LineCounts: Sendable, Equatable {
   var blank = Digest()
   var blankCount = 0
   var perClass = [Int](repeating: 0, count: LineClass.allCases.count)
-  /// The lines that the background handler stored.
+  /// A digest of the lines that the background handler stored.
   var stored = Digest()
   var storedCount = 0
   /// The number of lines that the handler on the main actor showed.
   var shown = 0
-  /// A digest of the numbers of bytes in each block of lines, in order.
+  /// A digest of the rates: the number of bytes in each block of lines, in order.
   var rates = Digest()
   var rateCount = 0
-  /// The lines that reached the handler which is locked for a part of the time.
+  /// A digest of the lines that reached the handler which is locked for a part of the time.
   var audited = Digest()
   var auditedCount = 0
-  /// The lines that reached the once handlers.
+  /// A digest of the lines that reached the once handlers.
   var once = Digest()
   var onceCount = 0
-  /// The lines that reached the handler which is added for a part of the time.
+  /// A digest of the lines that reached the handler which is added for a part of the time.
   var visiting = Digest()
   var visitingCount = 0
 }

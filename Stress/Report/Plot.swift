@@ -151,7 +151,8 @@ struct Plot {
     return "<path \(style) d=\"\(words.joined())\"><title>\(escaped(curve.name))</title></path>"
   }
 
-  /// Returns a band for the time of each scenario, every other band darker, with its name below.
+  /// Returns a band for the time of each scenario, with the scenario's name below. Every other band
+  /// is darker.
   private func bands(bottom: Double) -> String {
     var lines: [String] = []
     let isTight = contexts.contains {

@@ -28,7 +28,8 @@ enum Fault: String, CaseIterable, Sendable {
   }
 }
 
-/// The rates of all kinds of faults.
+/// The rates of all kinds of faults. A chance is a moment at which a worker or a handler asks
+/// whether a fault of a kind is due.
 struct FaultRates: Sendable {
   /// The valid rates. A rate is one fault in this many chances.
   static let range = 1...1_000_000_000
@@ -84,13 +85,13 @@ final class Faults: Sendable {
   /// The error that handlers throw.
   struct Problem: Error {}
 
-  /// Delays a synchronous handler: stalls it, or yields its core.
+  /// If such a fault is due, delays a synchronous handler: stalls it, or yields its core.
   func delay(_ luck: inout Random) {
     if strikes(.stall, &luck) { Faults.stall(&luck) }
     if strikes(.preempt, &luck) { RawThread.giveWay() }
   }
 
-  /// Delays an asynchronous handler: stalls it, or yields its task.
+  /// If such a fault is due, delays an asynchronous handler: stalls it, or yields its task.
   ///
   /// The isolation is a parameter because of a compiler fault. Without the parameter, code that
   /// Swift 6.3.1 has optimized is no longer on the main actor where a path with an await joins a

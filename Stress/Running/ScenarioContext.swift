@@ -92,7 +92,8 @@ final class ScenarioContext: @unchecked Sendable {
   /// ``HandlerLog/fate``.
   func makeFate() -> UInt64 { luck.next() }
 
-  /// Returns a generator of random numbers for the round itself.
+  /// Returns a generator for what the scenario chooses itself, outside of workers. All generators
+  /// of one round give the same numbers.
   func random() -> Random { Random(seed: options.seed, nameNumber, rounds.value, -1) }
 
   private var nameNumber: Int { name.utf8.reduce(0) { $0 &* 31 &+ Int($1) } }

@@ -2,7 +2,7 @@ import Eventing
 
 // The faults that a worker injects between its operations: see ``Faults``.
 extension Worker {
-  /// Returns the seed of the faults of a worker's handler. See ``HandlerLog/fate``.
+  /// Returns a seed for the faults of a handler that the worker adds. See ``HandlerLog/fate``.
   func makeFate() -> UInt64 { luck.next() }
 
   /// Between two operations of a thread, yields the core or sleeps if a fault is due.
@@ -14,13 +14,13 @@ extension Worker {
   /// Between two operations of a task, yields if a fault is due.
   func restInTask() async { if faults.strikes(.preempt, &luck) { await Task.yield() } }
 
-  /// Yields because the scenario asks for it, and counts the yield as a fault.
+  /// Yields, due or not, and counts the yield as a fault `preempt`.
   func giveWayInTask() async {
     faults.count(.preempt)
     await Task.yield()
   }
 
-  /// Counts a fault because the scenario releases a last reference.
+  /// Counts a fault `drop`, because the scenario itself releases a last reference.
   func lost() { faults.count(.drop) }
 
   /// Keeps a ticket, so that its report is verified. If a fault is due, drops the ticket instead.

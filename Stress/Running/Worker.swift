@@ -53,7 +53,7 @@ final class Worker: @unchecked Sendable {
     activityLog.begin(activity)
   }
 
-  /// Performs an operation that changes something, and records its span.
+  /// Performs an operation that changes something, and records its span in `changes`.
   @discardableResult func change<Result>(_ activity: Activity, _ body: () -> Result) -> (result: Result, span: Span) {
     begin(activity)
     var span = Span.open
@@ -64,7 +64,7 @@ final class Worker: @unchecked Sendable {
     return (result, span)
   }
 
-  /// Performs an operation that sends no ``StressPayload``, and records its span.
+  /// Performs an operation that sends no ``StressPayload``, and records its span in `actions`.
   func action(_ activity: Activity, _ body: () -> Void) {
     begin(activity)
     var span = Span.open

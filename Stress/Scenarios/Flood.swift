@@ -18,7 +18,7 @@ struct Flood: Scenario {
     let number: Int
   }
 
-  /// The records of the first handler.
+  /// What the workers posted, and what the first handler received.
   // Safe: one inline handler accesses the plain fields, and the event calls it one call at a time.
   // The scenario reads when no handler runs.
   final class Log: @unchecked Sendable {

@@ -75,7 +75,8 @@ struct Reuse: Scenario {
     }
     bench.reusedOwners += 1
     let checks = context.checks
-    // The handler slots of the released owner may remain. The new owner must not count as theirs.
+    // The handler slots of the released owner may remain. The new owner must not be taken for the
+    // owner of their handlers.
     checks.expect(
       .g10, event.remove(ownedBy: second) == 0 && event.lock(ownedBy: second) == 0,
       "an owner has a dead one's handlers (\(number))")

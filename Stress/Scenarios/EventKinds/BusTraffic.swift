@@ -11,7 +11,8 @@ final class BusTraffic: Sendable {
   /// to examine, too, the bus finds a deallocated owner late.
   private let residents = (0..<64).map { _ in Bus.Owner() }
 
-  /// The payloads that the handlers of a type received.
+  /// The payloads that the inline handler of `Bus.First` received, by worker, and the number that
+  /// the background handler received.
   // Safe: one inline handler accesses `heard`, and the event calls it one call at a time. The
   // scenario reads when no handler runs.
   final class Log: @unchecked Sendable {

@@ -3,9 +3,9 @@ import Eventing
 /// Lets all workers increment two values, while handlers of their combination are added and
 /// removed.
 ///
-/// The steps of both values have one common order (G1): each pair differs from the pair before by
-/// one step of one value. A new handler begins with the current pair (G6), and no handler misses a
-/// step (G21).
+/// The increments of both values have one common order (G1): each pair differs from the pair before
+/// by one increment of one value. A new handler begins with the current pair (G6), and no handler
+/// misses an increment (G21).
 struct Combining: Scenario {
   static let name = "combined"
   static let summary = "all workers set two values: their combination has every pair that was, and no other"

@@ -92,9 +92,9 @@ struct Forwarding: Scenario {
 
   // MARK: Steps of a worker
 
-  /// Makes one change at most.
+  /// Chooses a send or a change, and makes the change.
   ///
-  /// - Returns: Whether the worker is to send, because it made no change.
+  /// - Returns: Whether the choice is a send, which the caller has to make.
   private func step(_ worker: Worker, _ network: Network, _ desk: Desk) -> Bool {
     switch worker.random.below(10) {
     case 0..<4 where !desk.edges.isEmpty:

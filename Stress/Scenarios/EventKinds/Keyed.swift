@@ -68,9 +68,9 @@ struct Keyed: Scenario {
     await objects.finish()
   }
 
-  /// Makes one change at most.
+  /// Chooses a send or a change, and makes the change.
   ///
-  /// - Returns: Whether the worker is to send, because it made no change.
+  /// - Returns: Whether the choice is a send, which the caller has to make.
   private func step(_ worker: Worker, _ trial: KeyedTrial, _ most: Int, _ objects: ObjectBench) -> Bool {
     let own = worker.handlerLogs.filter { $0.removing == nil }
     switch worker.random.below(12) {

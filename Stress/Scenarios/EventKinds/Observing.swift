@@ -63,7 +63,8 @@ struct Observing: Scenario {
     }
   }
 
-  /// The changes that the two handlers of `count` received: their number, and the latest value.
+  /// What the two handlers of `count` received: the number of changes of one, the latest value of
+  /// the other.
   // Safe: `number` belongs to one handler and `last` to the other. Calls of one handler do not
   // overlap. The scenario reads both fields when no handler runs.
   final class Told: @unchecked Sendable {

@@ -17,7 +17,7 @@ extension Meddle.World {
     }
   }
 
-  /// Uses events of two values, signals, and methods of owners.
+  /// Uses events of two values, signals, and handlers that are methods of owners.
   func meddleWithTuples(_ worker: Worker) {
     let (event, signal, owner) = (tuples.current, signals.current, owners.current)
     let number = worker.random.below(1 << 20)

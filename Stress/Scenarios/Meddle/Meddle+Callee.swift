@@ -176,8 +176,8 @@ extension Meddle.World {
     }
   }
 
-  /// Returns one of a dozen keys. Two keys with the same number are equal, but each has a mark of
-  /// its own.
+  /// Returns one of a dozen keys. Two keys with equal numbers are equal, but each has a
+  /// ``Meddle/Mark`` of its own.
   func key(_ number: Int) -> Meddle.HostileKey {
     Meddle.HostileKey(number: number, mark: Meddle.Mark(number), target: otherPairs)
   }

@@ -91,7 +91,8 @@ extension Meddle.World {
     }
   }
 
-  /// Uses tokens of other events. Every method must refuse them and change nothing.
+  /// Uses a token of another event with the event `stranger`, which must refuse it and change
+  /// nothing.
   private func refuseStrangers(_ worker: Worker) {
     guard let token = tokens.pick(worker.random.below(48)) else { return }
     worker.change(.remove) {

@@ -124,7 +124,7 @@ extension Meddle {
 
   @TaskLocal static var badge: Badge?
 
-  /// A key that posts to another event when it is compared.
+  /// A key. If its number is a multiple of 8, a comparison posts to another event.
   struct HostileKey: Hashable, Sendable {
     let number: Int
     let mark: Mark
@@ -139,7 +139,7 @@ extension Meddle {
 }
 
 extension Meddle.Freight {
-  /// The number of payloads that handlers may still send because of this one, in a chain.
+  /// The length of the longest chain of payloads that handlers may still send because of this one.
   var depth: Int { number & 3 }
 
   /// Returns the payload that a handler sends because of this one. Its depth is less by one.
@@ -147,7 +147,8 @@ extension Meddle.Freight {
 }
 
 extension Worker {
-  /// Returns a new payload. In one of four cases, its handlers send further payloads.
+  /// Returns a new payload. The depth of one payload in four is 1 or 2, so the handlers of that one
+  /// may send further payloads.
   func freight<Payload: Meddle.Freight>(_: Payload.Type = Payload.self) -> Payload {
     .make(random.below(1 << 20) << 2 | (random.oneIn(4) ? 1 + random.below(2) : 0))
   }

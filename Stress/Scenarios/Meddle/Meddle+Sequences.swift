@@ -66,7 +66,8 @@ extension Meddle.World {
 
   // MARK: Observers
 
-  /// An observer that checks that the handlers and occurrences which it receives exist.
+  /// An observer that checks that it was not released, and that it receives valid numbers, names,
+  /// durations and errors.
   struct Watch: EventObserver {
     let checks: Checks
     let canary = Canary(.handler)
@@ -87,7 +88,8 @@ extension Meddle.World {
     }
   }
 
-  /// Observes one event until the observation is replaced or ended.
+  /// Begins an observation of the event, or makes one that ends at once, or adds a once handler for
+  /// unheard occurrences.
   func watch<Payload: Meddle.Freight>(_ event: Event<Payload>, _ worker: Worker) {
     let observation: EventObservation
     switch worker.random.below(5) {
@@ -108,7 +110,8 @@ extension Meddle.World {
     event.post(worker.freight())
   }
 
-  /// Begins to observe events that are made later, or ends such an observation.
+  /// Begins an observation of events that are made later, ends an observation, or replaces the
+  /// shared diagnostics.
   func meddleWithNewEvents(_ worker: Worker) {
     worker.change(.add) {
       switch worker.random.below(6) {
@@ -129,7 +132,8 @@ extension Meddle.World {
 
   // MARK: Context
 
-  /// Carries a task-local value until another one replaces it, or stops carrying one.
+  /// Begins or ends a carrying of the task-local value `badge`, or carries it only for the length
+  /// of this call.
   func meddleWithContext(_ worker: Worker) {
     worker.change(.add) {
       switch worker.random.below(4) {

@@ -52,7 +52,8 @@ struct Remote: Scenario {
     await bus.close(within: .seconds(5))
   }
 
-  /// Disconnects the engine for a short time. It comes back without its record of begun messages.
+  /// Disconnects the engine for a short time. When it comes back, it has forgotten which messages
+  /// are being handled.
   private func breakConnection(_ bus: InMemoryTransport) async {
     bus.disconnect()
     await Task.yield()
@@ -71,7 +72,7 @@ struct Remote: Scenario {
     }
   }
 
-  /// Adds a member to a group. Every eighth call of its handler fails.
+  /// Adds a member to a group. Of the calls of all members together, every eighth fails.
   private func join(_ group: String, _ bus: InMemoryTransport, _ ledger: RemoteLedger, _ context: ScenarioContext) async
   {
     let member = RemoteEvent<[UInt8]>("stress.numbers", over: bus, codec: .bytes)

@@ -4,8 +4,8 @@ import EventingTransport
 /// The numbers that were stored, and the numbers that each group has handled or given up.
 final class RemoteLedger: Sendable {
   static let groups = ["a", "b"]
-  /// The group that makes dead letters. Its handlers refuse each number that ``isRefused(_:)``
-  /// names.
+  /// The group that makes dead letters. Its handlers refuse each number for which ``isRefused(_:)``
+  /// is true.
   static let groupWithLetters = "b"
 
   /// An error that a handler throws on purpose.
@@ -49,18 +49,19 @@ final class RemoteLedger: Sendable {
     }
   }
 
-  /// The numbers that the group with letters refuses, and has handled nevertheless.
+  /// The numbers that the group with letters must refuse, and has handled nevertheless.
   var wrong: [Int] {
     state.withLock { $0.handled[RemoteLedger.groupWithLetters]?.filter(RemoteLedger.isRefused) ?? [] }
   }
 
-  /// Returns whether the group with letters never takes a number.
+  /// Returns whether the handlers of the group with letters refuse a number at every attempt.
   static func isRefused(_ number: Int) -> Bool { number.isMultiple(of: 32) }
 
   func begin() { state.withLock { $0.running += 1 } }
   func end() { state.withLock { $0.running -= 1 } }
 
-  /// Publishes a number, and again after each error `mayBeStored`. Gives up after any other error.
+  /// Publishes a number, and again after each error `mayBeStored`. Records the number as stored
+  /// when `publish` returns. Gives up after any other error.
   func store(_ number: Int, by event: RemoteEvent<[UInt8]>) async {
     while true {
       do {
@@ -75,7 +76,7 @@ final class RemoteLedger: Sendable {
     }
   }
 
-  /// Counts a call that begins. Returns whether no other call runs.
+  /// Counts a call of a handler that begins. Returns whether no other such call runs.
   func enter() -> Bool {
     state.withLock { state in
       state.inHandlers += 1
@@ -92,8 +93,8 @@ final class RemoteLedger: Sendable {
     state.withLock { _ = $0.dead.insert(number) }
   }
 
-  /// Records a number as handled. At every eighth call, and for each number that the group refuses,
-  /// throws instead.
+  /// Records a number as handled. For every eighth call of all groups, and for each number that the
+  /// group refuses, throws instead.
   func handle(_ body: [UInt8], in group: String) throws {
     let number = Int(String(decoding: body, as: UTF8.self)) ?? -1
     let isRefused = state.withLock { state in
