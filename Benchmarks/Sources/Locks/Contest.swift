@@ -22,15 +22,16 @@ private final class Guarded<Lock: MeasuredLock & ~Copyable>: @unchecked Sendable
   }
 }
 
-/// The figures of one turn of a lock.
+/// The figures of one measurement of a lock. The locks take turns, so other load affects all alike.
 struct Turn {
   /// The nanoseconds of one pair of lock and unlock.
   var uncontended = 0.0
   /// The pairs per second of all threads together, with two and with four threads.
   var pairsOfTwo = 0.0, pairsOfFour = 0.0
-  /// The nanoseconds that the second of two threads waited for the lock: 99th percentile, maximum.
+  /// The nanoseconds that a pair of lock and unlock took on the second of two threads: 99th
+  /// percentile, maximum.
   var wait99 = 0.0, waitMost = 0.0
-  /// The share of one core that other processes took meanwhile.
+  /// The share of one core that other processes took during the measurement.
   var noise = 0.0
 }
 
@@ -40,7 +41,7 @@ struct Contest: Sendable {
   let title: String
   /// Locks and unlocks a number of times, on one thread.
   let repeatAlone: @Sendable (Int) -> Void
-  /// Measures one turn.
+  /// Measures the lock once: alone, with two and with four threads, and the waits.
   let measure: @Sendable (_ seconds: Double) -> Turn
 
   init<Lock: MeasuredLock & ~Copyable>(_: Lock.Type) {

@@ -1,6 +1,7 @@
 import Eventing
 
-// The declarations of the tests of the guides that their code for Combine and SwiftUI uses.
+// Stubs of what `FromCombineGuideTests+Combine.swift` and `WithSwiftUIGuideTests+Views.swift` use
+// from other files of EventingTests. `check` compiles these two files with the stubs.
 
 struct FromCombineGuideTests {
   struct Order: Sendable { var id = 7 }

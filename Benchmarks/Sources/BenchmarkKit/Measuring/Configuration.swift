@@ -2,9 +2,10 @@
 package struct Configuration: Sendable {
   /// The number of rounds whose samples are used.
   package var rounds = 41
-  /// The intended length of one repeat of one peer, in milliseconds.
+  /// The intended length in milliseconds of a repeat, which is one call of ``Contestant/run``.
   package var milliseconds = 1.2
-  /// The time per table, in seconds, for waiting for a quiet machine and for noisy rounds.
+  /// The limit for each table, in seconds, on the time spent in waits for a quiet machine and in
+  /// noisy rounds.
   package var patience = 150.0
   /// Whether to run few rounds, without waiting for a quiet machine.
   ///

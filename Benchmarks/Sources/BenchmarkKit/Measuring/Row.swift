@@ -25,7 +25,8 @@ package struct Row: Codable, Sendable {
   package var extra: [String: Double] = [:]
   /// The share of one core that other processes took, as a median over the used rounds.
   package var noise: Double?
-  /// One value for each used round, in one order for all peers; nil where this peer failed.
+  /// One value for each used round, with the rounds in an order that all peers share; nil where
+  /// this peer failed.
   package var samples: [Double?] = []
   /// The number of operations in one repeat.
   package var batch = 0

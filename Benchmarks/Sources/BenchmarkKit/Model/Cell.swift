@@ -2,8 +2,8 @@ public import CMeasure
 
 /// The words that one handler writes to, one for each sender. The body of a handler is
 /// `cell.hit(payload)` and nothing else; or `cell.hitAtomically(payload)`, where a library may run
-/// a handler concurrently with itself. Handlers in other languages do the same by `address` and
-/// `shift`.
+/// a handler concurrently with itself. Handlers in other languages find the word to add to by
+/// `address` and `shift`.
 ///
 /// The function `payload(sender:sequence:)` makes the payloads. Each sender has its own row of the
 /// `CellBlock`, so handlers that run at once for different senders never share a cache line.

@@ -39,7 +39,7 @@ extension ModifiedContent: View where Content: View, Modifier: ViewModifier {
   public var body: Never { fatalError("no view") }
 }
 
-/// A view with a modifier, whose body a test evaluates as SwiftUI would.
+/// A view with a modifier. A test evaluates the body of the modifier, as SwiftUI would.
 @MainActor public protocol ModifiedView {
   func evaluated(with states: ViewStates) -> any View
 }

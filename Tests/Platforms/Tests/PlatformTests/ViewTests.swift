@@ -77,7 +77,7 @@ import Testing
     #expect(await eventually { event.handlerCount == 1 })
     event.post(1)
     #expect(await eventually { seen.withLock { $0.count } == 1 })
-    // The event is the one of before, so the task of the first update goes on.
+    // Both updates name one event, so the task of the first update goes on.
     #expect(try update("second").continues(first))
     event.post(2)
     #expect(await eventually { seen.withLock { $0.count } == 2 })

@@ -20,7 +20,7 @@ func asyncStreamPeers() -> [Peer] {
           let (id, consumer) = bus.consume { cell.hit($0) }
           bus.remove(id)
           last = consumer
-          if index & 63 == 63 { await consumer.value }  // limits the number of consumers that are ending
+          if index & 63 == 63 { await consumer.value }  // so that few consumers are ending at a time
         }
         await last?.value
       },

@@ -2,7 +2,8 @@ import BenchmarkKit
 import CMeasure
 import Synchronization
 
-/// Returns the lower bound for sends by several threads: readers that write no shared memory.
+/// Returns the lower bound for sends by several threads: senders that write no memory which other
+/// senders use.
 func epochLimits() -> [Peer] {
   let epoch = Peer(
     "epoch", "LIMIT striped epochs", .limit,

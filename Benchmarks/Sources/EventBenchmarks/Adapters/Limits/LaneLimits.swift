@@ -2,7 +2,8 @@ import BenchmarkKit
 import Dispatch
 import Synchronization
 
-/// Returns ways to run a closure elsewhere, without an event.
+/// Returns lower bounds for deliveries to handlers that run elsewhere: ways to run a closure
+/// without an event.
 func laneLimits() -> [Peer] {
   let dispatch = Peer("dispatch", "Dispatch and tasks", .limit, mechanism: "a block or a task for each occurrence")
   let mailbox = Peer(
