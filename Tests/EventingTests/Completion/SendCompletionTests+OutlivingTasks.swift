@@ -32,8 +32,8 @@ extension SendCompletionTests {
     #expect(finished.values == [1, 2])
   }
 
-  /// Checks a task that a call starts, and that sends as soon as the `send` of the call has
-  /// returned. The call is over by then, so the task's send waits for the handler.
+  /// Checks a task that call 1 starts. The task sends as soon as the `send` that made call 1 has
+  /// returned. Call 1 is over by then, so the task's send waits for the handler.
   @Test(arguments: 0..<3) func aCallIsOverBeforeItsSenderKnows(kind: Int) async {
     let deliveries: [AsyncDelivery] = [.inOrder, .task, .concurrent(limit: 2)]
     let reports = Recorder<SendReport>()

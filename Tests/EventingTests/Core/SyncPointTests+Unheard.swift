@@ -3,8 +3,9 @@ import Testing
 
 #if DEBUG
   extension SyncPointTests {
-    /// One thread makes the source of unheard occurrences, and is held before it closes the fast
-    /// path. A handler that another thread adds to the source meanwhile misses nothing.
+    /// One thread makes the source `event.unheard`, and is held before it closes the fast path.
+    /// Meanwhile another thread adds a handler to that source. The handler must receive the next
+    /// post.
     @Test func aSecondUserOfUnheardMissesNothingWhileTheFirstOneStandsStill() async {
       let (event, seen) = (Event<Int>(), Recorder<Int>())
       let (inside, gate, hold) = (Gate(), Gate(), Hold(at: .foundBusy))

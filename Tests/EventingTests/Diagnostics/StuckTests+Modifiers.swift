@@ -1,7 +1,8 @@
 import Eventing
 import Testing
 
-/// Tests that a stuck call names what waits for it if its handler has modifiers or shares its lane.
+/// Tests that the report of a stuck call names the sends and barriers that wait for the call, if
+/// the handler has modifiers or is on a shared lane.
 extension StuckTests {
   /// The kinds of handlers whose calls the wait graph represents by other nodes than the lane.
   enum Modified: CaseIterable {

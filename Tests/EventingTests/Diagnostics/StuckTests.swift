@@ -2,8 +2,8 @@ import Dispatch
 import Eventing
 import Testing
 
-/// Tests that `EventDiagnostics` report a hanging call once, while it hangs, with all that waits
-/// for it.
+/// Tests that `EventDiagnostics` report each hanging call once, while it hangs, and name the sends
+/// and barriers that wait for it.
 ///
 /// The tests call `look()` in place of the timer, so no test waits for time to pass.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct StuckTests {

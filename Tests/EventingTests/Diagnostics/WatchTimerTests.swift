@@ -65,7 +65,8 @@ import Testing
       }
     }
 
-    /// The first wait begins before the diagnostics, and is cancelled. The second stays noted.
+    /// The first wait begins before the diagnostics, so `WaitingSends` does not note it. Its
+    /// cancellation must not remove the note of the second wait, which is for the same occurrence.
     @Test func aWaitThatWasNotNotedRemovesNoNoteOfAnother() async {
       await #expect(processExitsWith: .success) {
         endProcessIfItHangs()

@@ -7,8 +7,8 @@ struct Operation: Sendable, CustomStringConvertible {
     case place(Int)
     /// A handler was added.
     case add(Handler)
-    /// A handler was removed. For this action, as for `lock` and `unlock`, the operation's
-    /// `wasThere` tells whether the handler was there.
+    /// A handler was removed, if it was there. For this action, as for `lock` and `unlock`, the
+    /// operation's `wasThere` tells whether the handler was there.
     case remove(Int)
     case lock(Int)
     case unlock(Int)
@@ -53,7 +53,8 @@ struct Operation: Sendable, CustomStringConvertible {
 
   /// Returns whether the operation overlapped another one on another thread.
   ///
-  /// Operations of handlers do not count, because they run inside the operations of threads.
+  /// Operations of handlers do not count, because inline handlers run inside the operations of
+  /// threads.
   func overlaps(_ other: Operation) -> Bool {
     thread >= 0 && other.thread >= 0 && thread != other.thread && start < other.end && other.start < end && !isPart
       && !other.isPart

@@ -117,10 +117,10 @@ struct SequentialEvent: Hashable {
     var calls: Set<Operation.Action>
     /// The earliest time at which each handler may have ended.
     var leaving: [Int: Int]
-    /// The time at which the report of each occurrence was complete.
+    /// A time by which the report of each occurrence was complete.
     var reports: [Int: Int]
 
-    /// Returns whether a handler may have ended before its turn for an occurrence came.
+    /// Returns whether a handler may have ended before an occurrence came to it.
     func mayHaveLeft(_ handler: Int, before occurrence: Int) -> Bool {
       guard let left = leaving[handler], let report = reports[occurrence] else { return false }
       return left < report

@@ -46,9 +46,10 @@ extension KeyedTests {
     #expect(event.handlerCount == 8)
   }
 
-  /// Adds as many handlers as there are ended ones.
+  /// Adds `count` handlers to an event with as many handlers that can no longer be called.
   ///
-  /// Afterwards no ended handler may be left, and no add may have released more than 64 of them.
+  /// Afterwards none of those handlers may be left, and no single add may have released more than
+  /// 64 of them.
   private static func sweep(_ live: LiveCount, _ add: () -> HandlerToken) {
     #expect(live.alive > 0)
     var most = 0

@@ -5,7 +5,8 @@ import Testing
 @testable import Eventing
 
 extension LaneTests {
-  /// A payload whose release waits until another thread has looked at the lane.
+  /// A payload whose `deinit` calls a closure. The closure waits until another thread has read the
+  /// `waitingCount` of the lane.
   private final class Slow: Sendable {
     private let onDeinit: @Sendable () -> Void
     init(_ onDeinit: @escaping @Sendable () -> Void) { self.onDeinit = onDeinit }

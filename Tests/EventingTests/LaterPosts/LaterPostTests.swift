@@ -7,7 +7,8 @@ import Testing
 /// The end of an event cancels its later posts, and the optimizer may release the event after its
 /// last use. So a test that waits for posts uses the event at its end.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaterPostTests {
-  /// Waits until the timer sleeps, moves the clock, and waits for the posts.
+  /// Waits until the timer sleeps on the clock, moves the clock, and waits until `until` returns
+  /// true.
   private func advance(_ clock: ManualClock, by duration: Duration, _ until: () -> Bool) async {
     #expect(await eventually { clock.sleeperCount > 0 })
     clock.advance(by: duration)

@@ -3,7 +3,7 @@ import Eventing
 import Synchronization
 import Testing
 
-// The queue of a paused lane (G9).
+// Tests of the calls that wait in the queue of a paused lane (G9).
 extension HoldingLaneTests {
   @Test func aLaneThatPausedGoesOnWithAsManyCallsAtOnceAsBefore() async {
     let (event, seen, gates, steps) = (Event<Int>(), Recorder<Int>(), (0..<2).map { _ in Gate() }, StepExecutor())

@@ -9,7 +9,7 @@ import Testing
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PaceEndTests {
   struct Refused: Error {}
 
-  /// Each call gives other threads time to begin another call.
+  /// Each call yields for a while, in which no other call may begin.
   @Test func theEventsEndDeliversToOneInlineHandlerAfterTheOther() async {
     let (clock, running, seen) = (ManualClock(), RunningCalls(), Recorder<Int>())
     var event: Event<Int>? = Event()
@@ -28,7 +28,7 @@ import Testing
     #expect(seen.values == [0, 1, 2] && running.most == 1)
   }
 
-  /// The dead letter comes before the failure.
+  /// The dead letter is delivered before the failure is.
   @Test func theEventsEndMakesADeadLetter() async {
     let (clock, letters, failures) = (ManualClock(), Recorder<Int>(), Recorder<Int>())
     var event: Event<Int>? = Event()

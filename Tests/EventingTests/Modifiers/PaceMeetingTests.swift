@@ -52,7 +52,8 @@ import Testing
     gate.open()
     await lane.quiesce()
     for ticket in tickets { #expect(await ticket.report.delivered == 1) }
-    // The last batch gathered until `quiesce` ended its waiting, so it began after 11.
+    // The last batch waited for a second payload until `quiesce` ended the waiting. So its call
+    // began after the call with 11.
     #expect(seen.values == [[10], [1, 2], [3, 4], [11], [5]] && running.most == 1)
   }
 

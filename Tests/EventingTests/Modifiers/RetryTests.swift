@@ -6,7 +6,7 @@ import Testing
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RetryTests {
   struct Refused: Error {}
 
-  /// A callee that throws a number of times for each payload.
+  /// A callee whose first `failures` calls with each payload throw.
   final class Unsteady: Sendable {
     let attempts = Recorder<Int>()
     private let failures: Int

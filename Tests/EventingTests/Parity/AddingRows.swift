@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 21 to 35: adding handlers.
+/// Tests of features 21 to 35 of AFFEvent, IKEvents and emitter-kit: adding handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AddingRows {
   @Test func row021AClosureMayWaitAndMayThrow() async {
     let event = Event<Int>()

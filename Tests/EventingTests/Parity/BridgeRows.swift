@@ -3,9 +3,9 @@ import EventingFoundation
 import Foundation
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 105, 106 and 109: bridges, dependencies.
+/// Tests of features 105, 106 and 109 of AFFEvent, IKEvents and emitter-kit: bridges, dependencies.
 ///
-/// Row 107 is in `SequenceTests`, and row 108 in `NextTests`.
+/// Feature 107 is tested in `SequenceTests`, and feature 108 in `NextTests`.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BridgeRows {
   let center = NotificationCenter()
   let name = Notification.Name("saved")

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 1 to 10: defining events.
+/// Tests of features 1 to 10 of AFFEvent, IKEvents and emitter-kit: defining events.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DefinitionRows {
   @Test func row001AnEventIsAnObjectThatIsMadeByItsInitializer() async {
     let event: Event<Int> = Event()

@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 85 to 92: where handlers run.
+/// Tests of features 85 to 92 of AFFEvent, IKEvents and emitter-kit: where handlers run.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DeliveryRows {
   @TaskLocal private static var request: String?
 

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 93 to 98: forwarding.
+/// Tests of features 93 to 98 of AFFEvent, IKEvents and emitter-kit: forwarding.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ForwardingRows {
   let first = Event<Int>("first")
   let second = Event<Int>("second")

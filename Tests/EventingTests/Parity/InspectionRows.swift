@@ -4,7 +4,7 @@ import EventingFoundation
 import Foundation
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 99 to 104: inspecting handlers.
+/// Tests of features 99 to 104 of AFFEvent, IKEvents and emitter-kit: inspecting handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct InspectionRows {
   @Test func row099AHandlerOrANameCanBeFound() {
     let event = Event<Int>()

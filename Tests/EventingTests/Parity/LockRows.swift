@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 57 to 69: locks.
+/// Tests of features 57 to 69 of AFFEvent, IKEvents and emitter-kit: locks.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LockRows {
   let event = Event<Int>()
   let seen = Recorder<String>()

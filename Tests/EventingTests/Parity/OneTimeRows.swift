@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 36 to 44: handlers that are called once.
+/// Tests of features 36 to 44 of AFFEvent, IKEvents and emitter-kit: handlers that are called once.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OneTimeRows {
   @Test func row036AOnceClosureIsCalledOnce() {
     let event = Event<Int>()

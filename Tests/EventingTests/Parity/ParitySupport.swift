@@ -1,5 +1,9 @@
 import Eventing
 
+// The suites of this folder test that the library has what AFFEvent, IKEvents and emitter-kit have.
+// The features of these libraries are numbered as the rows of a table. The name of a test begins
+// with the number of its row.
+
 /// An owner whose methods can be handlers.
 final class Meter: Sendable {
   let readings = Recorder<Int>()

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 11 to 20: payloads.
+/// Tests of features 11 to 20 of AFFEvent, IKEvents and emitter-kit: payloads.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PayloadRows {
   @Test func row011ASignalCarriesNothing() async {
     let cancelled = Signal()

@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 45 to 56: removing handlers.
+/// Tests of features 45 to 56 of AFFEvent, IKEvents and emitter-kit: removing handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RemovingRows {
   @Test func row045ATokenRemovesThatVeryHandler() {
     let event = Event<Int>()

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Parity with AFFEvent, IKEvents and emitter-kit, rows 70 to 84: sending.
+/// Tests of features 70 to 84 of AFFEvent, IKEvents and emitter-kit: sending.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SendingRows {
   @Test func row070ValuesAreSentWithAndWithoutWaiting() async {
     let (event, signal) = (Event<Int>(), Signal())

@@ -55,7 +55,8 @@ final class SimulatedWorld: @unchecked Sendable {
     var mutes: [(on: Int, off: Int)] = []
     var calls: [(send: Int, at: Int)] = []
     var running = 0
-    /// The occurrence whose first attempt failed, if the next call must be another attempt.
+    /// The occurrence whose first attempt failed, if the next call must be the second attempt with
+    /// that occurrence.
     var failed: Int?
     /// The occurrences whose first attempt failed.
     var attempted: Set<Int> = []
@@ -83,7 +84,7 @@ final class SimulatedWorld: @unchecked Sendable {
   var sends: [Send] = []
   var violation: Violation?
   var isEventLocked = false
-  /// The number of sequences that have iterated over the event.
+  /// The number of `for await` loops over the event. A report may count each of them as delivered.
   var loops = 0
   private var random: SeededGenerator
   var nested = 0

@@ -15,7 +15,9 @@ import Testing
     #expect(reports.values == Array(repeating: 1, count: 50))
   }
 
-  /// Checks a call that waits for another call, which ends without help from the lane.
+  /// Checks a send to a lane with two slots. One slot runs the call that sends, the other a call
+  /// that waits for a gate of the test. Such a call ends without the lane, so the send is not
+  /// deferred.
   @Test func aSendWaitsForASlotThatOtherWorkOccupies() async {
     let (lane, one, other, long) = (Lane(limit: 2), Event<Int>(), Event<Int>(), Event<Int>())
     let (gate, begun, isSending, delivered) = (Gate(), Gate(), Gate(), Recorder<Int>())

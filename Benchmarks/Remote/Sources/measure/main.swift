@@ -38,7 +38,7 @@ func now() -> Int64 {
   return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
-/// The times at which messages arrived.
+/// The delays of messages, and the times at which the first and the last of them arrived.
 final class Arrivals: Sendable {
   private struct State {
     var times: [Int64] = []
@@ -60,7 +60,8 @@ final class Arrivals: Sendable {
   var delays: String { percentiles(state.withLock { $0.times }) }
   var rate: String { state.withLock { rateOf($0.times.count, $0.first, $0.last) } }
 
-  /// Waits for `most` messages, or until no message arrives for 0.5 s.
+  /// Prints "ready". Then waits for `most` messages, or until no message has followed another one
+  /// for 0.5 s.
   func wait(for most: Int) async throws {
     say("ready")
     while count < most, count == 0 || now() - last < 500_000_000 { try await Task.sleep(for: .milliseconds(1)) }

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-// The rows about values, and about chains that go on behind a modifier.
+// The rows of the guide's tables about values, and about chains with an operator behind a modifier.
 extension FromCombineGuideTests {
   final class Lamp: Sendable {
     let count = Observed(0)

@@ -164,7 +164,7 @@ import Testing
     #expect(subscriber.faults == [])
   }
 
-  /// Checks that the number of values that arrive is the demand of all threads together.
+  /// Checks that as many values arrive as all threads together have requested.
   @Test func demandFromSeveralThreadsIsHonoured() async {
     let (event, subscriber) = (Event<Int>(), Demanding<Int>(.none))
     event.publisher.subscribe(subscriber)

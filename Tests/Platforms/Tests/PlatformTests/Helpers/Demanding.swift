@@ -25,8 +25,8 @@ final class Demanding<Input: Sendable>: Subscriber, Sendable {
   /// Creates a subscriber.
   ///
   /// - Parameters:
-  ///   - first: The demand at the beginning.
-  ///   - then: A closure that is called with each value, inside `receive`.
+  ///   - first: The demand that the subscriber requests when it receives its subscription.
+  ///   - then: A closure that `receive` calls with each value, and that returns the further demand.
   init(
     _ first: Subscribers.Demand, then: @escaping @Sendable (Demanding, Input) -> Subscribers.Demand = { _, _ in .none }
   ) {
