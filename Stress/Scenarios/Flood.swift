@@ -18,7 +18,7 @@ struct Flood: Scenario {
     let number: Int
   }
 
-  /// What the workers posted, and what the first handler received.
+  /// The counts of posts and deliveries, and the longest gap between two deliveries.
   // Safe: one inline handler accesses the plain fields, and the event calls it one call at a time.
   // The scenario reads when no handler runs.
   final class Log: @unchecked Sendable {

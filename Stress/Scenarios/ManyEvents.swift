@@ -23,7 +23,7 @@ struct ManyEvents: Scenario {
   // time. The scenario reads when no handler runs.
   final class Site: @unchecked Sendable {
     let event = Event<Message>("site")
-    /// The number of payloads that each worker sent.
+    /// The number of payloads that each worker sent to the event.
     let sent: [Counter]
     var last: [Int]
     var sequence: UInt64 = 0

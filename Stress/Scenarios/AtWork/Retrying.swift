@@ -1,8 +1,9 @@
 import Eventing
 import Foundation
 
-/// Sends to handlers whose first attempt often fails. Each handler succeeds once with each
-/// occurrence, in order. A `send` waits for the last attempt (guarantees H1 and H2 of PROOF.md).
+/// Sends to handlers whose first attempt often fails. Unless a fault is injected, each handler
+/// succeeds once with each occurrence. In-order handlers keep the order. A `send` waits for the
+/// last attempt (guarantees H1 and H2 of PROOF.md).
 struct Retrying: Scenario {
   static let name = "retry"
   static let summary = "handlers that are tried again keep their order, and are awaited"
@@ -53,7 +54,7 @@ struct Retrying: Scenario {
     trial.extraHandlerLogs.append(handlerLog)
   }
 
-  /// The payloads for which a handler has made its first attempt.
+  /// The payloads for which the first attempt of a handler has failed.
   // Safe: `lock` guards `seen`. It is an `NSLock`, because the thread sanitizer does not see the
   // lock of `Mutex`.
   private final class Attempts: @unchecked Sendable {

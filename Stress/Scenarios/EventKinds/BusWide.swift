@@ -18,7 +18,8 @@ struct BusWide: Scenario {
   struct Second: Numbered { let sender, number: Int }
   struct Silent: Sendable {}
 
-  /// The payloads that a handler received from one event.
+  /// The number of payloads that the handler received from one event, and the last number of each
+  /// sender.
   // Safe: the bus calls the handler one call at a time for each event, and each event has its own
   // log. The scenario reads when no handler runs.
   final class Log: @unchecked Sendable {

@@ -63,8 +63,8 @@ struct Observing: Scenario {
     }
   }
 
-  /// What the two handlers of `count` received: the number of changes of one, the latest value of
-  /// the other.
+  /// The number of changes that one handler of `count` received, and the latest value that the
+  /// other received.
   // Safe: `number` belongs to one handler and `last` to the other. Calls of one handler do not
   // overlap. The scenario reads both fields when no handler runs.
   final class Told: @unchecked Sendable {

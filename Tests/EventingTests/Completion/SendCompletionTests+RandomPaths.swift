@@ -13,7 +13,8 @@ extension SendCompletionTests {
   }
 }
 
-/// Five events with handlers of random kinds. Each handler sends to random events, and waits.
+/// Five events with handlers of random kinds. Each handler sends to random events, and waits for
+/// the reports.
 private final class RandomPaths: Sendable {
   private let events = (0..<5).map { Event<Hop>("event \($0)") }
   private let handlers: [Int]

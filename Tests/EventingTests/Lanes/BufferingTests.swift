@@ -4,7 +4,8 @@ import Testing
 
 /// Tests of guarantee G15: a lane can be bounded, and every dropped occurrence is counted.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BufferingTests {
-  /// Bufferings. Each has the payloads of 1 to 9 that are delivered if the first call blocks.
+  /// Bufferings, each with those of the payloads 1 to 9 that are delivered if the first call blocks
+  /// until all are posted.
   static let kept: [(Buffering, [Int])] = [
     (.unbounded, Array(1...9)), (.oldest(3), [1, 2, 3, 4]), (.newest(3), [1, 7, 8, 9]), (.latest, [1, 9]),
     (.suspendingSender(3), [1, 2, 3, 4]), (.oldest(0), [1, 2]), (.newest(-1), [1, 9]),

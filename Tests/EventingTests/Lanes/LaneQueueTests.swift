@@ -3,7 +3,7 @@
 
   @testable import Eventing
 
-  /// Tests of the queue of a bounded or parallel lane, without threads.
+  /// Tests of the queue of a lane that is bounded, or whose calls overlap, without threads.
   @Suite(.fewAtATime) struct LaneQueueTests {
     private func append(_ number: Int, _ queue: inout LaneQueue) { lend(number) { _ = queue.append($0, nil) } }
 

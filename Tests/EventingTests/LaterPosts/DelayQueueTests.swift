@@ -15,8 +15,9 @@ import Testing
 
   @TaskLocal private static var isInTimer = false
 
-  /// Checks the thread that releases an action. An action retains the closures and keys of a
-  /// handler. These may release objects of users, whose `deinit` must not hold up the timer.
+  /// Checks that the thread which runs the timers' actions does not release them. An action retains
+  /// the closures and keys of a handler. So its release may run a user's `deinit`, which must not
+  /// hold up the timer.
   @Test func theThreadOfTheTimerDoesNotReleaseActionsThatItHasRun() async {
     let (queue, live, calls) = (DelayQueue(StillTimer()), LiveCount(), Recorder<Bool>())
     let releases = Recorder<Bool>()

@@ -3,7 +3,7 @@ import Eventing
 import Synchronization
 import Testing
 
-/// Tests of locks with a holding buffer, and handlers on lanes (G9).
+/// Tests of locks with a holding buffer, on handlers that run on lanes (G9).
 ///
 /// Occurrences that wait on the lane when the lock begins stay on the lane. The occurrences in the
 /// holding buffer are delivered after those on the lane.

@@ -16,7 +16,7 @@ import Testing
     #expect(held.heldCount == 3 && held.skippedCount == 2 && held.callCount == 0 && held.isLocked)
     #expect(event.unlock(token) && !event.isLocked(token))
     event.post(60)
-    await event.quiesce()  // a thread that has told the handlers may still be inside the event
+    await event.quiesce()  // a thread that has called the handlers may still be inside the event
     #expect(seen.values == ["1: 10", "2: 20", "3: 30", "6: 60"])
     let free = await event.handlers[0]
     #expect(free.heldCount == 0 && free.skippedCount == 2 && free.callCount == 4 && !free.isLocked)
@@ -100,7 +100,7 @@ import Testing
     let bar = event.addHandler { seen.record($0) }
     await event.withLocked(bar, holding: .upTo(9)) {
       event.post(1)
-      event.lock(bar)  // the last lock decides, and this one holds nothing
+      event.lock(bar)  // the last lock decides what is held, and this one holds nothing
       event.post(2)
       event.unlock(bar)
       #expect(event.isLocked(bar))

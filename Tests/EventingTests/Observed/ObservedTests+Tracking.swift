@@ -4,7 +4,7 @@ import Testing
 
 // Tests of values that are read under Observation's tracking.
 extension ObservedTests {
-  /// A payload that cannot be compared.
+  /// A value that cannot be compared.
   private struct Reading: Sendable {
     let number: Int
     let scale: @Sendable (Int) -> Int

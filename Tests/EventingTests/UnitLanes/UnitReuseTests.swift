@@ -123,7 +123,7 @@ import Testing
 }
 
 extension Event<Int> {
-  /// Adds a handler whose calls are in order by the payload itself, and returns its lane.
+  /// Adds a handler with an order by key, whose key is the payload itself. Returns its lane.
   fileprivate nonisolated func addByKey(limit: Int = 2, _ body: @escaping @Sendable (Int) async -> Void) -> UnitLane {
     let token = add(
       Handler(on: .concurrent(limit: limit)) { payload async throws in await body(payload) }.inOrder { $0 })[0]
