@@ -1,6 +1,7 @@
 extension ScenarioContext {
   /// Counts the operations of this round that began while an operation of another worker was
-  /// running. If the round has changes, one of the two operations must be a change.
+  /// running. If workers made changes in this round (``Worker/changes``), one of the two operations
+  /// must be a change.
   ///
   /// The count is needed because a scenario without overlaps proves nothing: its workers ran one
   /// after the other.

@@ -85,7 +85,7 @@ extension DefectTests {
     }
     event.forward(to: old)
     for number in 1...3 { event.post(number) }
-    #expect(seen.values == [])  // each new forward is removed before its turn
+    #expect(seen.values == [])  // each new forward is removed before an occurrence comes to it
     event.forward(to: old)
     old.addHandler { [weak event] _ in event?.removeForwarding(to: old) }
     event.removeAll()

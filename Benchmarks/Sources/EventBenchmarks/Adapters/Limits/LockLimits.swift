@@ -1,7 +1,8 @@
 import BenchmarkKit
 import Synchronization
 
-/// Returns the lower bounds for a lock, held during the calls or only before them.
+/// Returns the lower bounds for events with a lock, which a send holds during the calls, or only
+/// before the calls.
 func lockLimits() -> [Peer] {
   let held = Peer(
     "lock-held", "LIMIT lock held during the calls", .limit,
