@@ -143,6 +143,29 @@ import Testing
     #expect(!PolledWait.all().contains { $0.event == id })
   }
 
+  @Test func aWaitCountsNoHandlerThatItDoesNotWaitFor() async {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let (event, goOn) = (Event<Int>(), Signal())
+    let mayGoOn = goOn.payloads()
+    let first = event.addHandler(on: .inOrder) { [weak event] (number: Int) async in
+      if number == 1 { await event?.send(2) }
+    }
+    let second = event.addHandler(on: .inOrder) { (number: Int) async in
+      if number == 2 { for await _ in mayGoOn { return } }
+    }
+    event.post(1)
+    let id = event.identity.number
+    var wait: PolledWait?
+    let isSeen = await eventually {
+      wait = PolledWait.all().first { $0.event == id && !$0.deferred.isEmpty }
+      return wait != nil
+    }
+    #expect(isSeen && wait?.deferred == [first.id] && wait?.handlers == [second.id] && wait?.waitsFor == 1)
+    goOn.post(())
+    await event.quiesce()
+  }
+
   @Test func forwardsKeysAndLanesAreEdges() throws {
     EventRegistry.start()
     defer { EventRegistry.stop() }

@@ -65,7 +65,7 @@
     }
 
     /// Redeliveries of a message whose handler failed are no such repetition.
-    @Test func attemptsAndReconnectionsAreNoRepetition() async throws {
+    @Test func redeliveriesAfterFailuresAreNoRepetition() async throws {
       let server = try NATSServer()
       let nats = try await server.connect(publishTimeout: .seconds(20))
       let stream = try await nats.stream("TEST", subjects: ["test.>"])

@@ -37,4 +37,17 @@
   @usableFromInline nonisolated(nonsending) func wait() async -> SendReport {
     if let completion { await completion.wait() } else { report }
   }
+
+  /// Waits for the outstanding handlers of several sends at once. Returns the reports in the order
+  /// of the sends.
+  nonisolated(nonsending) static func waitForAll(_ sends: [PendingSend]) async -> [SendReport] {
+    await withTaskGroup(of: (Int, SendReport).self) { group in
+      var reports = sends.map(\.report)
+      for (i, send) in sends.enumerated() where send.completion != nil {
+        group.addTask { (i, await send.wait()) }
+      }
+      for await (i, report) in group { reports[i] = report }
+      return reports
+    }
+  }
 }

@@ -11,7 +11,7 @@ package struct PolledWait: Equatable, Sendable {
   package let sequence: UInt64?
   /// The numbers of the handlers for whose calls the task waits, at most 64.
   package let handlers: [UInt64]
-  /// The amount of outstanding work, see ``Completion/open``; 0 for `next`. Deferred work counts.
+  /// The number of the handlers for whose calls the task waits; 0 for `next`.
   package let waitsFor: Int
   /// The number of the handler whose call waits; `nil` if no handler's call waits, or if the
   /// handler is not known.
@@ -31,13 +31,12 @@ extension Completion {
     let notes = unsafe notes
     let known = anchor ?? notes?.anchor
     var (handlers, deferred): (Set<UInt64>, Set<UInt64>) = ([], [])
-    var (count, by, sequence): (Int, UInt64?, UInt64) = (0, nil, 0)
+    var (by, sequence): (UInt64?, UInt64) = (nil, 0)
     var found: EventAnchor?
     withMutex {
       let waiter = waiters.first
       by = waiter?.invocation?.executionSlot.handlerID
       sequence = report.sequence
-      count = open
       for (id, work) in outstanding {
         if work.isCounted, found == nil { found = work.node.eventAnchor }
         guard let handler = work.node.handlerID else { continue }
@@ -52,6 +51,6 @@ extension Completion {
     let kind = notes?.kind ?? (purpose == .send ? .send : .ticket)
     return PolledWait(
       id: id, kind: kind, event: event.number, sequence: sequence == 0 ? nil : sequence,
-      handlers: Array(handlers.sorted().prefix(64)), waitsFor: count, by: by, since: since, deferred: deferred.sorted())
+      handlers: Array(handlers.sorted().prefix(64)), waitsFor: handlers.count, by: by, since: since, deferred: deferred.sorted())
   }
 }

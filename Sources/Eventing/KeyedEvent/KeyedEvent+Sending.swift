@@ -43,19 +43,19 @@ extension KeyedEvent {
   ) async -> SendReport { await send(KeyedPayload(key, payload), from: sender) }
 
   /// Sends a payload to several keys, as one occurrence for each key, in the order of the keys.
-  /// Returns when every handler that the occurrences reached has finished. See
-  /// ``send(_:to:from:)-(_,Key,_)``.
+  /// Returns when every handler that the occurrences reached has finished; it waits for all of them
+  /// at once. See ``send(_:to:from:)-(_,Key,_)``.
   ///
   /// - Returns: A report for each key, in the order of the keys. A key that appears twice counts
   ///   once.
   @discardableResult public nonisolated(nonsending) func send(
     _ payload: Payload, to keys: some Sequence<Key>, from sender: (any AnyObject & Sendable)? = nil
   ) async -> [SendReport] {
-    var (seen, tickets) = (Set<Key>(), [Ticket]())
-    for key in keys where seen.insert(key).inserted { tickets.append(submit(payload, to: key, from: sender)) }
-    var reports: [SendReport] = []
-    for ticket in tickets { reports.append(await ticket.report) }
-    return reports
+    var (seen, sends) = (Set<Key>(), [PendingSend]())
+    for key in keys where seen.insert(key).inserted {
+      sends.append(beginSend(KeyedPayload(key, payload), from: sender))
+    }
+    return await PendingSend.waitForAll(sends)
   }
 
   /// Sends a payload to no key, and returns when every handler of ``untargeted`` has finished. See
@@ -89,13 +89,17 @@ extension KeyedEvent {
   /// Sends a payload together with its key, and waits for the report.
   nonisolated(nonsending) func send(
     _ keyed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?
-  ) async -> SendReport {
-    let send = lend(keyed) { payload in
+  ) async -> SendReport { await beginSend(keyed, from: sender).wait() }
+
+  /// Sends a payload together with its key, and returns what is left to wait for.
+  private func beginSend(
+    _ keyed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?
+  ) -> PendingSend {
+    lend(keyed) { payload in
       unsafe event.core.send(payload, in: index, isForAny: keyed.key != nil, from: sender) {
         unsafe tables.table(of: keyed.key)
       }
     }
-    return await send.wait()
   }
 }
 

@@ -61,6 +61,36 @@ import Testing
     #expect(seen.values.last == "true")
   }
 
+  @Test func aSendToSeveralKeysWaitsForRoom() async {
+    let (event, seen) = (KeyedEvent<String, Int>(), Recorder<Int>())
+    let payloads = event["a"].payloads(buffering: .suspendingSender(1))
+    event["b"].addHandler { seen.record($0) }
+    event.post(0, to: "a")
+    let send = Task { await event.send(1, to: ["a", "b"]) }
+    #expect(await eventually { seen.values == [1] })
+    event.finish()
+    var received: [Int] = []
+    for await payload in payloads { received.append(payload) }
+    #expect(received == [0, 1], "the buffer was full when 1 came, and must not drop it")
+    #expect(await send.value.map(\.dropped) == [0, 0])
+  }
+
+  @Test func aSendToSeveralKeysRunsTaskHandlersAsItsChildren() async {
+    let (event, seen) = (KeyedEvent<String, Int>(), Recorder<String>())
+    for key in ["a", "b"] {
+      event[key].addHandler(on: .task) { _ in
+        seen.record("begun")
+        try? await Task.sleep(for: .seconds(10))
+        seen.record("cancelled \(Task.isCancelled)")
+      }
+    }
+    let send = Task { await event.send(1, to: ["a", "b"]) }
+    #expect(await eventually { seen.values == ["begun", "begun"] }, "the tasks run side by side")
+    send.cancel()
+    #expect(await send.value.map(\.delivered) == [1, 1])
+    #expect(seen.values.suffix(2) == ["cancelled true", "cancelled true"])
+  }
+
   @Test func handlersComeAndGoWhileTheEventIsBusy() async {
     let event = KeyedEvent<Int, Int>()
     let seen = Recorder<Int>()
