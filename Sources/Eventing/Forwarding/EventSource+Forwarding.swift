@@ -29,7 +29,7 @@ extension EventSource {
   ///   each event on its path, and one or two allocations.
   @discardableResult public nonisolated func forward(to target: Event<Payload>, strongly: Bool = false) -> HandlerToken
   {
-    forward(to: target, strongly: strongly) { $0 }
+    addForward(to: target, strongly: strongly) { payload, pass in pass(payload) }
   }
 
   /// Forwards the result of a closure to another event, otherwise like ``forward(to:strongly:)``.
@@ -44,20 +44,37 @@ extension EventSource {
   @discardableResult public nonisolated func forward<Other: Sendable>(
     to target: Event<Other>, strongly: Bool = false, _ transform: @escaping @Sendable (Payload) -> Other?
   ) -> HandlerToken {
+    addForward(to: target, strongly: strongly) { payload, pass in
+      guard let other = transform(payload.payload(Payload.self)) else { return false }
+      return lend(other, pass)
+    }
+  }
+
+  /// Adds a forward to another event.
+  ///
+  /// - Parameter relay: A closure that gets a payload of this event. It passes the payload for the
+  ///   target to its second argument, and returns the result; false if nothing is forwarded.
+  private nonisolated func addForward<Other>(
+    to target: Event<Other>, strongly: Bool,
+    _ relay: @escaping @Sendable (BorrowedPayload, (BorrowedPayload) -> Bool) -> Bool
+  ) -> HandlerToken {
     let strongTarget = strongly ? StrongTarget(target) : nil
     var handler = Handler<Payload>(
       .inline,
       .relay { record, anchor in
         TransformedHandler(lane: nil) { payload, owner, tally in
           _ = strongTarget  // retained by the closure
-          guard let target = owner as? Event<Other>, let other = transform(payload.payload(Payload.self)) else {
-            return false
+          guard let owner else { return false }
+          // Safe: the target is the owner of the handler. A checked cast would look up the type's
+          // metadata for each occurrence.
+          let core = unsafe unsafeDowncast(owner, to: Event<Other>.self).core
+          return relay(payload) { payload in
+            let path = ForwardingPath(anchor, after: tally.path)
+            guard !path.contains(core.anchor), record.claim() else { return false }
+            core.take(payload, ForwardingContext(path, &tally))
+            tally.report.delivered &+= 1
+            return true
           }
-          let path = ForwardingPath(anchor, after: tally.path)
-          guard !path.contains(target.core.anchor), record.claim() else { return false }
-          target.take(other, ForwardingContext(path, &tally))
-          tally.report.delivered &+= 1
-          return true
         }
       })
     handler.options.owner = Owner(target)
@@ -187,18 +204,22 @@ extension Event {
     take(payload, ForwardingContext(from: farEnd))
   }
 
+  private nonisolated func take(_ payload: Payload, _ context: ForwardingContext) {
+    lend(payload) { core.take($0, context) }
+  }
+}
+
+extension EventCore {
   /// Delivers a forwarded payload, or enqueues it if the event is busy or the path is deep.
-  fileprivate nonisolated func take(_ payload: Payload, _ context: ForwardingContext) {
+  fileprivate func take(_ payload: BorrowedPayload, _ context: ForwardingContext) {
     let path = context.path
     let completion = Completion(along: path, from: context.sender, waiting: context.waiting)
-    if core.isTraced { completion.noteOrigin() }
-    let own = path.isDeep ? 0 : core.enter()
+    if isTraced { completion.noteOrigin() }
+    let own = path.isDeep ? 0 : enter()
     if own != 0 {
-      unsafe withUnsafePointer(to: payload) { unsafe core.deliverQueued(BorrowedPayload($0), completion) }
-      core.leave(own)
-    } else if lend(payload, { core.enqueue($0, completion, by: path.isDeep ? Drainer.queue : Thread.current) }),
-      context.waiting == nil
-    {
+      deliverQueued(payload, completion)
+      leave(own)
+    } else if enqueue(payload, completion, by: path.isDeep ? Drainer.queue : Thread.current), context.waiting == nil {
       OverloadControl.slowDown()
     }
   }

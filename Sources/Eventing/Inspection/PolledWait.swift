@@ -51,6 +51,7 @@ extension Completion {
     let kind = notes?.kind ?? (purpose == .send ? .send : .ticket)
     return PolledWait(
       id: id, kind: kind, event: event.number, sequence: sequence == 0 ? nil : sequence,
-      handlers: Array(handlers.sorted().prefix(64)), waitsFor: handlers.count, by: by, since: since, deferred: deferred.sorted())
+      handlers: Array(handlers.sorted().prefix(64)), waitsFor: handlers.count, by: by, since: since,
+      deferred: deferred.sorted())
   }
 }
