@@ -57,12 +57,14 @@ extension Completion {
     }
   #endif
 
-  /// Returns whether a waiter may wake: the event has delivered the occurrence, and either there
-  /// are children to start, or nothing is left that the waiter waits for.
+  /// Returns whether a waiter may wake: the event has delivered the occurrence, and either
+  /// `children` has calls of `.task` handlers to start, or nothing is left that the waiter waits
+  /// for.
   func isReady(_ waiter: Int) -> Bool { isDelivered && (!children.isEmpty || open == deferredNodes(waiter)) }
 
-  /// Returns the reason to wake a waiter; `nil` if the waiter has to wait. Removes the children
-  /// that it returns, so that each child is started once.
+  /// Returns the reason to wake a waiter; `nil` if the waiter has to wait. If calls of `.task`
+  /// handlers are to be started, returns these children, and removes them from `children`. So each
+  /// is started once.
   func readiness(of waiter: Int) -> Wake? {
     guard isReady(waiter) else { return nil }
     if !children.isEmpty {

@@ -6,8 +6,8 @@ import Synchronization
 /// `quiesce`, and for an occurrence that is forwarded, observed, or enqueued with a sender or
 /// task-local values.
 ///
-/// In the tags, `mutex` is the mutex that ``withMutex(_:)`` locks: ``WaitGraph/mutex`` if the
-/// completion is tracked, and otherwise a mutex of its own.
+/// "Guarded by: mutex" means the mutex that ``withMutex(_:)`` locks: ``WaitGraph/mutex`` if the
+/// completion is part of the wait graph (``isTracked``), otherwise one of its own.
 // Safe: each field says what guards it.
 @usableFromInline final class Completion: @unchecked Sendable {
   @usableFromInline enum Purpose: Sendable {
@@ -26,7 +26,7 @@ import Synchronization
   /// Whether the completion is part of the wait graph: if a cycle of waits could go through it, or
   /// if something waits for it while diagnostics look for stuck calls or inspections watch.
   let isTracked: Bool
-  /// The mutex of a completion that is not tracked.
+  /// The mutex of a completion that is not part of the wait graph: see ``withMutex(_:)``.
   private let ownMutex = UnfairMutex()
 
   /// The task-local values of the sender, if any are carried.
@@ -60,7 +60,7 @@ import Synchronization
   var isDelivered = false
   /// The outcomes so far. Guarded by: mutex.
   var report = SendReport()
-  /// The outstanding work at each node, if the completion is tracked. Guarded by: mutex.
+  /// The outstanding work at each node; empty unless ``isTracked`` is true. Guarded by: mutex.
   var outstanding: [ObjectIdentifier: Outstanding] = [:]
   /// The tasks that wait. Guarded by: mutex.
   var waiters: [Waiter] = []
@@ -76,7 +76,7 @@ import Synchronization
   @safe struct Waiter {
     /// The number of the waiter.
     let id: Int
-    /// The invocation that waits, if the completion is tracked and the task belongs to one.
+    /// The invocation that waits, if ``isTracked`` is true and the task belongs to one.
     let invocation: Invocation?
     /// The nodes that this waiter does not wait for, because they wait for this waiter.
     var deferredNodes: Set<ObjectIdentifier> = []
@@ -124,8 +124,8 @@ import Synchronization
   /// Creates the completion of an occurrence that is forwarded along a path.
   ///
   /// - Parameter waiting: The completion of the occurrence in the event that forwards it, if
-  ///   something waits for that one. Outstanding work in the target is added to the root of
-  ///   `waiting`, or to `waiting` itself if it has no root.
+  ///   something waits for that one. `waiting`, or its ``root`` if the occurrence was forwarded
+  ///   before, then waits for the work in the target, too.
   @usableFromInline init(along path: ForwardingPath, from sender: (any AnyObject & Sendable)?, waiting: Completion?) {
     purpose = waiting?.purpose ?? .post
     self.sender = sender
@@ -235,8 +235,9 @@ import Synchronization
 
   /// Moves one piece of outstanding work from a lane to the execution slot or unit that runs it.
   ///
-  /// From now on the work waits for the nodes that this slot or unit waits for, even if other slots
-  /// are free. A waiter that does not wait for the lane does not wait for this slot or unit either.
+  /// From now on the work is blocked if this slot or unit is. Before, it was blocked only if every
+  /// slot of the lane was. A waiter that does not wait for the lane does not wait for this slot or
+  /// unit either.
   @usableFromInline func moveOutstanding(of lane: WaitNode, on executionSlot: WaitNode) {
     if let root { return root.moveOutstanding(of: lane, on: executionSlot) }
     guard isTracked else { return }

@@ -14,29 +14,32 @@
   /// for, and while diagnostics or inspections watch.
   static let mutex = UnfairMutex()
 
-  /// A search for a cycle. The caller holds `mutex`.
+  /// A search for a cycle of waits. The caller holds `mutex`.
   ///
-  /// The search has an explicit stack, because a chain of waits may be longer than a thread's stack
-  /// is deep.
+  /// The search visits a node, and from there the nodes that this node waits for. A visit ends when
+  /// it is known whether its node is blocked. Unfinished visits are on an explicit stack, because a
+  /// chain of waits may be longer than a thread's stack is deep.
   struct CycleSearch {
     /// The invocation that is about to wait.
     let goal: Invocation
     /// The nodes that are blocked by something outside of the graph.
     private let sleeping: Set<ObjectIdentifier>
-    /// The nodes whose search has not ended. The search assumes that these nodes are blocked,
-    /// because it comes back to one of them only along a cycle.
+    /// The nodes whose visits have not ended. If the search comes to one of them again, it has
+    /// followed a cycle, and assumes for the moment that the node is blocked. If the visit later
+    /// finds the node free, what followed from this is discarded: see `blocked`.
     private var searching: Set<ObjectIdentifier> = []
     /// The nodes that are known to be free.
     private var free: Set<ObjectIdentifier> = []
-    /// The nodes that were found blocked. If a search finds its node free, the nodes that were
-    /// found blocked during that search are removed.
+    /// The nodes that were found blocked. If a visit finds its node free, the nodes that were found
+    /// blocked during that visit are removed.
     private var blocked: Set<ObjectIdentifier> = []
     /// The blocked nodes, in the order in which they were found.
     private var trail: [ObjectIdentifier] = []
-    /// The searches that have not ended, each for one of the `nodes` of the search below it.
+    /// The visits that have not ended, the latest at the end. Each visit but the first was begun by
+    /// the one before it, to one of the `nodes` there.
     private var stack: [Frame] = []
 
-    /// The search of one node.
+    /// A visit to one node, which has not ended.
     private struct Frame {
       let id: ObjectIdentifier
       /// The nodes that the node waits for.
@@ -44,9 +47,9 @@
       /// The answer that decides (true for blocked): if one of `nodes` has this answer, so has the
       /// node.
       let decisive: Bool
-      /// The length of `trail` when the search began.
+      /// The length of `trail` when the visit began.
       let mark: Int
-      /// The index in `nodes` of the next one to search.
+      /// The index in `nodes` of the next one to visit.
       var next = 0
     }
 
@@ -71,7 +74,8 @@
       return answer ?? false
     }
 
-    /// Returns whether a node is blocked; `nil` if the search of the node has only begun.
+    /// Returns whether a node is blocked, if that is known. Otherwise begins a visit to the node,
+    /// and returns `nil`.
     private mutating func look(at node: WaitNode) -> Bool? {
       let id = ObjectIdentifier(node)
       if searching.contains(id) || blocked.contains(id) || sleeping.contains(id) { return true }
@@ -86,7 +90,7 @@
       return nil
     }
 
-    /// Ends the search of a node.
+    /// Ends a visit, and notes whether its node is blocked.
     private mutating func close(_ frame: Frame, _ isBlocked: Bool) {
       searching.remove(frame.id)
       if isBlocked {
@@ -103,16 +107,17 @@
   }
 }
 
-/// The nodes that a node waits for.
+/// The nodes that a node waits for, and whether any one of them that is blocked blocks the node, or
+/// only all of them together.
 enum WaitNeeds {
   /// Blocked if one of the nodes is blocked; free if there are none.
   case any([WaitNode])
   /// Blocked if all of the nodes are blocked, or if there are none.
   case all([WaitNode])
 
-  /// The needs of a node that is blocked.
+  /// The needs of a node that is blocked whatever other nodes do: `all` of no nodes is blocked.
   static var blocked: WaitNeeds { .all([]) }
-  /// The needs of a node that waits for nothing.
+  /// The needs of a node that waits for nothing: `any` of no nodes is free.
   static var free: WaitNeeds { .any([]) }
 }
 

@@ -35,8 +35,9 @@ enum WaitingSends {
     if watchers.wrappingAdd(change, ordering: .relaxed).newValue == 0 { DeferredWaits.removeAll() }
   }
 
-  /// Notes a completion before its event has delivered. A wait must follow, whose end removes the
-  /// note.
+  /// Notes, in the table of waits, a completion whose event has still to deliver the occurrence.
+  /// The caller, or the code that it returns the completion to, must then wait for the completion:
+  /// the end of that wait removes the note (``end(_:wasNoted:)``).
   static func expect(_ completion: Completion, at anchor: EventAnchor?) {
     if isWatched { note(completion, anchor, waiters: 0) }
   }
@@ -66,8 +67,11 @@ enum WaitingSends {
     if isNew { count.wrappingAdd(1, ordering: .relaxed) }
   }
 
-  /// Forgets that a task waits for a completion. The end of a wait that was not noted removes only
-  /// a note of ``expect(_:at:)``, and no note of another task.
+  /// Forgets that a task waits for a completion.
+  ///
+  /// - Parameter wasNoted: The result of ``begin(_:)`` for this wait. If it is false, the task has
+  ///   no note. Then the entry is removed only if no other task has one: ``expect(_:at:)`` made the
+  ///   entry.
   static func end(_ completion: Completion, wasNoted: Bool) {
     guard count.load(ordering: .relaxed) > 0 else { return }
     let gone = entries.withLock { entries -> Entry? in
@@ -105,11 +109,11 @@ enum WaitingSends {
     return waits.sorted { $0.duration > $1.duration }
   }
 
-  /// Returns the waits from which the wait graph leads to a call on a lane.
+  /// Returns the waits that a call on a lane keeps from ending, directly or through other waits.
   ///
-  /// The lane and the slot of the call count as blocked, and so does each node that waits for
-  /// either. So waits for units of a handler with modifiers are found, and waits for other handlers
-  /// of a shared ``Lane``.
+  /// The search takes the lane and the execution slot of the call as blocked. Then each node that
+  /// waits for one of them is blocked, too. So the result also has a wait for a ``LaneUnit`` that
+  /// waits behind the call, and a wait for another handler that shares the ``Lane``.
   private static func blocked(_ entries: [Entry], by call: RunningCalls.Call, on lane: DeliveryTarget) -> [Entry] {
     // The call of a synchronous handler has no invocation.
     let slot = call.executionSlot ?? (lane as? UnitLane)?.runningSlot

@@ -23,8 +23,8 @@
   /// occurrence any more, but a buffer that suspends senders still takes it: see ``isSend``. Stays
   /// true if a handler's pace delays the occurrence after the lock.
   @usableFromInline var isLateSend = false
-  /// Whether a late occurrence was refused because of a lock, and must go back into the holding
-  /// buffer.
+  /// Whether a further lock refused this occurrence, which a lock had held before (``isLate``).
+  /// Then it must go back into the holding buffer.
   @usableFromInline var isHeldOn = false
   /// The instant at which the delivery began, if a handler needs it.
   @usableFromInline let instant: StableInstant?

@@ -3,12 +3,12 @@ public import Synchronization
 // How one occurrence reaches all handlers. The thread stays inside the core until the delivery
 // ends. So the table does not change meanwhile: changes come after the occurrence.
 //
-// The fast path calls the closure of one slot after the other, with the payload alone. It is open
-// while no handler's state has changed since a walk in which no handler needed the slow path.
-// `EventAnchor.changes` counts such changes, and `fastPathEpoch` is its value before that walk.
-// The two are compared before every call. So the fast path reads neither the records nor any memory
-// that posters write. At the first difference or error the slow path goes on, which reads each
-// record.
+// The fast path calls the closure of one slot after the other, with the payload alone. It opens
+// after a walk over all handlers in which each could be called that way. It closes when the state
+// of a handler changes. `EventAnchor.changes` counts such changes, and `fastPathEpoch` is its value
+// before that walk. The two are compared before every call. So the fast path reads neither the
+// records nor any memory that posters write. At the first difference or error the slow path goes
+// on, which reads each record.
 //
 // In a post, a handler that has a serial lane and no owner, and an unbounded sequence, need no slow
 // path: the closure of the slot enqueues the payload. In a send they need the slow path: the report
@@ -33,9 +33,9 @@ public import Synchronization
 
 /// The occurrences for which a handler needs the slow path.
 @usableFromInline enum PathNeeded: UInt8 {
-  /// None: the slot's closure does everything.
+  /// None: for sends and posts, a call of the slot's closure is all that the delivery needs.
   case fast
-  /// Sends only. For a post, the slot's closure does everything.
+  /// Sends. For a post, a call of the slot's closure is all that the delivery needs.
   case slowForSends
   /// All occurrences.
   case slow
@@ -59,8 +59,8 @@ extension EventCore {
     return unsafe callEach(payload, from: first, anchor) { unsafe isPost ? $0.postFastPathEpoch : $0.fastPathEpoch }
   }
 
-  /// Calls one handler after the other while no handler's state has changed since the epoch.
-  /// Isolation: core.
+  /// Calls one handler after the other, as long as the counter of changes has the value (the epoch)
+  /// for which the fast path was opened. Isolation: core.
   ///
   /// - Parameter epoch: A closure that returns the epoch to compare `changes` with.
   /// - Returns: The place where the slow path goes on; `nil` if all handlers have been called.

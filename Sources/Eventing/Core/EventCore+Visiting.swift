@@ -2,7 +2,8 @@ import Synchronization
 
 // The slow path at one handler: whether it is called, and how. Isolation: core.
 extension EventCore {
-  /// Delivers to one slot. Returns the path that the handler needs for the next occurrence.
+  /// Delivers to one slot. Returns for which of the next occurrences the handler needs the slow
+  /// path.
   @usableFromInline @inline(__always) func visit(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) -> PathNeeded {

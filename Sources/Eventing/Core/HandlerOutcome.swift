@@ -4,7 +4,8 @@
   case skipped
   /// The handler's lane had no room for the occurrence.
   case dropped
-  /// A lock holds the occurrence, and nothing waits for it any more.
+  /// A lock holds the occurrence for the handler. The sender no longer waits for this handler, and
+  /// its report counts the handler as deferred.
   case held
   case failed(HandlerFailure)
 }

@@ -59,8 +59,9 @@ struct Mailbox: ~Copyable {
 /// An item in the mailbox of a core.
 // Safe: one thread creates an item, and one other does its work. Any thread may run an unowned job.
 enum WorkItem: PayloadHeader, @unchecked Sendable {
-  /// An occurrence: the thread that may deliver it in a drain of its own, and the completion. The
-  /// payload lies beside the item.
+  /// An occurrence: the thread that enqueues it, or ``Drainer/queue``, and the completion. A poster
+  /// that drains delivers only what it has enqueued itself, and hands other occurrences off to the
+  /// event's queue. The payload lies beside the item.
   case occurrence(by: UInt, Completion?)
   /// The next `Int` new handlers, and the thread that adds them.
   case join(Int, by: UInt)

@@ -26,8 +26,8 @@ public import Synchronization
   /// The key under which an event's own queue has the event's ``OverloadFlag``.
   static let drained = DispatchSpecificKey<OverloadFlag>()
 
-  /// Lets the calling thread sleep. If an event's own queue runs on this thread, sets the flag of
-  /// that event instead.
+  /// Lets the calling thread sleep. If an event's own queue runs on this thread, sets the
+  /// ``OverloadFlag`` of that event instead: then the threads that post to that event sleep.
   @usableFromInline @inline(never) static func slowDown() {
     if let overload = DispatchQueue.getSpecific(key: drained) {
       overload.isOn.store(true, ordering: .relaxed)

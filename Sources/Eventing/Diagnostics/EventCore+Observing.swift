@@ -26,8 +26,9 @@ extension EventCore {
   /// Enqueues a trace of the event. Callable from any thread.
   func trace(with tracing: EventTracing, _ name: String?) {
     let (anchor, event) = (anchor, identity(named: name))
-    // Posts that are enqueued from now on note the call that sent them. The change sets the flag
-    // again, because a drain clears it when an earlier observation ends.
+    // Posts that are enqueued from now on note the call that sent them. The enqueued change sets
+    // `isTraced` again, because a drain that finds an earlier observation ended may have cleared
+    // it.
     pendingWork.isTraced.store(true, ordering: .relaxed)
     change {
       unsafe anchor.observers = anchor.observers?.adding(tracing) ?? Observers([], [tracing], of: event)

@@ -149,7 +149,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     report(Finding(.slowHandler, event, handler: handler, duration: duration, limit: .duration(slowest)))
   }
 
-  // MARK: Without the event's identity, for other observers that call these methods
+  // MARK: Variants without the event's identity, for observers that pass on what they are told
 
   /// Notes a handler: see ``added(_:in:)``.
   public func added(_ handler: HandlerToken, event: String?) { added(handler, in: identity(of: handler, event)) }
@@ -170,14 +170,14 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
 
   // MARK: Observations
 
-  /// Called when an observation by these diagnostics begins. With the first one, the timer begins
-  /// to make their looks, if they have a limit for stuck calls.
+  /// Called when an observation by these diagnostics begins. With their first observation, the
+  /// timer begins to look for stuck calls, if they have a limit for these.
   func observationBegan() {
     if let stuck, !stuck.isForever { WatchTimer.shared.add(self, every: stuck / 2) }
   }
 
-  /// Called when an observation by these diagnostics has ended. After the last one, the timer makes
-  /// no more of their looks.
+  /// Called when an observation by these diagnostics has ended. After their last observation, the
+  /// timer looks no more for them.
   func observationEnded() {
     if let stuck, !stuck.isForever { WatchTimer.shared.remove(self) }
   }

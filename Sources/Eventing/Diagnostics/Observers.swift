@@ -93,10 +93,12 @@ final class Observation: @unchecked Sendable {
   /// The cell with the number of the current call, by which a trace finds the cause of a post;
   /// `nil` if the event is not traced.
   var cell: CallCell? { didSet { tracing = nil } }
-  /// The trace and the cell, if one trace and no observer is told of the occurrence.
+  /// The only trace and its ``cell``, without a retain; `nil` if several traces or any observers
+  /// are told of the occurrence.
   private(set) var tracing: Tracing?
 
-  /// The trace and the cell of an occurrence, without a retain. The occurrence retains both.
+  /// The trace of an occurrence, and the ``CallCell`` with its current call, without a retain. The
+  /// occurrence retains both.
   // Safe: used only while the occurrence exists.
   @safe struct Tracing {
     let trace: Unmanaged<EventTracing>

@@ -58,14 +58,14 @@ extension EventCore {
     @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, String?, UInt64, ContinuousClock.Instant) -> Void
   /// The event, an `Event` of occurrences.
   let event: any AnyObject & Sendable
-  /// The name of the event whose occurrences these are.
+  /// The name of the event whose unheard occurrences are posted here.
   let name: String?
   /// Posts an occurrence to the `unheard` event.
   let post: Post
   /// Finishes the `unheard` event.
   let finish: @Sendable () -> Void
-  /// Whether the event whose occurrences these are has closed its fast path, and so posts here what
-  /// reaches no handler.
+  /// Whether the event whose unheard occurrences are posted here has closed its fast path. From
+  /// then on none of them is missed.
   let isEffective = Atomic<Bool>(false)
 
   init(

@@ -36,8 +36,8 @@ final class WatchTimer: Sendable {
     state.withLock { ($0.watchers.values.map(\.interval), $0.source != nil) }
   }
 
-  /// Counts an observation that has begun. With the first one of these diagnostics, the timer
-  /// begins to make their looks.
+  /// Counts an observation that these diagnostics have begun. With their first observation, the
+  /// timer begins to let them look, once in each interval.
   func add(_ diagnostics: EventDiagnostics, every interval: Duration) {
     let isFirst = state.withLock { state -> Bool in
       let id = ObjectIdentifier(diagnostics)
@@ -54,8 +54,8 @@ final class WatchTimer: Sendable {
     if isFirst { WaitingSends.watch(+1) }
   }
 
-  /// Subtracts an observation that has ended. After the last one of these diagnostics, the timer
-  /// makes no more of their looks.
+  /// Subtracts an observation of these diagnostics that has ended. After their last observation,
+  /// the timer lets them look no more.
   func remove(_ diagnostics: EventDiagnostics) {
     let gone = state.withLock { state -> Watcher? in
       let id = ObjectIdentifier(diagnostics)

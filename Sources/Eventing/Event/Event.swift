@@ -49,9 +49,9 @@ public final actor Event<Payload: Sendable> {
     NewEvents.tell(core, name)
   }
 
-  /// Creates an event, but does not yet tell the observers of new events. If another thread has
-  /// stored an event first, the caller discards this one. Otherwise the caller calls
-  /// ``tellObservers()``.
+  /// Creates an event, but does not yet tell the observers of new events. For a bus: if another
+  /// thread has meanwhile stored an event for this type or name in the bus, the bus discards this
+  /// one. Otherwise the bus calls ``tellObservers()``.
   init(untold name: String?) {
     self.name = name
     core = EventCore(Payload.self)
