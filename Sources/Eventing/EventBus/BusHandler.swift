@@ -12,9 +12,10 @@ final class BusHandler: Sendable {
   let token: HandlerToken
   /// The private event that the token belongs to.
   private let registration: Event<Void>
-  /// The tokens of the members: the handlers of this bus handler in the events of the bus.
+  /// The tokens of this bus handler's handlers in the events of the bus.
   private let members: HandlerBag
-  /// Adds a member to an event of the bus, and returns the member's token.
+  /// Adds a handler for this bus handler to an event of the bus, and returns the token of that
+  /// handler.
   private let attach: @Sendable (BusHandler, any BusEvent) -> HandlerToken
 
   init(
@@ -33,7 +34,7 @@ final class BusHandler: Sendable {
 
   // MARK: Events
 
-  /// Adds this bus handler's member to an event: a handler that calls the user's closure.
+  /// Adds a handler that calls the user's closure to an event of the bus.
   func join(_ event: any EventProtocol) {
     guard registration.contains(token), let event = event as? any BusEvent else {
       end()
@@ -44,7 +45,7 @@ final class BusHandler: Sendable {
     if isOver { members.removeAll() }
   }
 
-  /// Removes this bus handler's member from an event.
+  /// Removes this bus handler's own handler from an event.
   func leave(_ event: any EventProtocol) {
     guard let event = event as? any BusEvent else { return }
     members.removeAll { token in event.core.owns(token) }
@@ -58,7 +59,7 @@ final class BusHandler: Sendable {
   /// Claims a call of the user's closure. Returns false if the bus handler was removed or used up.
   ///
   /// A call that uses the bus handler up ends it in all events at once. So the calls that wait on
-  /// the lanes of its members in other events are skipped. A call in another event may have begun
+  /// the lanes of its handlers in other events are skipped. A call in another event may have begun
   /// at this moment. For that call this method returns false, so the user's closure is not called.
   /// The report of that event counts the call as delivered nevertheless.
   func claim() -> Bool {
@@ -78,7 +79,8 @@ final class BusHandler: Sendable {
   /// Returns whether a token is that of this bus handler.
   func owns(_ token: HandlerToken) -> Bool { registration.core.owns(token) }
 
-  /// Returns whether a bag holds the members of this bus handler. Complexity: O(1).
+  /// Returns whether a bag is the one with the tokens of this bus handler's handlers in the events.
+  /// Complexity: O(1).
   func has(_ members: HandlerBag) -> Bool { self.members === members }
 }
 
@@ -91,8 +93,8 @@ extension Handler {
   }
 }
 
-/// An object whose `deinit` ends a bus handler: it removes the bus handler from the bus, and the
-/// members from their events.
+/// An object whose `deinit` ends a bus handler: it removes the bus handler from the bus, and its
+/// handlers from the events of the bus.
 ///
 /// Only the closure of the handler in the private event retains this object. So the end comes when
 /// that handler is unregistered.

@@ -59,7 +59,8 @@ extension EventBus {
     }
   }
 
-  /// Removes the members of all bus handlers from events that do not belong to the bus any more.
+  /// Removes, from events that do not belong to the bus any more, the handlers that all bus
+  /// handlers have there.
   func leave(_ events: [any EventProtocol]) {
     for handler in busHandlers { for event in events { handler.leave(event) } }
   }
@@ -71,11 +72,11 @@ extension EventBus {
 struct BusHandlers: Sendable {
   /// The handlers, in the order in which they were added.
   var all: [BusHandler] = []
-  /// The index in `all` of the handler that was swept last.
+  /// The index in `all` of the bus handler that ``nextToSweep()`` returned last.
   private var swept = 0
 
-  /// Returns the handler that is swept next; after the last one, the first again. `nil` if there
-  /// are no handlers.
+  /// Returns the bus handler to check next; after the last one, the first again. A bus handler
+  /// whose owner is gone has to end: see ``Sweep``. `nil` if there are no bus handlers.
   mutating func nextToSweep() -> BusHandler? {
     if all.isEmpty { return nil }
     swept = (swept + 1) % all.count

@@ -12,15 +12,15 @@ struct OwnedEvents: Sendable {
 
   /// The events of each owner, by the owner's address.
   private var entries: [ObjectIdentifier: Entry] = [:]
-  /// The owners, in the order in which they are swept.
+  /// The addresses of the owners, in the order of ``nextToSweep()``.
   private var addresses: [ObjectIdentifier] = []
-  /// The index in `addresses` of the owner that was swept last.
+  /// The index in `addresses` of the owner that ``nextToSweep()`` returned last.
   private var swept = 0
 
   /// The events of all owners.
   var all: [any EventProtocol] { entries.values.flatMap { $0.events.map(\.event) } }
 
-  /// Returns the box of the owner at an address. It may belong to an object that is gone.
+  /// Returns the weak reference to the owner at an address. The owner may be gone.
   func owner(at address: ObjectIdentifier) -> Owner? { entries[address]?.owner }
 
   /// Returns the result of `body` for the events of an owner; `nil` if the owner has no entry.
@@ -37,10 +37,10 @@ struct OwnedEvents: Sendable {
   /// Adds an event, unless the owner has one of that name.
   ///
   /// - Parameters:
-  ///   - owner: The box of the owner, if its address has no entry, or has the entry of an object
-  ///     that is gone; otherwise `nil`.
-  ///   - stale: Receives the entry of the object that is gone. The caller must release the entry
-  ///     after the unlock.
+  ///   - owner: A weak reference to the owner, for a new entry; `nil` if the owner has an entry. It
+  ///     needs a new one if its address has none, or has that of an object that is gone.
+  ///   - stale: Receives the entry of the object that is gone, if there is one. The caller must
+  ///     release the entry after the unlock.
   /// - Returns: The owner's event of that name.
   mutating func add(
     _ made: any EventProtocol, _ name: String, at address: ObjectIdentifier, newOwner owner: Owner?,
@@ -70,7 +70,8 @@ struct OwnedEvents: Sendable {
 
   // MARK: Sweeping
 
-  /// Returns the owners that are swept next; after the last one, the first again.
+  /// Returns the owners to check next; after the last one, the first again. The entry of an owner
+  /// that is gone has to be removed: see ``Sweep``.
   mutating func nextToSweep() -> [(index: Int, owner: Owner)] {
     if addresses.isEmpty { return [] }
     return (0..<Sweep.count).compactMap { _ in

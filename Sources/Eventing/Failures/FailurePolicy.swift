@@ -48,9 +48,10 @@ extension FailurePolicy: CustomStringConvertible {
   @exclusivity(unchecked) private var failedCounts: [UInt64: Count] = [:]
 
   private struct Count {
-    /// The number of errors, which `FailurePolicy.remove(after:)` limits.
+    /// The number of calls that threw, each with one error. `FailurePolicy.remove(after:)` limits
+    /// it.
     var errors = 0
-    /// The number of calls that threw. The call of a batch counts once for each of its payloads.
+    /// The number of payloads that these calls failed at: a call of a batch has several.
     var calls = 0
   }
 
@@ -64,8 +65,7 @@ extension FailurePolicy: CustomStringConvertible {
 
   /// Posts a failure to `event`, counts it, and applies the policy.
   ///
-  /// - Parameter calls: The number by which the count of failed calls grows: the number of payloads
-  ///   of the call.
+  /// - Parameter calls: The number of payloads of the call, by which ``counts`` grows.
   /// - Returns: Whether the policy stops the occurrence.
   func note(_ failure: HandlerFailure, calls: Int = 1) -> Bool {
     eventReference.load()?.post(failure)

@@ -10,7 +10,7 @@
 
   /// The last step.
   private let last: Step
-  /// The path to the last step; `nil` if the occurrence began there.
+  /// The steps before `last`; `nil` if there are none, because the occurrence began at `last`.
   private let before: ForwardingPath?
   /// The number of steps.
   private let length: Int

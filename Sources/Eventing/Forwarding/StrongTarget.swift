@@ -2,8 +2,8 @@ import Dispatch
 
 /// A strong reference to the target of a forward.
 ///
-/// Releasing a chain of such forwards recurses: the end of each target releases the next. Every 32
-/// links the release continues on a queue, so that the chain fits any stack.
+/// Releasing a chain of such forwards recurses: the end of each target releases the next. After 32
+/// targets the release continues on a queue, so that a chain of any length fits the stack.
 @safe final class StrongTarget<Payload: Sendable>: Sendable {
   // Safe: retained in `init`, and released once, in `deinit`.
   private let target: Unmanaged<Event<Payload>>
@@ -24,7 +24,8 @@ import Dispatch
   }
 }
 
-/// The number of links that the current release has recursed through.
+/// The number of targets of forwards whose releases are under way on this stack, each within the
+/// one before.
 private enum ReleaseDepth {
   @TaskLocal static var current = 0
 }

@@ -1,8 +1,8 @@
-/// Waits that leave out some handlers, because these handlers wait for the waiting call. Noted
-/// while an inspection or an ``EventDiagnostics`` watches.
+/// Waits in which a call does not wait for some handlers, the deferred ones, because these wait for
+/// that call. Noted while an inspection or an ``EventDiagnostics`` watches.
 ///
 /// Such a wait is often short, so a poll seldom finds it, and it may have ended before a client
-/// connects. For each event and set of handlers left out, the last such wait is kept here.
+/// connects. For each event and each set of deferred handlers, the last such wait is kept here.
 package enum DeferredWaits {
   private struct Key: Hashable {
     let event: UInt64
@@ -14,8 +14,8 @@ package enum DeferredWaits {
   static let most = 1_024
   private static let waits = Guarded<[Key: PolledWait]>([:])
 
-  /// The last wait for each event and each set of handlers left out. The `since` of these waits is
-  /// the time of their end.
+  /// The last noted wait for each event and each set of deferred handlers. The `since` of these
+  /// waits is the time of their end.
   package static var last: [PolledWait] { waits.withLock { waits in waits.values.map { wait in wait } } }
 
   /// Notes a wait that is about to end.

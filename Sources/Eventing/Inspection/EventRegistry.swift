@@ -3,10 +3,10 @@ import Synchronization
 /// The living events of the process, for an inspection. Off until the first ``start()``.
 ///
 /// While it is off, making an event and adding a handler load one atomic flag, and a post, a send
-/// and a delivery do nothing for it. While it is on, an event joins when it is made, when a handler
-/// is added to it, or by ``include(_:)``. The registry keeps no event alive.
+/// and a delivery do nothing for it. While it is on, an event joins the registry when it is made,
+/// when a handler is added to it, or by ``include(_:)``. The registry keeps no event alive.
 ///
-/// While it is on, each `send` that suspends takes part in the wait graph, and locks the table of
+/// While it is on, each `send` that suspends takes part in the wait graph, and takes the mutex of
 /// ``WaitingSends`` when it begins and when it ends. So an inspection also shows waits that began
 /// before its client connected.
 ///
@@ -19,7 +19,8 @@ import Synchronization
 ///   delivery, and enqueues nothing.
 /// - ``HandlerReading/info`` is the part of a handler's state that never changes: read it once.
 /// - ``PolledWait/all()`` reads the waits that began while the registry was on.
-/// - ``DeferredWaits/last`` has the last waits that left out handlers.
+/// - ``DeferredWaits/last`` has the last waits of calls that did not wait for some handlers,
+///   because these waited for the call.
 /// - ``RegisteredEvent/setLocked(_:handler:holding:)`` locks and unlocks an event or a handler.
 /// - ``GraphEdge/all(of:_:)`` reads forwards, keys and lanes; ``GraphEdge/ofBuses()`` reads buses.
 /// - ``InspectedEvent/trace(with:)`` tells a ``TraceSink`` of each occurrence and call of an event,
@@ -34,8 +35,8 @@ package enum EventRegistry {
   private static let entries = Guarded(Entries())
   private static let revisionWord = Atomic<UInt64>(0)
 
-  /// A number that changes when an event joins. An event that is released does not change the
-  /// number: the next poll of the event returns false.
+  /// A number that changes when an event joins the registry. An event that is released does not
+  /// change the number: the next poll of the event returns false.
   package static var revision: UInt64 { revisionWord.load(ordering: .acquiring) }
 
   private struct Entries {
@@ -49,7 +50,7 @@ package enum EventRegistry {
   /// Whether the registry is on, so that events join. One relaxed load.
   static var isOn: Bool { users.load(ordering: .relaxed) > 0 }
 
-  /// Lets events join from now on, until ``stop()`` was called as often.
+  /// Lets events join the registry from now on, until ``stop()`` was called as often.
   package static func start() {
     _ = InspectionClock.now
     users.wrappingAdd(1, ordering: .relaxed)

@@ -17,12 +17,13 @@ package enum InspectionClock {
     return (DrainQuota.exactNow, UInt64(time.tv_sec) &* 1_000 &+ UInt64(time.tv_nsec) / 1_000_000)
   }()
 
-  /// The time since the origin, in nanoseconds.
+  /// The time since the process first used this clock, in nanoseconds.
   package static var now: UInt64 {
     let origin = origin
     return DrainQuota.exactNow &- origin.instant
   }
 
-  /// The milliseconds from the year 1970 to the origin.
+  /// The time of day at which the process first used this clock, in milliseconds since the year
+  /// 1970.
   package static var epoch: UInt64 { origin.wall }
 }

@@ -11,14 +11,15 @@ package struct PolledWait: Equatable, Sendable {
   package let sequence: UInt64?
   /// The numbers of the handlers for whose calls the task waits, at most 64.
   package let handlers: [UInt64]
-  /// The number of the handlers for whose calls the task waits; 0 for `next`.
+  /// The count of the handlers that the task waits for, also above 64; 0 if ``kind`` is `next`,
+  /// where the task waits for a payload.
   package let waitsFor: Int
   /// The number of the handler whose call waits; `nil` if no handler's call waits, or if the
   /// handler is not known.
   package let by: UInt64?
   /// When the wait began, on the ``InspectionClock``.
   package let since: UInt64
-  /// The numbers of the handlers that the wait leaves out, because they wait for the waiting call.
+  /// The numbers of the handlers for which the task does not wait, because they wait for its call.
   package let deferred: [UInt64]
 
   /// The waits that are noted now, without those whose event is not known.

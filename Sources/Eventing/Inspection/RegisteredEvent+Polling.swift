@@ -22,7 +22,7 @@ extension RegisteredEvent {
     let sequence = core.sequence
     (shape.count, shape.deadCount) = unsafe (core.table.count, core.table.deadCount)
     (reading.isLocked, reading.isFinished) = unsafe (core.isEventLocked, core.isFinished)
-    // A batch that a drain has taken out of the mailbox does not count: it slows no post down.
+    // Occurrences that a drain has taken out of the mailbox do not count: they slow no post down.
     reading.isOverloaded = unsafe (pendingWork?.mailbox.occurrenceCount ?? 0) > OverloadControl.limit
     var waiting = 0
     if let pendingWork {
@@ -130,17 +130,19 @@ extension EventCore {
   }
 }
 
-/// The occurrences of the batch that the drain took out of the mailbox last.
+/// The occurrences that the drain took out of the mailbox last, all in one step.
 struct DrainedOccurrences {
   private var count = 0
   private var sequence: UInt64 = 0
 
-  /// Notes a batch. Called by the drain, under the mutex.
+  /// Notes the number of occurrences that the drain takes out of the mailbox now, and the event's
+  /// sequence number before them, for polls. Called by the drain, under the mutex.
   mutating func note(_ count: Int, at sequence: UInt64) {
     self.count = count
     self.sequence = sequence
   }
 
-  /// Returns the number of occurrences of the batch whose delivery has not begun.
+  /// Returns how many of the noted occurrences have not begun their delivery, when the event's
+  /// sequence number is `now`.
   func left(at now: UInt64) -> Int { max(0, count - Int(truncatingIfNeeded: now &- sequence)) }
 }

@@ -7,9 +7,9 @@ package final class RegisteredEvent: Sendable {
   package let name: String?
   /// The type of the payloads, as users know it.
   package let type: Any.Type
-  /// When the event joined, on the ``InspectionClock``.
+  /// When the event joined the registry, on the ``InspectionClock``.
   package let joinedAt: UInt64
-  /// The number of occurrences before the event joined.
+  /// The number of occurrences before the event joined the registry.
   package let sequenceBefore: UInt64
   let anchor: EventAnchor
   /// Whether the event has or had a handler, as far as the registry knows.

@@ -173,8 +173,8 @@ extension RegisteredEvent {
 // MARK: In the core
 
 extension ObservedOccurrence {
-  /// Tells traces that a call begins, and stores its number in the cell. Returns the call; `nil` if
-  /// the occurrence is not traced.
+  /// Tells traces that a call begins. Stores the number of the call in ``cell``, where occurrences
+  /// that the call sends find their cause. Returns the call; `nil` if the occurrence is not traced.
   func beginTraced(_ handler: TracedHandler, on lane: DeliveryTarget?) -> TracedCall? {
     guard let cell else { return nil }
     let number = TracedCall.last.wrappingAdd(1, ordering: .relaxed).newValue
@@ -198,8 +198,8 @@ extension ObservedOccurrence {
     trace { $0.withdrew(call, of: handler) }
   }
 
-  /// Returns the occurrence with a cell of its own, for a call on a lane; `nil` if it is not
-  /// traced.
+  /// Returns a copy with a new ``CallCell``, for a call on a lane; `nil` if the occurrence is not
+  /// traced. A cell has room for the number of one call, and this call may overlap with others.
   func withNewCell() -> ObservedOccurrence? {
     guard cell != nil else { return nil }
     var observed = self

@@ -6,8 +6,8 @@ enum WaitsForNext {
 
   static var all: [PolledWait] { waits.withLock { waits in waits.values.map { wait in wait } } }
 
-  /// Notes a call. Returns the number of the wait; `nil` if nothing watches, or the event has
-  /// ended.
+  /// Notes that a call of `next` waits. Returns the number of the wait; `nil` if no inspection or
+  /// diagnostics watch, or the event has ended.
   static func begin(_ hub: SequenceHub) -> UInt64? {
     guard WaitingSends.isWatched, let event = hub.mutex.withLock({ unsafe hub.token })?.anchor.number else {
       return nil

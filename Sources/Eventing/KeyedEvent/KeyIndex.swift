@@ -15,7 +15,8 @@ public import Synchronization
   /// The number of occurrences that were sent to any key, for the handlers of `anyKey`. Changed
   /// only inside the core; read by any thread.
   @usableFromInline let offeredToAny = Atomic<UInt64>(0)
-  /// The table whose handlers are swept next; `nil` for the first. Isolation: core.
+  /// The table from which ``nextToSweep(_:)`` takes the next handler; `nil` for the first.
+  /// Isolation: core.
   @exclusivity(unchecked) private var sweptTable: KeyTable?
 
   init(_ lookup: any KeyTableLookup) { self.lookup = lookup }
@@ -63,7 +64,8 @@ public import Synchronization
     }
   }
 
-  /// Returns the handler to sweep next among those of single keys, table by table. Isolation: core.
+  /// Returns the handler of a single key to check next, in one table after the other. A handler
+  /// whose owner or key is gone has to end: see ``Sweep``. Isolation: core.
   ///
   /// - Parameter mutex: The mutex of the core, which this method locks.
   /// - Returns: The handler and its table; `nil` if there are no tables, or the next slot is dead.

@@ -1,6 +1,6 @@
 public import Synchronization
 
-/// The handlers of one key, or of `untargeted`.
+/// The handlers of one key, or those for payloads that are sent to no key (`untargeted`).
 // Safe: each field says what guards it.
 @usableFromInline final class KeyTable: @unchecked Sendable {
   /// The key: a ``KeyBox``. Never released under a mutex, because its `deinit` is the user's code.

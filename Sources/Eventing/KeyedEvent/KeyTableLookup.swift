@@ -17,8 +17,9 @@
 /// No requirement is called under a mutex, because `==` and `hash(into:)` of the keys are the
 /// user's code. Isolation: core.
 @usableFromInline protocol KeyTableLookup: AnyObject, Sendable {
-  /// Returns the table of a payload's key; for a payload without a key, that of `untargeted`; `nil`
-  /// if there is none.
+  /// Returns the table of the handlers for a payload's key; if the payload is sent to no key, the
+  /// table of the handlers for such payloads (``KeyedEvent/untargeted``). `nil` if there is no such
+  /// table.
   func table(for payload: BorrowedPayload) -> Unmanaged<KeyTable>?
   /// Returns whether a payload was sent to a key, so that handlers of `anyKey` receive it, too.
   func isForAny(_ payload: BorrowedPayload) -> Bool
@@ -38,7 +39,7 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLook
   /// The tables by key. Each is retained once here, so that a post borrows it without a retain.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var tables: [Key: Unmanaged<KeyTable>] = unsafe [:]
-  /// The table of the handlers of `untargeted`. Isolation: core.
+  /// The table of the handlers for payloads that are sent to no key. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var untargeted: KeyTable?
   /// The tables by object, instead of `tables`; `nil` unless the keys are objects.
   @usableFromInline let objects: ObjectKeyTables?

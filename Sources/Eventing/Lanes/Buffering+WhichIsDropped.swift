@@ -1,6 +1,6 @@
 extension Buffering {
-  /// Whether a lane keeps a new occurrence, drops it, or drops the oldest one that waits to make
-  /// room.
+  /// Whether a lane keeps a new occurrence, drops it, or keeps it and drops the oldest occurrence
+  /// that waits.
   enum Decision { case keep, dropIt, dropOldest }
 
   /// Returns what a lane does with a new occurrence.

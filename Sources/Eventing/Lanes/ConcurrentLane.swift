@@ -14,9 +14,10 @@ import Synchronization
   @exclusivity(unchecked) private var entering: UInt64?
   /// The execution slots that ended tasks have given back, for the next tasks. Guarded by: mutex.
   @exclusivity(unchecked) private var freeSlots: [ExecutionSlot] = []
-  /// Whether a task that found no item spins for a short time, so that it takes the next item
-  /// without the start of another task. While it spins, its execution slot is not in `freeSlots`,
-  /// and counts toward `limit`. Guarded by: mutex.
+  /// Whether a task of the lane is spinning now. A task that finds no item spins for a short time,
+  /// unless another one does, so that it takes the next item without the start of a new task. While
+  /// it spins, its execution slot is not in `freeSlots`, and counts toward `limit`. Guarded by:
+  /// mutex.
   @exclusivity(unchecked) private var isSearching = false
   /// All execution slots that this lane has made. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var executionSlots: [ExecutionSlot] = []
@@ -113,7 +114,8 @@ import Synchronization
     Scheduling.task(priority: priority, on: executor, for: Work(lane: self, executionSlot: executionSlot))
   }
 
-  /// The drain of the lane in the task of an execution slot.
+  /// What a task of the lane does: it makes, one after the other on one execution slot, calls that
+  /// wait on the lane.
   private struct Work: TaskWork {
     let lane: ConcurrentLane
     let executionSlot: ExecutionSlot
@@ -121,7 +123,8 @@ import Synchronization
     @inline(__always) func run() async { await lane.drain(on: executionSlot) }
   }
 
-  /// Drains the lane on one execution slot, until no item is left for that slot.
+  /// Makes calls that wait on the lane, one after the other on one execution slot, until no item is
+  /// left for that slot.
   private func drain(on executionSlot: ExecutionSlot) async {
     while let item = nextItem(executionSlot) {
       switch item {

@@ -179,7 +179,8 @@ enum LaneItem: PayloadHeader, Sendable {
   case barrier(Completion)
   /// The end of the lane: no call follows.
   case end
-  /// The empty place of a barrier that passed when a lock paused the lane.
+  /// What stays in the queue in place of a barrier that passed at once, because a lock paused the
+  /// lane.
   case done
 
   var hasPayload: Bool { if case .call = self { true } else { false } }

@@ -13,17 +13,18 @@
   case intercept(@Sendable (BorrowedPayload) throws -> Interception)
   /// The hub of a sequence, which gives the payload to the iterators.
   case sequence(SequenceHub)
-  /// A view of an inline handler. On the fast path, the event calls the first closure, which
-  /// transforms the payload and calls the handler. If `EventCore.decide` is needed, the event uses
-  /// the handler that the second closure makes instead.
+  /// An inline handler behind a transform. On the fast path, the event calls the first closure,
+  /// which transforms the payload and calls the handler. If `EventCore.decide` has to look at the
+  /// handler's state, for instance after a lock, the event uses the handler that the second closure
+  /// makes instead.
   case view(ErasedView, @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
   /// A handler behind a transform, or a forward to another event.
   case relay(@Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
 }
 
 extension HandlerBody {
-  /// Whether the runner of this body ignores modifiers. Behind a transform, the runner of the
-  /// transformed handler applies them.
+  /// Whether the ``HandlerRunner`` for this body ignores modifiers, such as retries. Behind a
+  /// transform, the runner of the handler there applies them.
   var isTransformed: Bool {
     switch self {
     case .view, .relay, .sequence, .intercept: true

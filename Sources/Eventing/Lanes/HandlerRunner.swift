@@ -14,11 +14,13 @@
   case retried(RetryRule, @Sendable (HandlerArguments) throws -> Void)
   /// On a lane of units: with modifiers, or shared with other handlers.
   case units(UnitLane)
-  /// When the pace of the handler says so, and then as the runner inside the target says.
+  /// The target throttles or debounces occurrences. Those that it lets through go to another
+  /// runner, inside it, which calls the handler.
   case paced(PacedTarget)
-  /// Into the buffers of a sequence's iterators.
+  /// The sink puts the payload into the buffers of a sequence's iterators.
   case sequence(SequenceSink)
-  /// Behind a transform, or, for a forward, by another event.
+  /// A transform runs first, and its result goes to the handler; or, for a forward, another event
+  /// delivers the payload.
   case relay(TransformedHandler)
 
   init(
@@ -79,13 +81,15 @@
     }
   }
 
-  /// Returns the closure that posts call on the fast path; `nil` if there is none. The slot of a
+  /// Returns the closure that the fast path calls for a post; `nil` if there is none. The slot of a
   /// handler with a serial lane, or of a sequence, gets its closure later: see
   /// ``HandlerSlot/offer(_:_:_:)``.
   ///
   /// The closure of an inline handler with an owner retains the owner for the call. If the owner is
-  /// gone, it throws ``SlotSignal/decide``. So does the closure of a pace that does not keep the
-  /// payload. Other handlers with an owner have no such closure.
+  /// gone, it throws ``SlotSignal/decide``, so that the slow path goes on. The closure of a handler
+  /// with a pace stores the payload until the pace's timer fires. If the pace cannot store the
+  /// payload, the closure throws that error, too: see ``PacedTarget/keepPost(_:_:)``. Other
+  /// handlers with an owner have no such closure.
   func postBody(_ owner: Owner?, _ type: PayloadType, in core: EventCore) -> ErasedHandler? {
     switch self {
     case .call(let body):
@@ -173,7 +177,8 @@ extension Handler {
     }
   }
 
-  /// Returns a handler that converts each incoming payload, without the tally of the delivery.
+  /// Returns a handler that converts each incoming payload by a closure that gets only the payload,
+  /// and passes the result to this handler. The closure does not get the tally of the delivery.
   ///
   /// If this handler has a `viewTarget`, posts reach the returned handler on the fast path.
   ///

@@ -1,7 +1,8 @@
 /// The queue of a lane that may be bounded.
 ///
-/// A call in the queue may be dropped, a barrier or the end may not. So barriers and the end are
-/// kept apart from the calls. Each is taken out after all calls that were appended before it.
+/// A call in the queue may be dropped; a barrier, or the end of the lane, may not. So barriers and
+/// the end are kept apart from the calls. Each is taken out after all calls that were appended
+/// before it.
 ///
 /// A value without synchronization; the lane guards it. Methods that destroy a payload must not be
 /// called under a mutex. Complexity: O(1), amortized, unless a method says otherwise.
@@ -59,7 +60,7 @@ struct LaneQueue: ~Copyable {
   /// The number of calls that wait.
   var callCount: Int { calls.count + returned.count }
 
-  /// Appends a barrier, or the end.
+  /// Appends a barrier, or the end of the lane.
   mutating func append(_ item: LaneItem) { followers.append((appended, item)) }
 
   /// Appends a call.
@@ -83,7 +84,7 @@ struct LaneQueue: ~Copyable {
     return dropped
   }
 
-  /// Puts back the first call, which was moved to the lane's batch.
+  /// Puts back, as the first call, one that ``moveFirst(to:)`` moved to `batch`.
   mutating func putBack(takenFrom batch: inout PayloadQueue<LaneItem>, _ completion: Completion?) {
     calls.prepend(CallHeader(completion: completion), takenFrom: &batch)
   }
@@ -113,7 +114,8 @@ struct LaneQueue: ~Copyable {
     return waiters
   }
 
-  /// Moves the first item to the lane's batch, if there is one.
+  /// Moves the first item, if there is one, to the end of `batch`: the items that the drain of the
+  /// lane has dequeued.
   mutating func moveFirst(to batch: inout PayloadQueue<LaneItem>) {
     if let follower = takeFollower() { return batch.append(follower) }
     guard !calls.isEmpty else { return }

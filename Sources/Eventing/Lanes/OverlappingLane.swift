@@ -8,13 +8,15 @@ import Synchronization
   final let executor: (any TaskExecutor)?
   final let mutex = UnfairMutex()
 
-  /// The calls, barriers and the end that wait. Guarded by: mutex.
+  /// The items that wait: calls, barriers, and the end of the lane, which comes after its last
+  /// call. Guarded by: mutex.
   @exclusivity(unchecked) final var items: LaneQueue
   /// The calls that run or are about to start, in no order. Each execution slot has the index of
   /// its call here. Guarded by: mutex.
   // Safe: the task of the call keeps the slot until `vacate(_:)` has removed the slot from here.
   @exclusivity(unchecked) private final var active: [Unmanaged<ExecutionSlot>] = unsafe []
-  /// The number (`turn`) of the call that an execution slot got last. Guarded by: mutex.
+  /// The number (`turn`) of the newest call that got an execution slot; the next call gets this
+  /// number plus one. Guarded by: mutex.
   @exclusivity(unchecked) private final var nextTurn: UInt64 = 0
   /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) final var isEnding = false
@@ -95,7 +97,7 @@ import Synchronization
 
   enum Item {
     case call(OverlappingCall)
-    /// A barrier, or the end.
+    /// A barrier, or the end of the lane: it follows calls, and is none.
     case follower(LaneItem)
   }
 
@@ -202,8 +204,8 @@ import Synchronization
     return isIdle
   }
 
-  /// Reports the calls of detached waiters as held, and lets detached barriers pass. Not under the
-  /// mutex.
+  /// Ends all waits for a lane that a lock has paused: reports the calls as held by the lock, and
+  /// lets the barriers pass. Not under the mutex.
   final func release(_ waiters: DetachedWaiters) {
     for completion in waiters.calls { reportHeld(completion, at: self) }
     for completion in waiters.barriers { pass(completion, except: nil) }
@@ -231,7 +233,8 @@ import Synchronization
   }
 }
 
-/// One call of an overlapping lane, on its way through a task.
+/// One call of an overlapping lane, with its payload, for the task that runs it. A ``TaskLane``
+/// uses the object again for later calls.
 // Safe: the payload and `completion` change only while no task has the call.
 final class OverlappingCall: @unchecked Sendable {
   @exclusivity(unchecked) private var payload: OwnedPayload
@@ -254,7 +257,7 @@ final class OverlappingCall: @unchecked Sendable {
     unsafe payload.empty()
   }
 
-  /// Makes a call that was emptied the call of another occurrence.
+  /// Reuses this object, after ``empty()``, for a call with another occurrence.
   func refill(_ payload: BorrowedPayload, _ completion: Completion?) {
     self.completion = completion
     unsafe self.payload.fill(copying: payload)

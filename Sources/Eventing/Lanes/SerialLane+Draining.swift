@@ -1,7 +1,8 @@
 // The drain of a lane: one block or task at a time, which makes the calls that wait.
 
 extension SerialLane {
-  /// Schedules a drain. The caller has set the phase to `running`, or is the drain that runs now.
+  /// Schedules a drain of the lane: a block or task that makes the calls that wait on it. The
+  /// caller has set the phase to `running`, or is the drain that runs now and gives way.
   @usableFromInline @inline(never) func schedule() {
     switch record.place {
     case .queue(let queue, _): Scheduling.block(on: queue) { self.drainQueue() }

@@ -25,12 +25,13 @@ extension SerialLane {
     return false
   }
 
-  /// Lets this lane add further turns to `turns`, which has become the last entry of the queue. The
-  /// caller holds the mutex of the shared lane. Isolation: core.
+  /// Lets this lane add further turns to `turns`, which has become the last entry in the queue of
+  /// the shared lane. The caller holds the mutex of the shared lane. Isolation: core.
   func openTurns(_ turns: SharedTurns) { _ = openCount.exchange(turns.count, ordering: .acquiringAndReleasing) }
 
-  /// Keeps this lane from adding turns to its last entry of the queue. Returns the number of turns
-  /// in the entry; 0 if they are void. The caller holds the mutex of the shared lane.
+  /// Keeps this lane from adding turns to its last entry in the queue of the shared lane. Returns
+  /// the number of turns in the entry; 0 if they are void, because the lane resumed after a lock
+  /// and its items got new turns. The caller holds the mutex of the shared lane.
   func closeTurns() -> Int { openCount.exchange(0, ordering: .acquiringAndReleasing) }
 
   /// Resumes a lane that a lock had paused. The lane's items come before all other items that wait
@@ -53,7 +54,8 @@ extension SerialLane {
   /// Makes the calls for turns of the lane, within the drain of the shared lane.
   ///
   /// - Returns: The number of turns that are left because the quota is used up, or because a task
-  ///   that a call has started holds the invocation.
+  ///   that a call has started still holds the invocation. Then the next call needs a new
+  ///   invocation.
   func drain(
     _ turns: SharedTurns, _ invocation: Unmanaged<Invocation>, _ references: UInt, _ quota: inout DrainQuota
   ) async -> Int {
@@ -93,7 +95,8 @@ extension SerialLane {
     return left
   }
 
-  /// Takes the next item out of `batch`. Concludes an item that is no call.
+  /// Takes the next item out of `batch`. If it is a barrier, completes it; if it is the end, closes
+  /// the lane.
   private func takeItem() -> LaneItem {
     let item = unsafe batch.takeFirst()
     switch item {
@@ -106,8 +109,8 @@ extension SerialLane {
     return item
   }
 
-  /// Moves the items that wait into `batch`, if `batch` is empty. Returns false if the turns of
-  /// `era` are void, or no item is left.
+  /// Moves the items that wait into `batch`, if `batch` is empty. Returns false if no item is left,
+  /// or if a lock has paused the lane since the turns of `era` were added: these turns are void.
   private func fillBatch(in era: Int) -> Bool {
     if unsafe batch.isEmpty { unsafe batch.recycle() }
     mutex.lock()

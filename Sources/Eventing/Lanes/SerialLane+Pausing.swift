@@ -2,8 +2,8 @@
 // waits for these items, and barriers complete at once.
 
 extension SerialLane {
-  /// Reports the calls of detached waiters as held, and completes detached barriers. Not under the
-  /// mutex.
+  /// Ends all waits for a lane that a lock has paused: reports the calls as held by the lock, and
+  /// completes the barriers. Not under the mutex.
   func release(_ waiters: DetachedWaiters) {
     for completion in waiters.calls { reportHeld(completion, at: self) }
     for completion in waiters.barriers { completion.arrive(self, nil) }
@@ -33,8 +33,8 @@ extension SerialLane {
       unsafe batch.append(.call(completion), payload)
     }
     phase = .paused
-    // A call that was to be made at once is the only item, and `callHere` returns its outcome as
-    // held.
+    // From here on nothing waits for the items. If the call was to be made at once, it is the only
+    // item, and nothing waits for it: `callHere` returns the outcome `held` itself.
     let waiters = isTaken ? detachWaiters() : DetachedWaiters()
     mutex.unlock()
     release(waiters)
@@ -49,8 +49,8 @@ extension SerialLane {
     return waiters
   }
 
-  /// Enqueues a call on a paused lane, where no sender waits for it. If the lane has resumed
-  /// meanwhile, enqueues the call as ``push(_:_:)`` does.
+  /// Enqueues a call on a paused lane, and reports it as held, so that no sender waits for it. If
+  /// the lane has resumed meanwhile, enqueues the call as ``push(_:_:)`` does.
   @inline(never) func pushPaused(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     mutex.lock()
     guard phase == .paused else {

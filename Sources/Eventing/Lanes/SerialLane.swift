@@ -183,7 +183,7 @@ public import Synchronization
     }
   #endif
 
-  /// Appends a barrier or the end, which is no call. The caller holds `mutex`.
+  /// Appends an item that is no call: a barrier, or the end of the lane. The caller holds `mutex`.
   private func appendFollower(_ item: LaneItem) {
     unsafe items.append(item)
     unsafe takenCount &-= 1

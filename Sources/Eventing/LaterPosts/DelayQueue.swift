@@ -15,7 +15,8 @@ final class DelayQueue: DelayQueueing, Sendable {
     var heap = DelayHeap()
     /// The instant at which the timer rings; `nil` if it is not certain that the timer will ring.
     var alarm: Duration?
-    /// Whether the timer was set after it was last stopped, so that it may keep a task asleep.
+    /// Whether the timer was set since it was last stopped. If so, a task of the timer may be
+    /// asleep.
     var isTimerUsed = false
     /// Whether a thread sets the timer. Other threads leave the timer to that thread.
     var isSetting = false

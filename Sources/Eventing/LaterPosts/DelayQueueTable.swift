@@ -20,8 +20,8 @@ package final class DelayQueueTable: Sendable {
     var entries: [Key: [Entry]] = [:]
     /// The number of entries that were ever added.
     var added: UInt64 = 0
-    /// The number that the last call of `find` took for an entry. `forget` finds the entry by its
-    /// number.
+    /// The number that the last call of `find` took, for the entry that it may add. `forget` finds
+    /// an entry by its number.
     var lastNumber: UInt64 = 0
   }
 

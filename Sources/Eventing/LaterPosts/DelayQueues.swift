@@ -5,8 +5,8 @@ enum DelayQueues {
   private static let suspending = DelayQueue(DispatchTimer(SuspendingClock(), isContinuous: false))
   private static let others = DelayQueueTable()
 
-  /// Returns the queue of a clock for work of an event. If a test moves the clock, tells the clock
-  /// of the event.
+  /// Returns the queue of a clock for work of an event. If the clock is one that a test moves,
+  /// tells the clock that the event uses it.
   static func of(_ clock: any Clock<Duration>, for anchor: EventAnchor) -> any DelayQueueing {
     let queue = of(clock)
     queue.idleAwareClock?.meet(EventReference(anchor: anchor))

@@ -16,7 +16,8 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   // Guarded by core.mutex while the item waits. Afterwards owned by the thread that ended the
   // waiting.
   @exclusivity(unchecked) private var payload: OwnedPayload?
-  /// The sender and the task-local values, if there are any.
+  /// The completion to post the payload with. It has the sender, the task-local values, and the
+  /// cause for a trace; `nil` if there are none of these.
   @exclusivity(unchecked) private var completion: Completion?
   @exclusivity(unchecked) private var queue: (any DelayQueueing)?
 
