@@ -91,8 +91,10 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
 
   /// Enqueues the occurrence. Returns false if the event is gone.
   ///
-  /// Never inlined: when this function has returned, the thread retains the event through
-  /// `heldCore` alone. So a block of ``Leftovers`` makes the last release, and not this thread.
+  /// Never inlined, so that no reference of this function to the event outlives the call.
+  /// Afterwards only `heldCore` retains the event for this thread. A block that ``Leftovers``
+  /// starts sets `heldCore` to `nil` by ``letGo()``. So that block may release the event for the
+  /// last time, and this thread never does.
   @inline(never) private func enqueue() -> Bool {
     unsafe heldCore = core
     guard let core = unsafe heldCore else { return false }

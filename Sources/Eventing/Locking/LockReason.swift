@@ -32,15 +32,19 @@ enum LockReason: Hashable, Sendable {
   }
 }
 
-/// The locks of a handler with a holding buffer: locks in force, and locks that have ended but
-/// still count until the thread inside comes to their end in the mailbox.
+/// The locks of a handler with a holding buffer: locks in force, and locks that have ended.
+///
+/// The end of such a lock is an item of the mailbox. Until the thread inside comes to that item,
+/// the lock still keeps the handler from being called.
 ///
 /// A value without synchronization.
 struct LockReasons {
-  /// The locks that count, those in `ended` included, each with its `holding`, in the order in
-  /// which they began. Locks that began before the handler had a holding buffer are missing.
+  /// The locks that keep the handler from being called, each with its `holding`, in the order in
+  /// which they began. Those in `ended` are among them, until the thread inside comes to their end.
+  /// Locks that began before the handler had a holding buffer are missing.
   private var known: [(reason: LockReason, holding: Holding)] = []
-  /// The locks that have ended and still count.
+  /// The locks that a caller has ended, and that keep the handler from being called until the
+  /// thread inside comes to their end in the mailbox.
   private var ended: Set<LockReason> = []
 
   /// The `holding` of the lock that began last.
@@ -53,13 +57,13 @@ struct LockReasons {
     known.append((reason, holding))
   }
 
-  /// Ends a lock, which still counts until ``forgetEnded()``.
+  /// Ends a lock. Until ``forgetEnded()``, it still keeps the handler from being called.
   mutating func end(_ reason: LockReason) { ended.insert(reason) }
 
   /// Returns a handler's flags without the locks that have ended.
   func flags(_ flags: UInt32) -> UInt32 { ended.reduce(flags) { $1.ended(in: $0) } }
 
-  /// Removes the locks that have ended: they do not count any more.
+  /// Removes the locks that have ended. From now on they do not keep the handler from being called.
   mutating func forgetEnded() {
     known.removeAll { ended.contains($0.reason) }
     ended = []

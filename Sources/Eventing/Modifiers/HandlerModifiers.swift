@@ -11,10 +11,10 @@ struct HandlerModifiers: Sendable {
   /// Whether a new occurrence cancels the call that runs.
   var isRestarting = false
 
-  /// Whether the handler needs a ``UnitLane`` where calls may overlap.
+  /// Whether the handler needs a ``UnitLane`` if its place lets calls overlap.
   var needsUnits: Bool { key != nil || needsUnitsInOrder }
-  /// Whether the handler needs a ``UnitLane`` where calls come one at a time. There, a key changes
-  /// nothing.
+  /// Whether the handler needs a ``UnitLane`` even if its place makes one call at a time. At such a
+  /// place a key changes nothing, because all calls come in order.
   var needsUnitsInOrder: Bool { batch != nil || retry != nil || timeLimit != nil || isRestarting }
 }
 
@@ -38,7 +38,7 @@ struct TimeLimit: Sendable {
   let duration: Duration
   let clock: any Clock<Duration>
 
-  /// The error of an attempt that took longer.
+  /// The error of an attempt that took longer than `duration`.
   var error: EventingError {
     EventingError(code: .timedOut, description: "the handler was expected to return within \(duration), and did not")
   }

@@ -5,7 +5,8 @@ public struct Change<Value: Sendable>: Sendable {
   public let old: Value?
   /// The value after the change. `nil` if the handler did not ask for ``ChangeOptions/new``.
   public let new: Value?
-  /// Whether this call announces the change before it is delivered; see ``ChangeOptions/prior``.
+  /// Whether the handler receives this only as the announcement of a change. The change itself
+  /// follows in another call; see ``ChangeOptions/prior``.
   public let isPrior: Bool
 
   /// Creates a change. The library creates them itself; tests may need one.
@@ -13,7 +14,7 @@ public struct Change<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - old: The value before the change, if known.
   ///   - new: The value after the change, if known.
-  ///   - isPrior: Whether this announces the change, before it is delivered.
+  ///   - isPrior: Whether this is only the announcement of a change, which is delivered afterwards.
   @inlinable public init(old: Value?, new: Value?, isPrior: Bool = false) {
     self.old = old
     self.new = new

@@ -97,7 +97,8 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
   }
 
   /// Returns the combination of the values, and a new use of it. Makes the combination if there is
-  /// none. It has enqueued every change that was made before this call.
+  /// none. A handler that the caller adds to the combination next comes behind every change of a
+  /// value that was made before this call.
   private func join() -> (Combination<First, Second, Third>, CombinationUse) {
     let combination: Combination<First, Second, Third>
     if let found = first.combination(of: key, isUsed: true) {

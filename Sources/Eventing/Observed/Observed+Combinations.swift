@@ -22,10 +22,11 @@ protocol ValueCombination: AnyObject, Sendable {
   func end()
 }
 
-/// The membership of a value in a combination.
+/// What an observed value keeps for a combination that it is part of.
 struct CombinationMembership<Value: Sendable>: Sendable {
   let combination: any ValueCombination
-  /// Pushes a new value. The caller holds `core.mutex` of the value.
+  /// Pushes what the observed value was set to onto the combination's stack of changes. The caller
+  /// holds `core.mutex` of the observed value.
   let push: @Sendable (Value, Completion?) -> Void
 }
 
@@ -34,7 +35,7 @@ struct CombinationMembership<Value: Sendable>: Sendable {
 extension Observed.Storage {
   /// Returns the combination of certain values, of which this is the first; `nil` if there is none.
   ///
-  /// - Parameter isUsed: Whether to count a use.
+  /// - Parameter isUsed: Whether to add 1 to the number of uses of the combination.
   func combination(of key: [ObjectIdentifier], isUsed: Bool) -> (any ValueCombination)? {
     core.mutex.withLock {
       let found = unsafe memberships.first { $0.combination.key == key }?.combination
@@ -46,8 +47,9 @@ extension Observed.Storage {
   /// Adds this observed value to the combination of `membership`, and pushes its current value
   /// there, unless it belongs to that combination already.
   ///
-  /// - Parameter isUsed: Whether to count a use. If so, a combination with an equal key, which
-  ///   another thread may have added meanwhile, is used instead of the new one.
+  /// - Parameter isUsed: Whether this value is the first one of the combination, and the caller
+  ///   begins a use. Another thread may have added a combination with an equal key meanwhile. Then
+  ///   the caller shares that combination, and the use counts for it.
   /// - Returns: The combination that the value belongs to now: that of `membership`, or the one
   ///   that was found.
   func enlist(_ membership: CombinationMembership<Value>, isUsed: Bool) -> any ValueCombination {

@@ -1,9 +1,10 @@
 extension Observed {
   /// The value, and the event of its changes.
   ///
-  /// Handlers receive the changes in the order in which the value took them. On an idle event the
-  /// value changes while no work is enqueued. On a busy event it changes in the critical section
-  /// that enqueues the change.
+  /// Handlers receive the changes in the order in which the value took them. If the setting thread
+  /// enters the idle event and finds no work enqueued, the value changes first, and this thread
+  /// then delivers the change. Otherwise the value changes in the critical section that enqueues
+  /// the change.
   ///
   /// After a tracked read, the next change takes the slow path; see ``TrackedReads``.
   // Safe: each field says what guards it.
@@ -22,8 +23,9 @@ extension Observed {
     /// The combinations that the value is part of. Never changed in place, because threads read the
     /// array after they have released the mutex. Guarded by: core.mutex.
     @exclusivity(unchecked) var memberships: [CombinationMembership<Value>] = [] { didSet { choosePath() } }
-    /// The reads since the last change that Observation was told of; `nil` if no read has come
-    /// since, or Observation is not used yet. Guarded by: core.mutex.
+    /// The reads of the value since Observation was last told of a change. `nil` if the value has
+    /// not been read since that change, or if no thread has tracked its reads yet (see
+    /// ``Tracking``). Guarded by: core.mutex.
     @exclusivity(unchecked) var trackedReads: TrackedReads?
 
     init(_ value: Value) {

@@ -51,9 +51,10 @@ extension Observed.Storage {
 
   /// Tells Observation of a change. The caller holds no mutex.
   ///
-  /// If this thread made all tracked reads in closures that have not returned, these reads wait for
-  /// the next change. If newer reads wait for the next change already, a task tells the closures
-  /// later instead.
+  /// If this thread made all tracked reads in closures that have not returned, these reads are
+  /// stored in `trackedReads`, and the next change tells the closures. If newer reads are stored
+  /// there already, there is no room for these. Then a task tells the closures of this change,
+  /// after they have returned.
   func tell(_ reads: inout TrackedReads?) {
     guard let left = TrackedReads.tell(&reads) else { return }
     let isKept = core.mutex.withLock {

@@ -1,16 +1,17 @@
 import Observation
 import Synchronization
 
-/// The reads of a value since the last change that Observation was told of. If any was tracked, the
-/// next change removes this object, and tells the closures that made tracked reads.
+/// The reads of a value since Observation was last told of a change. If any read was tracked, the
+/// next change removes this object from the value, and tells the closures that made tracked reads.
 ///
 /// Observation registers a closure only after the closure has returned. So a change may come after
 /// a read and before the registration, and then Observation tells the closure nothing.
 ///
 /// The lease shows whether a closure may still have to be told. During the read, the reading thread
-/// retains the lease. Then Observation's list of what the closure has read does, and after the
-/// registration the registrar, until the closure is told. So while anything retains the lease, the
-/// change is told again.
+/// retains the lease. Until the registration, Observation's list of what the closure has read
+/// retains it. Then the registrar retains it, until the closure is told. So as long as the lease
+/// exists, some closure may not have been told, and the change is reported to the registrar once
+/// more.
 @usableFromInline final class TrackedReads: Sendable {
   private let registrar: ObservationRegistrar
   private let lease: ReadLease
@@ -32,8 +33,9 @@ import Synchronization
 
   /// Notes a read of the calling thread.
   ///
-  /// An untracked read leaves `thread` alone. If it set `thread` to 1, a closure that made all
-  /// tracked reads would be told of its own change.
+  /// An untracked read leaves `thread` alone. If it set `thread` to 1, for several threads,
+  /// `tell(_:)` would not know that one thread made all tracked reads. Then a closure that made
+  /// them, and changes the value itself, would be told of its own change.
   ///
   /// - Returns: Whether this read was tracked. If another thread makes a tracked read meanwhile, an
   ///   untracked read may count as tracked.
@@ -47,15 +49,16 @@ import Synchronization
   }
 
   /// Has Observation call `onChange` for the closures that made tracked reads: now for closures
-  /// that have returned, later for the others. A closure that made the change itself is left out.
+  /// that have returned; for the others in a task, which tries until they have returned. A closure
+  /// that made the change itself is left out.
   ///
   /// `onChange` is the users' code. The caller has changed the value, and holds no mutex.
   ///
   /// - Parameter reads: The reads. They are `nil` afterwards, so that the caller retains no lease.
   /// - Returns: The reads of the closures that have not returned, if the calling thread made all
-  ///   tracked reads; otherwise `nil`. Such a closure made the change itself. For this change it
-  ///   gets no `onChange`, because it might run again and make another change each time. The caller
-  ///   keeps the reads for the next change.
+  ///   tracked reads; otherwise `nil`. Such a closure is still running on the calling thread, so it
+  ///   made the change itself. For this change it gets no `onChange`, because it might run again
+  ///   and make another change each time. The caller keeps the reads for the next change.
   static func tell(_ reads: inout TrackedReads?) -> TrackedReads? {
     guard let registrar = reads?.registrar, let thread = reads?.thread.load(ordering: .relaxed) else { return nil }
     weak let lease = reads?.lease
@@ -67,7 +70,7 @@ import Synchronization
     return nil
   }
 
-  /// Tells the closures that have not returned yet.
+  /// Starts a task that tells the closures of the change when they have returned.
   func tellLater() { TrackedReads.tellLater(lease, registrar) }
 
   private static func tellLater(_ lease: ReadLease, _ registrar: ObservationRegistrar) {

@@ -23,9 +23,10 @@ import Synchronization
   private static let probe = TrackingProbe()
 }
 
-/// The registrar of all reads before Observation is used. It reports no change. The closures that
-/// made the first tracked reads of the process stay registered here until a value tells them of a
-/// change.
+/// The registrar by which all values ask whether a thread tracks its reads, until the first thread
+/// that does is found (see ``Tracking``). No change is ever reported to it: values report changes
+/// to registrars of their own. The closures that made the first tracked reads of the process stay
+/// registered here until a value tells them of a change.
 private final class TrackingProbe: Sendable {
   private let registrar = ObservationRegistrar()
   private let keyPath: any KeyPath<TrackedSubject, Void> & Sendable = \TrackedSubject[ReadMark()]
@@ -33,7 +34,8 @@ private final class TrackingProbe: Sendable {
   @inline(__always) func access() { registrar.access(TrackedSubject.shared, keyPath: keyPath) }
 }
 
-/// An argument of a key path that counts how often it is hashed.
+/// An argument of the key path that ``Tracking`` accesses. It counts how often Observation has
+/// hashed the key path, as Observation does only for a tracked read.
 private struct ReadMark: Hashable, Sendable {
   static let hashed = Atomic<UInt>(0)
   func hash(into hasher: inout Hasher) { ReadMark.hashed.wrappingAdd(1, ordering: .relaxed) }

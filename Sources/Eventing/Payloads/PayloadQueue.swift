@@ -76,8 +76,8 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Appends a header with the payload of the header that another queue took out last, and moves
-  /// that payload here.
+  /// Appends an element: `header`, and the payload that `other.taken` is. The payload, whose header
+  /// `other.takeFirst()` took out, moves from the memory of `other` here.
   mutating func append<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if tail == capacity { makeRoom() }
     unsafe layout.move(from: other.place(other.head &- 1), to: place(tail))
@@ -85,8 +85,8 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Inserts a header at the front, with the payload of the header that another queue took out
-  /// last, and moves that payload here.
+  /// Inserts an element at the front: `header`, and the payload that `other.taken` is. The payload,
+  /// whose header `other.takeFirst()` took out, moves from the memory of `other` here.
   mutating func prepend<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if head == 0 { relocate(to: 2 * capacity + 8, first: capacity + 8) }
     head &-= 1
@@ -149,16 +149,17 @@ struct PayloadAlone: PayloadHeader {}
     return header
   }
 
-  /// The payload of the header that was taken out last.
+  /// The payload of the element whose header ``takeFirst()`` took out last. It still lies in the
+  /// memory of the queue.
   @inline(__always) var taken: BorrowedPayload { unsafe BorrowedPayload(place(head &- 1), layout.type) }
 
-  /// Destroys the payload of the header that was taken out last. Never called under a mutex.
+  /// Destroys the payload whose header ``takeFirst()`` took out last. Never called under a mutex.
   @inline(__always) func destroyTaken() { unsafe layout.destroy(place(head &- 1)) }
 
-  /// Moves the payload of the header that was taken out last to memory of its own.
+  /// Moves the payload whose header ``takeFirst()`` took out last to memory of its own.
   func ownedPayloadOfTaken() -> OwnedPayload { unsafe OwnedPayload(moving: place(head &- 1), layout) }
 
-  /// Puts back the header that was taken out last. Its payload is still in place.
+  /// Puts back the header that ``takeFirst()`` took out last. Its payload is still in place.
   mutating func untake(_ header: Header) {
     head &-= 1
     unsafe (headers.unsafelyUnwrapped + head).initialize(to: header)

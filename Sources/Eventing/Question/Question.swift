@@ -144,7 +144,8 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
     let asking = Invocation.current.map { Invocation($0.executionSlot) }
     let reporting = Context.invocation.withValue(asking) {
       Scheduling.cancelledWhenDropped {
-        // Cancelled as soon as the caller has its answer or has gone: a responder may never return.
+        // This task is cancelled as soon as the caller has its answer or has gone. Otherwise it
+        // might wait for ever, because a responder may never return.
         if await ticket.completion.waitUnlessCancelled() { inquiry.end(.finished) }
       }
     }

@@ -129,7 +129,8 @@ extension EventCore {
   }
 
   /// Tells the observers of a new handler, and gives it the replay value and the past payloads.
-  /// Then sweeps a few other handlers. Isolation: core.
+  /// Then checks a few other handlers, and unregisters those whose owner or key is gone: see
+  /// `sweepOwners()`. Isolation: core.
   @usableFromInline func welcome(_ record: HandlerRecord) {
     reportHandler(record, isAdded: true)
     if let details = record.details, details.options.wantsReplayValue, let value = replayValue {
@@ -147,7 +148,9 @@ extension EventCore {
     _ payload: BorrowedPayload, to record: HandlerRecord, sequence: UInt64, from sender: (any AnyObject & Sendable)?
   ) {
     guard let slot = unsafe slot(of: record) else { return }
-    // A snapshot computes the number of calls from this number. One less here is one call more.
+    // A snapshot computes the calls of a handler from the number of occurrences since
+    // `offeredBefore`. This payload is none of them. So `offeredBefore` goes down by one, and the
+    // call counts.
     record.offeredBefore.store(record.offeredBefore.load(ordering: .relaxed) &- 1, ordering: .relaxed)
     var tally = unsafe DeliveryTally(
       payload, sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil,

@@ -15,8 +15,9 @@ extension EventCore {
     }
   }
 
-  /// Checks two handlers of single keys, table by table. Unregisters those whose owner or key is
-  /// gone. Isolation: core.
+  /// Checks two handlers that listen to one key each, and unregisters those whose owner or key is
+  /// gone. Each key has a table of handlers. The checks go through one table, over several calls,
+  /// and then through the next. Isolation: core.
   @usableFromInline func sweepKeys() {
     guard let index = unsafe pendingWork.keyIndex else { return }
     Sweep.step {

@@ -109,18 +109,19 @@ public import Synchronization
   /// How the handler runs; `nil` if it is called inline with the payload alone, or has been
   /// retired. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var runner: HandlerRunner?
-  /// The lane of `runner`, if the lane is serial and the handler has no owner. Lent without a
-  /// retain: `runner` holds it. Isolation: core.
+  /// The lane of `runner`, if the lane is serial and the handler has no owner. Not retained by this
+  /// field, because `runner` retains the lane. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var plainLane: Unmanaged<SerialLane>?
-  /// The sink of `runner`, if the handler is a sequence and has no owner. Lent like `plainLane`.
-  /// Isolation: core.
+  /// The sink of `runner`, if the handler is a sequence and has no owner. Not retained by this
+  /// field, because `runner` retains the sink. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceSink>?
   /// The closure of a view, which is called if the handler does not need `EventCore.decide`; `nil`
   /// for any other handler. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var view: ErasedView?
-  /// The number of skipped occurrences that the slot does not count: posts on the fast path from
-  /// which the view made no payload, and, when the slot has gone, the occurrences that the slot had
-  /// counted. Changed only inside the core; read by any thread.
+  /// The number of skipped occurrences that are not in `HandlerSlot.skipped`: posts on the fast
+  /// path from which the view made no payload. When the handler is unregistered, and its slot goes,
+  /// the number in `HandlerSlot.skipped` is added. Changed only inside the core; read by any
+  /// thread.
   @usableFromInline let unheard = Atomic<Int>(0)
   /// Whether the closure of the slot is all that a post needs. The closure enqueues the payload on
   /// the lane, gives it to the sequence, or retains the owner of an inline handler and calls the

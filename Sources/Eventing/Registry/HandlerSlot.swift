@@ -78,7 +78,8 @@ public import Synchronization
 
 /// The errors by which a slot's closure ends the fast path.
 enum SlotSignal: Error {
-  /// The handler needs `EventCore.decide`, and has not been called.
+  /// The handler has not been called. `EventCore.decide` calls it, holds the occurrence for it, or
+  /// skips it.
   case decide
   /// An interceptor keeps the occurrence from the handlers that follow.
   case stop

@@ -15,8 +15,8 @@
   @usableFromInline var count: Int32 = 0
   /// The number of dead slots.
   @usableFromInline var deadCount: Int32 = 0
-  /// The slot that is swept next: the index of the bucket, and the index of the slot in it. Changed
-  /// by the thread inside the core, under `core.mutex`.
+  /// The slot whose handler is checked next for a lost owner or key: the index of the bucket, and
+  /// the index of the slot in it. Changed by the thread inside the core, under `core.mutex`.
   @usableFromInline var sweep: (bucket: Int32, slot: Int32) = (0, 0)
   /// The bucket of the highest priority; each bucket has a pointer to the next.
   @usableFromInline var first: BucketPointer?
@@ -79,8 +79,8 @@
     }
   }
 
-  /// Returns the next handler to sweep; after the last one, the first again. `nil` if there is
-  /// none, or its slot is dead. Complexity: O(1).
+  /// Returns the handler to check next, for an owner or a key that is gone; after the last one, the
+  /// first again. `nil` if there is none, or its slot is dead. Complexity: O(1).
   @usableFromInline mutating func nextToSweep() -> HandlerRecord? {
     if unsafe Int(sweep.bucket) >= max(1, index.count) { sweep = (0, 0) }
     guard let bucket = unsafe index.isEmpty ? first : index[Int(sweep.bucket)] else { return nil }
@@ -92,7 +92,8 @@
     return unsafe record.index >= 0 ? record : nil
   }
 
-  /// Whether all handlers have been swept since the first one was.
+  /// Whether ``nextToSweep()`` has come to the end of the table, and will begin with the first
+  /// handler again.
   var isSweepDone: Bool { unsafe Int(sweep.bucket) >= max(1, index.count) || first == nil }
 
   @inlinable deinit {

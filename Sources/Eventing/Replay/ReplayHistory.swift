@@ -11,14 +11,14 @@ import Synchronization
   /// Whether `latest` holds a payload. Guarded by: core.mutex.
   @exclusivity(unchecked) private var hasLatest = false
   /// The delivered payloads to replay, the oldest first. While `isPastLatest` is true, the queue is
-  /// empty, and other threads may append to it under `core.mutex`.
-  /// Isolation: core.
+  /// empty. A thread outside may then copy `latest` here under `core.mutex`, and set `isPastLatest`
+  /// to false in the same critical section. Isolation: core.
   @exclusivity(unchecked) private var past: PayloadQueue<Past>
   /// The former content of `past`, until it is destroyed. Isolation: core.
   @exclusivity(unchecked) private var outdated: PayloadQueue<Past>
-  /// Whether `latest` stands for `past`: the history keeps one payload, and the last payload was
-  /// sent to an idle event, or is the value of ``Replay/current(_:)``.
-  /// Guarded by: core.mutex.
+  /// Whether `latest` is the payload to replay, and `past` is empty. So it is after a post to an
+  /// idle event, and for the first value of ``Replay/current(_:)``, if the history keeps one
+  /// payload. Then the payload need not be copied to `past`. Guarded by: core.mutex.
   @exclusivity(unchecked) private var isPastLatest = false
   /// The sequence number of `latest`, if `isPastLatest` is true. Guarded by: core.mutex.
   @exclusivity(unchecked) private var latestSequence: UInt64 = 0
@@ -72,7 +72,9 @@ import Synchronization
     return before
   }
 
-  /// Copies `latest` to `past` if `isPastLatest` is true. The caller holds `core.mutex`.
+  /// Copies `latest` to `past` if only `latest` has the payload to replay (`isPastLatest`). Called
+  /// before another payload replaces `latest`, and before `past` is read. The caller holds
+  /// `core.mutex`.
   func saveLatest() {
     guard unsafe isPastLatest else { return }
     unsafe past.append(Past(sequence: latestSequence, sender: nil), BorrowedPayload(latest, layout.type))

@@ -76,8 +76,8 @@ extension SequenceIterator {
     noteHandled()
     var batch: [Arrival<Payload>] = []
     while batch.count < count {
-      // The number comes first, because its payloads were dropped before the payload that was taken
-      // with it.
+      // The number of dropped payloads comes before the payload that the iterator took with it: the
+      // buffer dropped them before that payload came.
       if let missing = takeLag() {
         batch.append(.lagged(missing))
       } else if let payload = takeNext(isAsked: false) {

@@ -100,7 +100,8 @@ struct BoundedBuffer: ~Copyable {
   }
 
   /// Removes from the buffer all sends that wait for room, and returns them. The caller resumes
-  /// them, or ignores them if a copy of the buffer has them, too. Complexity: O(*n*).
+  /// them. But if the buffer has just been copied for a new iterator, and the other one of the two
+  /// buffers keeps the sends, the caller ignores them. Complexity: O(*n*).
   mutating func takeSenders() -> [WaitingSender] {
     guard buffering.suspendsSender else { return [] }
     var senders: [WaitingSender] = []

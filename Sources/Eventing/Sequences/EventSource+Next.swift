@@ -50,8 +50,8 @@ extension EventSource {
 /// A payload that `next` has found.
 private struct Found<Payload: Sendable>: Sendable {
   let payload: Payload
-  /// The mark, if a transport brought the payload. If the time is over first, the mark is released
-  /// without a call of `handled()`.
+  /// The mark of the payload, if a transport brought it. If the time limit of `next` ends before
+  /// `next` can return the payload, the mark is released without a call of `handled()`.
   let marks: [any OccurrenceMark]
 
   /// Notes that the caller gets the payload, and returns it.

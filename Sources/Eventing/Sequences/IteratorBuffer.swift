@@ -1,7 +1,7 @@
 /// The place where payloads wait for one iterator, and the iterator waits for payloads.
 ///
 /// It is also a node of the wait graph: a `send` that waits for room waits for the task that
-/// iterates. In the tags, `hub` is the ``SequenceHub`` that the buffer belongs to.
+/// iterates. After *Guarded by*, `hub` is the ``SequenceHub`` that the buffer belongs to.
 // Safe: each field says what guards it.
 @safe @usableFromInline final class IteratorBuffer: WaitNode, @unchecked Sendable {
   /// The waiting payloads of a sequence without a bound. Guarded by: hub.mutex.
@@ -27,9 +27,9 @@
   /// Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var consumer: (task: UInt64, invocation: Invocation)?
 
-  /// The buffer of the first iterator. Set only in the origin, the buffer from which every new
-  /// iterator copies its content. Sends that wait for room in the origin then wait for the task of
-  /// the first iterator. Guarded by: WaitGraph.mutex.
+  /// The buffer of the first iterator. Set only in `hub.origin`, the buffer whose content every new
+  /// iterator copies. Sends that wait for room in that buffer then wait for the task of the first
+  /// iterator. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var successor: IteratorBuffer?
 
   init(_ buffering: Buffering, _ type: PayloadType) {
@@ -110,8 +110,9 @@
     withExtendedLifetime(gone) {}  // released after the mutex
   }
 
-  /// Makes the sends that wait at the origin wait for the task of the first iterator. Only the
-  /// first call has an effect.
+  /// Makes the sends that wait for room in this buffer wait for the task of the first iterator.
+  /// Called for `hub.origin`, the buffer that new iterators copy. Only the first call has an
+  /// effect.
   func hand(over buffer: IteratorBuffer) {
     WaitGraph.mutex.withLock {
       if unsafe successor == nil { unsafe successor = buffer }

@@ -7,8 +7,9 @@ extension SequenceHub {
       let origin = unsafe self.origin
       if let origin {
         buffer.copyContents(of: origin)
-        // A waiting send is kept in one buffer only: the buffer of the first iterator takes it over
-        // from the origin, and the buffers of later iterators do not get it.
+        // A send that waits for room is kept in one buffer only. The copy for the first iterator
+        // keeps it, so the origin, the buffer that was copied, gives it up. The copies for later
+        // iterators do not keep it.
         if unsafe buffers.isEmpty {
           _ = unsafe origin.bounded.takeSenders()
         } else {
@@ -89,8 +90,10 @@ extension SequenceHub {
     let taken = unsafe isSomething ? Taken.something : isEnded ? .end : .nothing
     let begun = unsafe isSomething ? origin : nil
     if let begun {
-      // A send that finds no iterator registers with the origin. An iterator may have been made
-      // before the payload of the send came to the origin, and has then not taken the send over.
+      // A send that finds no iterator waits for room in the origin, the buffer that new iterators
+      // copy. If an iterator was made before the payload of that send came to the origin, the
+      // iterator's copy does not have the send. So the send still waits in the origin, which goes
+      // now.
       unsafe senders += begun.bounded.takeSenders()
       unsafe origin = nil
       noteOnly()

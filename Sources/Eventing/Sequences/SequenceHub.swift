@@ -11,13 +11,14 @@
   @usableFromInline let isBounded: Bool
   @usableFromInline let mutex = UnfairMutex()
 
-  /// The buffer that new iterators copy; `nil` after a payload was taken, or the last iterator has
-  /// gone. Guarded by: mutex.
+  /// The origin: the buffer that new iterators copy. `nil` after any iterator has taken a payload,
+  /// because later iterators receive only new payloads; and after the last iterator has gone.
+  /// Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var origin: IteratorBuffer?
   /// The buffers of the iterators. Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var buffers: [IteratorBuffer] = []
-  /// The buffer, if `origin` and `buffers` have exactly one: borrowed without a retain.
-  /// Guarded by: mutex.
+  /// The one buffer, if `origin` and `buffers` together have exactly one; otherwise `nil`. Not
+  /// retained by this field. Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var only: Unmanaged<IteratorBuffer>?
   /// The token of the handler; `nil` before it is added, and after its end. Guarded by: mutex.
   @exclusivity(unchecked) var token: HandlerToken?
@@ -46,8 +47,8 @@
     unsafe only = unsafe one.map { unsafe .passUnretained($0) }
   }
 
-  /// Calls a closure with the buffer of each iterator, and with the origin. The caller holds
-  /// `mutex`.
+  /// Calls a closure with the buffer of each iterator, and with `origin` (the buffer that new
+  /// iterators copy) if it exists. The caller holds `mutex`.
   func forEachBuffer(_ body: (IteratorBuffer) -> Void) {
     for buffer in unsafe buffers { body(buffer) }
     if let origin = unsafe origin { body(origin) }
@@ -118,7 +119,8 @@
   /// Gives a payload to the buffers of a sequence with a bound. Isolation: core.
   ///
   /// - Returns: The number of buffers that took the payload, and the number of iterators that lost
-  ///   this payload or an older one. While there is no iterator, the origin counts as one.
+  ///   this payload or an older one. While there is no iterator, the buffer `origin`, which the
+  ///   first iterator will copy, counts as one.
   @usableFromInline func give(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) -> (taken: Int, missing: Int) {
     let mark = tally.makeMark()
     if !buffering.suspendsSender, let outcome = giveToOnly(payload, mark) { return outcome }
@@ -136,8 +138,9 @@
       if let gone = buffer.note(mark, outcome) { lost.append(gone) }
       if outcome.isTaken { taken += 1 }
       if outcome.keepsSender { senders[ObjectIdentifier(buffer)] = nil }
-      // A loss at the origin counts only while there is no iterator. Otherwise an iterator loses
-      // that payload, too, and its loss counts.
+      // If `origin`, the buffer that new iterators copy, drops a payload, that counts only while
+      // there is no iterator. Otherwise the buffer of an iterator drops the payload, too, and that
+      // counts.
       if !outcome.isTaken || outcome.hasReplaced, unsafe buffer !== origin || buffers.isEmpty { missing += 1 }
       if let waiter = unsafe buffer.takeWaiter() { unsafe waiters.append(waiter) }
     }
@@ -181,8 +184,9 @@
     unsafe dropped.recycle()
   }
 
-  /// Registers a send with each buffer that it may wait for: those of the iterators, or else the
-  /// origin, which stands for the first iterator. Isolation: core.
+  /// Registers a send with each buffer that it may wait for: those of the iterators. If there is no
+  /// iterator yet, registers it with `origin`, the buffer that the first iterator will copy.
+  /// Isolation: core.
   private func waiting(_ completion: Completion?) -> [ObjectIdentifier: WaitingSender] {
     guard let completion else { return [:] }
     var senders: [ObjectIdentifier: WaitingSender] = [:]

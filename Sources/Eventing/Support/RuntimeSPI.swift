@@ -9,8 +9,9 @@
 // `RuntimeSPITests` tests each assumption. `-Xswiftc -DEVENTING_NO_RUNTIME_SPI` builds without
 // these calls.
 //
-// ErasedClosures.swift rests on the calling convention of closures, which is no call: its argument,
-// its test and its fallback stand there.
+// ErasedClosures.swift rests on the calling convention of closures. That is an assumption, too, but
+// no call. So that file itself says why the assumption holds, which test checks it, and what the
+// fallback is.
 
 /// Numbers that name tasks and are never used again.
 ///
@@ -52,9 +53,10 @@ package enum TaskID {
   ///
   /// Assumption: a task-local value is retained by each task that inherits it, so the number grows
   /// when a call starts a task that goes on after it. `isKnownUniquelyReferenced` cannot tell: it
-  /// wants exactly one reference, and the compiler may keep another beside the binding's. Without
-  /// the reference count, each call of this function returns another number, and each call of a
-  /// handler gets an `Invocation` of its own.
+  /// asks for exactly one reference. The task-local binding has one, and the compiler may keep a
+  /// second one. With `EVENTING_NO_RUNTIME_SPI`, each call of this function returns another number.
+  /// That reads as if the call had started such a task, so each call of a handler gets an
+  /// `Invocation` of its own.
   @usableFromInline @inline(__always) static func references(to invocation: Unmanaged<some AnyObject>) -> UInt {
     #if EVENTING_NO_RUNTIME_SPI
       last.wrappingAdd(1, ordering: .relaxed).newValue

@@ -1,9 +1,10 @@
-/// The rule by which dead objects are swept: each use of a collection checks two elements.
+/// The rule by which dead elements leave a collection: each operation on the collection, such as an
+/// addition, checks two of its elements, and removes those that are dead.
 ///
 /// No closure is called under a mutex, because `isGone` and `remove` may run a `deinit` of the
 /// user. If a closure takes an element out under a mutex, it releases the element after the unlock.
 enum Sweep {
-  /// The number of elements that one use checks.
+  /// The number of elements that one operation on the collection checks.
   static var count: Int { 2 }
 
   /// Checks the next elements of a collection, and removes the dead ones.

@@ -55,8 +55,10 @@ public final class Lane: Sendable {
       core.enqueue(
         .change(
           {
-            // Through the handler's pace, if the handler has one. A handler without a slot has not
-            // joined the table, or has left it: then no occurrence waits for its pace.
+            // If the handler has a pace, the barrier goes to the pace, which delivers what waits
+            // and passes the barrier on to the lane. Otherwise the barrier goes to the lane. So it
+            // does for a handler without a slot, which has not joined the table or has left it: no
+            // occurrence waits for its pace.
             unsafe (record.index >= 0 ? record.runner?.lane ?? lane : lane).sendBarrier(completion)
             core.unregisterDead()
             completion.arrive(lane, nil)
@@ -92,12 +94,13 @@ extension Lane: CustomStringConvertible {
 // Safe: each field says what guards it.
 private final class LaneMembers: @unchecked Sendable {
   private let mutex = UnfairMutex()
-  /// The members, each with its number in the order in which they came. Guarded by: mutex.
+  /// The handlers' lanes, each with its number in the order in which they were inserted. Guarded
+  /// by: mutex.
   @exclusivity(unchecked) private var members: [ObjectIdentifier: (number: Int, lane: HandlerLane)] = [:]
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var lastNumber = 0
 
-  /// The members, in the order in which they came.
+  /// The handlers' lanes, in the order in which they were inserted.
   var all: [HandlerLane] {
     mutex.withLock { unsafe Array(members.values) }.sorted { $0.number < $1.number }.map(\.lane)
   }

@@ -1,9 +1,9 @@
 /// A turn: the work that an execution slot of a ``UnitScheduler`` does next. ``HandlerRunner`` says
 /// which handlers have units.
 enum LaneTurn: Sendable {
-  /// The turn of a unit.
+  /// The call of a unit.
   case unit(LaneUnit)
-  /// Turns of a serial lane on a shared ``Lane``, one after the other.
+  /// Calls of a serial lane on a shared ``Lane``, one after the other.
   case calls(SharedTurns)
 
   var unit: LaneUnit? {
@@ -20,22 +20,23 @@ enum LaneTurn: Sendable {
 }
 
 extension LaneTurn {
-  /// Returns the turn with its final number of calls. For turns of a serial lane, includes the
-  /// turns that the lane has added, and keeps the lane from adding more.
+  /// Returns the turn with its final number of calls. For calls of a serial lane, includes the
+  /// calls that the lane has added to its entry of the queue, and keeps the lane from adding more.
   func closed() -> LaneTurn {
     guard case .calls(let turns) = self else { return self }
     return .calls(turns.withCount(turns.lane.closeTurns()))
   }
 }
 
-/// Successive turns of a ``SerialLane`` on a shared ``Lane``, one for each item that waits there.
+/// Successive turns of a ``SerialLane`` on a shared ``Lane``. Here a turn is one call, for one item
+/// that waits on the serial lane. The slot makes all of these calls in one ``LaneTurn``.
 struct SharedTurns: Sendable {
   let lane: SerialLane
   /// The number of turns. While these turns are the last entry of the queue, the serial lane counts
   /// further turns in its `openCount`, and not here; see ``LaneTurn/closed()``.
   var count: Int
-  /// The number of times that the lane had resumed when the items of these turns came: see
-  /// ``SerialLane/era``.
+  /// The number of times that the serial lane had resumed after a lock, when the items of these
+  /// turns were put onto it: see ``SerialLane/era``.
   let era: Int
 
   func withCount(_ count: Int) -> SharedTurns { SharedTurns(lane: lane, count: count, era: era) }

@@ -109,8 +109,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
     unsafe stage = .gathering
   }
 
-  /// A unit that runs needs its slot. A unit that waits needs its key, or the lane if it has no
-  /// key.
+  /// Returns what the unit waits for in the wait graph: while it runs, the execution slot that runs
+  /// it; while it waits, its key, or the lane if it has no key.
   override func needs(_ goal: Invocation) -> WaitNeeds {
     if let slot = slot.load() { return .any([slot]) }
     return .any([key ?? lane])

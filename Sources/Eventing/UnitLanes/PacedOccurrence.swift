@@ -40,9 +40,11 @@ struct PacedOccurrence: PayloadHeader {
     return copy
   }
 
-  /// Returns a tally for the later delivery.
+  /// Returns the state of the delivery of this occurrence that follows when the pace lets it
+  /// through.
   ///
-  /// - Parameter payload: The payload; `nil` if a view made it, so that it is not one of the event.
+  /// - Parameter payload: The payload; `nil` if a view made it, so that its type is not that of the
+  ///   event's payloads.
   func tally(_ payload: BorrowedPayload?) -> DeliveryTally {
     DeliveryTally(
       payload, paced: sequence, completion, from: details?.sender, along: details?.path, at: details?.instant,

@@ -3,7 +3,8 @@ import Synchronization
 /// The pace of a handler: lets through only some of the occurrences, and some of them later.
 ///
 /// All of it runs inside the core. A timer that rings asks the core to call `timerEnded()`.
-// Safe: what changes is touched inside the core; then by the core's `deinit`, and by its block.
+// Safe: what changes is touched inside the core. After the event's end the core's `deinit` touches
+// it, and then the block that the `deinit` starts: see `isLeft`.
 @usableFromInline final class PacedTarget: DeliveryTarget, @unchecked Sendable {
   private let pace: Pace
   /// The handler behind the pace.
@@ -38,7 +39,7 @@ import Synchronization
     super.init(record, anchor)
   }
 
-  /// Returns the needs of a payload that the pace holds back: the handler's lane.
+  /// Returns what a payload that the pace keeps waits for in the wait graph: the handler's lane.
   override func needs(_ goal: Invocation) -> WaitNeeds { lane.map { .any([$0]) } ?? .free }
 
   /// The target that counts the calls: the lane of the handler if there is one, otherwise this one.
@@ -114,7 +115,7 @@ import Synchronization
     unsafe pending.destroyTaken()
     unsafe pending.recycle()
     guard let completion = replaced.completion else {
-      // Only the core counts the calls of an inline handler.
+      // No atomic addition: only the thread inside the core counts what an inline handler loses.
       guard let lane else { return dropped.store(dropped.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
       return lane.countDropped(nil)
     }
@@ -141,7 +142,8 @@ import Synchronization
     Scheduling.concurrentBlock { withExtendedLifetime(core) {} }
   }
 
-  /// Delivers the occurrence that waits, or starts the timer again. Isolation: core.
+  /// Delivers the occurrence that waits. If later payloads have put off the end of a debounce,
+  /// starts the timer again instead. Isolation: core.
   private func timerEnded() {
     guard let timer = unsafe timer, !timer.isWaiting else { return }
     unsafe self.timer = nil
@@ -162,9 +164,7 @@ import Synchronization
   /// Delivers the occurrence that waits, unless a lock holds it. The caller unregisters the
   /// handlers that are found dead. Isolation: core.
   ///
-  /// - Parameters:
-  ///   - observers: The observers of the event.
-  ///   - isEnding: Whether the handler ends, so that no lock holds the occurrence.
+  /// - Parameter isEnding: Whether the handler ends, so that no lock holds the occurrence.
   private func deliverPending(for observers: Observers?, isEnding: Bool = false) {
     guard unsafe !pending.isEmpty, isEnding || !holdPending() else { return }
     var taken = PayloadQueue<PacedOccurrence>(type)
@@ -181,7 +181,7 @@ import Synchronization
       unsafe isHeldReported = false
       return taken.destroyTaken()
     }
-    // Nothing has come meanwhile: the handler was not called, and this thread is inside the core.
+    // `pending` is still empty: the handler was not called, and this thread has stayed inside.
     taken.untake(occurrence)
     unsafe swap(&taken, &pending)
     noteHeld()
@@ -190,7 +190,8 @@ import Synchronization
   /// Decides once more, as the event did when the occurrence came, whether the handler may be
   /// called. If so, passes the occurrence to the handler.
   ///
-  /// The payload may be one that a view made, so the event must not visit the handler with it.
+  /// Does not use the event's `visit`, which would pass the payload through the handler's view.
+  /// That view may have made this payload.
   ///
   /// - Returns: Whether a lock, which has just begun, holds the occurrence.
   private func deliver(
@@ -227,8 +228,7 @@ import Synchronization
     return CallCell.$current.withValue(cell) { pass(payload, owner, &tally) }
   }
 
-  /// Keeps the occurrence that waits, if a lock holds it, until the lock ends. Returns false if no
-  /// lock holds it.
+  /// Returns whether a lock holds the occurrence that waits. If so, keeps it until the lock ends.
   private func holdPending() -> Bool {
     let flags = record.state.load(ordering: .acquiring)
     guard flags & HandlerFlags.ended == 0, flags & HandlerFlags.lockedAtAll != 0, flags & HandlerFlags.isHolding != 0

@@ -92,6 +92,7 @@ final class UnitKeys<Key: Hashable & Sendable>: UnitKeying, @unchecked Sendable 
 }
 
 enum UnitKeyLimit {
-  /// The number of unused keys that a lane may keep.
+  /// The smallest number of keys at which a lane forgets its unused ones. With fewer keys it keeps
+  /// all.
   static let least = 1_024
 }

@@ -80,7 +80,8 @@ extension UnitLane {
     return turn(next, slot)
   }
 
-  /// Clears the slot of a unit, before another unit may have the slot or the key.
+  /// Clears the references by which a unit and its key name the execution slot on which the unit
+  /// ran. Called before another unit may get that slot or the key.
   private func clearSlot(of unit: LaneUnit) {
     unit.slot.clear()
     unit.key?.slot.clear()
@@ -145,7 +146,8 @@ extension UnitLane {
       return
     }
     while let next = unsafe key.parked.popFirst() {
-      // A dropped unit goes along: the scheduler discards it, and releases it after the mutex.
+      // A unit that was dropped while it waited for the key also goes to the scheduler, which
+      // discards it, and releases it after the mutex.
       scheduler.appendReleased(next)
       if unsafe next.stage == .waiting { return }
     }
@@ -168,8 +170,9 @@ extension UnitLane {
     let flags = record.state.load(ordering: .acquiring)
     let isLocked = flags & HandlerFlags.lockedAtAll != 0
     guard mustEnd || isLocked || flags & HandlerFlags.removed != 0 else { return }
-    // The thread that locked the handler may have found no delay to end. The unit gets this flag,
-    // because the lock may be over when the unit's turn comes.
+    // A thread that locks the handler ends all delays in `delays`. This delay may have been added
+    // too late for that. So this thread sets the flag, which keeps the unit from another attempt
+    // even if the lock is over by then.
     if isLocked, flags & HandlerFlags.isHolding == 0 { unit.isGivenUp.publish(true) }
     timer.fireNow()
   }

@@ -171,8 +171,9 @@ extension UnitLane {
       let unit = start.turn.unit, unsafe unit.completions.first === completion
     else { return run(start) }
     scheduler.register(start)
-    // The sender may have deferred the call while the key was not free. Then the sender must not
-    // wait for a child task.
+    // The sender may have deferred the call while the key was not free: it does not wait for the
+    // call. Then the call must not be a child task of the sender, because a task waits for its
+    // children.
     let isAdopted = completion.adoptUnlessDeferred(unit.node, priority: priority) {
       await self.scheduler.runAsChild(unit, on: start.slot)
     }
@@ -271,7 +272,8 @@ extension UnitLane {
     if effects.mayStartMore { scheduler.startUnits() }
     release(effects.detached)
     if let replaced = effects.replaced {
-      // Cancellation handlers are the user's code, and the event delivers on this thread.
+      // A block cancels the attempt: cancellation handlers are the user's code, and must not hold
+      // up the delivery, which goes on on this thread.
       if let attempt = replaced.attempt { Scheduling.concurrentBlock { attempt.cancel() } }
       // Ends the delay of the replaced unit only: the new unit may be between two attempts by now.
       delays?.end(of: replaced.unit)

@@ -65,11 +65,12 @@ extension UnitLane {
 
   /// Claims the call of a unit, if the slot can make that call without ``run(_:_:on:)``.
   ///
-  /// The caller calls the closure itself, because each asynchronous function of ``run(_:_:on:)``
-  /// would allocate a frame, and ask for its executor.
+  /// The caller then calls the closure itself, from the drain of the slot. ``run(_:_:on:)`` would
+  /// call it through several asynchronous functions, each of which allocates a frame, and asks for
+  /// its executor.
   ///
-  /// - Returns: The closure and its payload; `nil` if ``run(_:_:on:)`` has to run the unit: the
-  ///   lane is not direct, the claim was refused, or the unit binds task-local values or has
+  /// - Returns: The closure and its payload; `nil` if ``run(_:_:on:)`` has to run the unit:
+  ///   ``isDirect`` is false, the claim was refused, or the unit binds task-local values or has
   ///   observers.
   @inline(__always) func beginDirect(_ unit: LaneUnit, _ slot: ExecutionSlot) -> (ErasedAsyncHandler, BorrowedPayload)?
   {
@@ -237,8 +238,9 @@ extension UnitLane {
 
   /// Tells the observers of the unit's occurrences that an attempt begins.
   ///
-  /// - Parameter cell: The cell of the attempt. Afterwards it holds the call for the last traced
-  ///   occurrence of the unit.
+  /// - Parameter cell: What names the attempt as the cause of what it sends; `nil` if no occurrence
+  ///   of the unit is traced. Afterwards it has the number of the call that was reported for the
+  ///   last traced occurrence of the unit.
   private func began(_ unit: LaneUnit, _ cell: CallCell?) -> [ObservedAttempt] {
     if unsafe unit.completions.isEmpty { return [] }
     return unsafe unit.completions.compactMap { completion in

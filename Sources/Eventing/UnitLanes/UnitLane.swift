@@ -28,15 +28,15 @@ import Synchronization
   let batchLimit: Int
   /// Whether a batch may mix keys, and the lane has no bound.
   let hasFreeBatches: Bool
-  /// Whether a call is one attempt on the task of its slot, and takes the payload alone. Then a
-  /// slot makes the call by ``beginDirect(_:_:)``, and the unit may serve another payload
-  /// afterwards.
+  /// Whether a call is one attempt on the task of its slot, and has no argument but the payload:
+  /// the handler has no owner. Then a slot makes the call by ``beginDirect(_:_:)``, and the unit
+  /// may serve another payload afterwards.
   let isDirect: Bool
   /// Whether the lane has no bound, and the handler does not restart. Then a new unit neither drops
   /// nor replaces another one.
   let isUnbounded: Bool
-  /// Whether a call may run where the event delivers, if that is the main queue. Not for batches,
-  /// which take what waits.
+  /// Whether a call may run where the event delivers, if that is the main queue. A batch may not:
+  /// it begins in a later block, with all payloads that wait by then.
   let mayRunHere: Bool
   let layout: PayloadLayout
   /// Ended units, each with the memory of its payload, for the next payloads. Isolation: core.
@@ -60,7 +60,7 @@ import Synchronization
   @exclusivity(unchecked) var lastBatchCount = 0
   /// The batches that gather, and some that no longer do.
   @exclusivity(unchecked) var openBatches: [LaneUnit] = []
-  /// No unit whose `turn` is below this number can be dropped.
+  /// The least number (`turn`) of a unit that may be dropped: those below it have begun or ended.
   @exclusivity(unchecked) var oldestTurn: UInt64 = 0
   /// The unit that runs, or is between two attempts, if the handler restarts.
   @exclusivity(unchecked) var current: LaneUnit?
@@ -72,8 +72,8 @@ import Synchronization
   @exclusivity(unchecked) var isEnding = false
   /// Whether the handler was removed or the event has ended, so that delays end.
   @exclusivity(unchecked) var endsDelays = false
-  /// Whether a sweep of the keys has been asked for. Set in one atomic step by the thread that
-  /// asks; cleared inside the core.
+  /// Whether the core has been asked to forget unused keys. Set in one atomic step by the thread
+  /// that asks; cleared inside the core.
   let isSweepWanted = Atomic<Bool>(false)
 
   override init(_ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType) {
@@ -137,8 +137,8 @@ import Synchronization
   override var runningCalls: RunningCount? {
     let ended = ended.load(ordering: .acquiring)
     let count = max(0, calls.load(ordering: .relaxed) - ended)
-    // Calls may begin and end while the oldest call hangs. So the oldest call is named by its turn,
-    // and not by the number of calls that have begun.
+    // Calls may begin and end while the oldest call hangs. So the number of its unit (`turn`) names
+    // the oldest call, and not the number of calls that have begun.
     if count == 0 { return RunningCount(count: 0, oldest: 0) }
     let oldest = scheduler.mutex.withLock { unsafe units.first { $0.isInCall }.map { unsafe $0.turn } }
     return RunningCount(count: count, oldest: oldest ?? 0)
@@ -255,7 +255,7 @@ import Synchronization
   /// caller holds `scheduler.mutex`.
   ///
   /// - Returns: The timer of the batch, which is cancelled after the mutex. Until then, a clock of
-  ///   a test takes the batch for one that waits.
+  ///   a test counts the batch as asleep: as if it waited for the timer.
   func enqueue(_ batch: LaneUnit) -> UnitTimer? {
     guard unsafe batch.stage == .gathering else { return nil }
     unsafe batch.stage = .waiting
@@ -264,13 +264,13 @@ import Synchronization
   }
 
   /// Ends a unit that waits, and that a queue of its scheduler may still have. The caller holds
-  /// `scheduler.mutex`, and releases `ended` after it.
+  /// `scheduler.mutex`, and releases `ended` after the unlock.
   func endEarly(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
     unsafe unit.isNeverReused = true
     end(unit, &ended)
   }
 
-  /// Ends a unit. The caller holds `scheduler.mutex`, and releases `ended` after it.
+  /// Ends a unit. The caller holds `scheduler.mutex`, and releases `ended` after the unlock.
   func end(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
     // A unit between two attempts counts as running, also while a lock holds it.
     if unsafe unit.stage != .running && unit.stage != .delayed && unit.attempts == 0 {

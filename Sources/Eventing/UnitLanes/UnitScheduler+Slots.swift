@@ -11,7 +11,8 @@ extension UnitScheduler {
     }
   }
 
-  /// Enqueues a turn of a serial lane, and starts it if the slot is free.
+  /// Enqueues a turn of a serial lane. If the scheduler has a free slot, starts the turn that is
+  /// next.
   func enqueue(_ turns: SharedTurns) {
     var ended: [LaneUnit] = []
     mutex.lock()
@@ -26,14 +27,14 @@ extension UnitScheduler {
     run(start.turn, on: start.slot)
   }
 
-  /// Runs the turn of a start, and the turns that follow it, on the main queue, in the calling
-  /// block. If they take long, leaves the rest to a new block.
+  /// Runs a turn that has just got a slot, and the turns that follow on that slot, on the main
+  /// queue, in the calling block. If they take long, leaves the rest to a new block.
   func runHere(_ start: Start) {
     register(start)
     drain(start.turn, start.slot, isMain: true)
   }
 
-  /// Adds the slot of a start to the wait graph, if the slot is new.
+  /// Adds the slot of `start` to the wait graph, if the slot is new.
   func register(_ start: Start) {
     if start.isNew { WaitGraph.mutex.withLock { unsafe slots.append(start.slot) } }
   }
@@ -85,8 +86,11 @@ extension UnitScheduler {
   }
 
   /// Runs turns under one binding of ``Context/invocation``, until no turn is left, the quota is
-  /// used up, or a call has started a task that goes on after the call. Returns the turn that is
-  /// left, if this drain has to run it.
+  /// used up, or a call has started a task that goes on after the call.
+  ///
+  /// - Returns: The next turn of the slot, if such a task keeps the binding: the caller runs the
+  ///   turn under a new binding. `nil` if no turn is left, or if a new block or task runs it
+  ///   because the quota is used up.
   private func drainBound(
     _ first: LaneTurn, _ slot: ExecutionSlot, _ quota: inout DrainQuota, on place: isolated (any Actor)?
   ) async -> LaneTurn? {
@@ -133,7 +137,7 @@ extension UnitScheduler {
     }
   }
 
-  /// Returns the next turn for a slot; `nil` if there is none, and the slot is free.
+  /// Returns the next turn for a slot. If there is none, frees the slot, and returns `nil`.
   private func next(on slot: ExecutionSlot) -> LaneTurn? {
     var ended: [LaneUnit] = []
     switch mutex.withLock({ takeNext(slot, &ended) }) {

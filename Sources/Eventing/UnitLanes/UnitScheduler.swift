@@ -24,8 +24,8 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   let mutex = UnfairMutex()
   /// The turns that wait, in order. Guarded by: mutex.
   @exclusivity(unchecked) private var queue = Deque<LaneTurn>()
-  /// Whether the last entry of `queue` is of a serial lane that may add turns to it. Guarded by:
-  /// mutex.
+  /// Whether the last entry of `queue` is calls of a serial lane that may add further calls to this
+  /// entry. Guarded by: mutex.
   @exclusivity(unchecked) private var isLastOpen = false
   /// The turns that come before those of `queue`: a lock held them, or they were delayed.
   /// Guarded by: mutex.
@@ -59,7 +59,8 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     super.init()
   }
 
-  /// The needs of a unit that waits for a slot.
+  /// Returns what a unit that waits for a slot waits for in the wait graph: if the scheduler has
+  /// made all slots that `limit` allows, any one of them; otherwise nothing.
   override func needs(_ goal: Invocation) -> WaitNeeds { unsafe slots.count == limit ? .all(slots) : .free }
 
   // MARK: The queue. The caller holds `mutex`
@@ -78,7 +79,8 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     unsafe queue.append(.calls(turns))
   }
 
-  /// Lets the lane of the last entry add no more turns to it.
+  /// Closes the last entry of `queue`. If the entry is calls of a serial lane, that lane adds no
+  /// more calls to it.
   private func closeLast() {
     guard unsafe isLastOpen else { return }
     unsafe queue.updateLast { $0 = $0.closed() }
@@ -175,7 +177,7 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     case run(LaneTurn)
     /// Spin for a turn, and then call ``takeFound(_:_:)``.
     case search
-    /// No turn came, and the slot is free.
+    /// No turn came, so the slot was freed.
     case end
   }
 
@@ -191,8 +193,8 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     return .end
   }
 
-  /// Ends the search of a slot. Returns the turn that came; `nil` if there is none, and the slot is
-  /// free.
+  /// Ends the search of a slot for a turn. Returns the turn that came. If none came, frees the
+  /// slot, and returns `nil`.
   func takeFound(_ slot: ExecutionSlot, _ ended: inout [LaneUnit]) -> LaneTurn? {
     unsafe isSearching = false
     if let turn = takeTurn(&ended) { return turn }

@@ -9,10 +9,10 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
   private let isOpen = Atomic<Bool>(true)
   private let action: @Sendable () -> Void
   private let queue: any DelayQueueing
-  /// The nodes that wait until the timer fires. Only a clock of a test is told of them; empty for
-  /// other clocks.
+  /// The nodes of the wait graph that wait until the timer fires, such as a unit between two
+  /// attempts. Only a clock of a test is told of them; empty for other clocks.
   private let delayed: [WaitNode]
-  /// Whether the clock counts the nodes in `delayed` as asleep.
+  /// Whether the clock of a test has been told that the nodes in `delayed` sleep.
   private let isAsleep = Atomic<Bool>(false)
 
   private static let lastNumber = Atomic<UInt64>(0)
@@ -37,8 +37,8 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
   func start(after delay: Duration) {
     guard !delay.isForever else { return }
     queue.insert(self, after: max(.zero, delay))
-    // After the insertion: a clock that finds the nodes asleep may advance at once, and must find
-    // the timer.
+    // After the insertion: a clock of a test that is told that these units and lanes sleep may
+    // advance at once, and must find the timer in its queue.
     if !delayed.isEmpty { noteSleep() }
   }
 
@@ -101,11 +101,12 @@ final class HandlerDelays: @unchecked Sendable {
     withExtendedLifetime(removed) {}  // released after the mutex
   }
 
-  /// Ends all delays, so that the units that wait for their next attempt go on at once. Never
+  /// Ends all delays, so that the units that wait for their next attempt get a turn at once. Never
   /// called under a mutex.
   ///
-  /// - Parameter givingUp: Whether to cancel those attempts, because a lock that holds nothing has
-  ///   begun. Each unit gets a flag, because the lock may have ended by the time the unit runs.
+  /// - Parameter givingUp: Whether these units must end in that turn without another attempt,
+  ///   because a lock has begun that keeps no occurrences. Each unit gets a flag, because the lock
+  ///   may have ended by the time the unit runs.
   func end(givingUp: Bool = false) {
     let ended = mutex.withLock { unsafe Array(timers.values) }
     for (timer, unit) in ended.sorted(by: { $0.timer.number < $1.timer.number }) {
