@@ -22,7 +22,7 @@ protocol ValueCombination: AnyObject, Sendable {
   func end()
 }
 
-/// What an observed value keeps for a combination that it is part of.
+/// The entry of one combination in the list of an observed value that is part of it.
 struct CombinationMembership<Value: Sendable>: Sendable {
   let combination: any ValueCombination
   /// Pushes what the observed value was set to onto the combination's stack of changes. The caller

@@ -76,8 +76,8 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Appends an element: `header`, and the payload that `other.taken` is. The payload, whose header
-  /// `other.takeFirst()` took out, moves from the memory of `other` here.
+  /// Appends `header`, and moves the payload `other.taken` here, beside `header`. That payload is
+  /// still in `other`, after `other.takeFirst()` has taken its former header out.
   mutating func append<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if tail == capacity { makeRoom() }
     unsafe layout.move(from: other.place(other.head &- 1), to: place(tail))
@@ -85,8 +85,8 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Inserts an element at the front: `header`, and the payload that `other.taken` is. The payload,
-  /// whose header `other.takeFirst()` took out, moves from the memory of `other` here.
+  /// Inserts `header` at the front, and moves the payload `other.taken` here, beside `header`. That
+  /// payload is still in `other`, after `other.takeFirst()` has taken its former header out.
   mutating func prepend<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if head == 0 { relocate(to: 2 * capacity + 8, first: capacity + 8) }
     head &-= 1

@@ -1,5 +1,5 @@
 /// The rule by which dead elements leave a collection: each operation on the collection, such as an
-/// addition, checks two of its elements, and removes those that are dead.
+/// addition, checks two of its elements, and removes the dead ones.
 ///
 /// No closure is called under a mutex, because `isGone` and `remove` may run a `deinit` of the
 /// user. If a closure takes an element out under a mutex, it releases the element after the unlock.

@@ -238,9 +238,9 @@ extension UnitLane {
 
   /// Tells the observers of the unit's occurrences that an attempt begins.
   ///
-  /// - Parameter cell: What names the attempt as the cause of what it sends; `nil` if no occurrence
-  ///   of the unit is traced. Afterwards it has the number of the call that was reported for the
-  ///   last traced occurrence of the unit.
+  /// - Parameter cell: Names the attempt as the cause of what it sends; `nil` if no occurrence of
+  ///   the unit is traced. Afterwards it has the number of the call that was reported for the last
+  ///   traced occurrence of the unit.
   private func began(_ unit: LaneUnit, _ cell: CallCell?) -> [ObservedAttempt] {
     if unsafe unit.completions.isEmpty { return [] }
     return unsafe unit.completions.compactMap { completion in
