@@ -8,8 +8,9 @@
     /// - Parameters:
     ///   - message: The message.
     ///   - deadline: The end of the wait.
-    ///   - endsWhenLost: Whether the wait ends when a lost connection was restored. If not, a
-    ///     cancellation of the task ends the wait.
+    ///   - endsWhenLost: The choice between two things that may end the wait early. If true, the
+    ///     restoring of a lost connection does, and a cancellation of the task does not. If false,
+    ///     it is the other way round.
     ///   - entered: A closure that is called when the message has its place among all messages of
     ///     the connection.
     ///   - sent: A closure that is called once: with `nil` when the message was sent, or with the
@@ -38,7 +39,8 @@
       let (token, outcome) = pendingRequests.begin(message.subject, until: deadline, endsWhenLost: endsWhenLost)
       var message = message
       if !endsWhenLost {
-        // Such a request may still be in the send queue when its caller waits no longer.
+        // The request may still be in the send queue when the wait for its reply ends, by a
+        // cancellation or at the deadline. Then it is not sent.
         message.isNeeded = { [pendingRequests] in pendingRequests.isPending(token) }
       }
       message.reply = "\(inboxPrefix).r.\(String(token, radix: 36))"

@@ -111,8 +111,9 @@
           state.largestMessage = most
           return Array(state.subscriptions.values)
         }
-        // Before the send queue resumes: requests for messages that a subscription forgets here are
-        // then not sent.
+        // Before the send queue resumes, each subscription to a stream forgets its open pulls
+        // (requests for messages). So the pulls that still wait in the send queue are not sent any
+        // more.
         for subscription in subscriptions { subscription.reconnected() }
         sendQueue.resume()
         endWaits { _ in true }

@@ -69,7 +69,8 @@
         throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
       }
       let outgoing = Outgoing(message, to: subject, needsID: stream != nil)
-      // A dead letter has more headers than the original message, and another stream may store it.
+      // A dead letter has more headers than the original message, so its headers may fill the room
+      // that the body leaves. Another stream may store it, so its subject is not checked below.
       let isLetter = message.deadLetterOrigin != nil
       let room =
         isLetter

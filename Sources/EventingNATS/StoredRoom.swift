@@ -14,14 +14,15 @@
 
     init(_ budget: PublishBudget, _ cost: Int) { (self.budget, self.cost) = (budget, cost) }
 
-    /// Adds a copy as a user. Returns the value to set: `nil` when the copy was sent, or the reason
-    /// why it never will be.
+    /// Adds a copy of the message to the users of the room. Returns a value that the caller sets
+    /// later: to `nil` when the copy was sent, or to the reason why it never will be.
     func retain() -> OneShot<String?> {
       users.withLock { $0 += 1 }
       return OneShot()
     }
 
-    /// Removes a user. The last one returns the room to the budget.
+    /// Removes a user of the room: the publisher, or a copy of the message. The removal of the last
+    /// user returns the room to the publish budget.
     func release() {
       let isLast = users.withLock { users in
         users -= 1

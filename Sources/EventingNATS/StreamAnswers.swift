@@ -60,8 +60,8 @@
     var streams: [String]?
     /// The time at which the stream or the consumer was made.
     var created: String?
-    /// The last delivery of a consumer. Before the first one, it has the position in front of the
-    /// start.
+    /// The last delivery of a consumer. Before the first delivery, its position is one less than
+    /// the position at which the consumer starts.
     var delivered: Place?
     /// The delivery of a consumer up to which the server has all verdicts. Before the first one,
     /// the position is always 0.

@@ -33,7 +33,9 @@
       return seed
     }
 
-    /// Returns the signature of a server's nonce. The next connection has another nonce.
+    /// Returns the signature of a server's nonce. Throws if libnats could not send the signature:
+    /// see ``unsendable``. Another login may then succeed, because the server sends another nonce
+    /// for each connection.
     func signature(of nonce: String) throws -> [UInt8] {
       let signature = try EventingNATS.signature(of: nonce, seed: seed())
       guard signature.first != 0 else { throw LibraryError(text: LoginFile.unsendable) }

@@ -117,8 +117,10 @@
     /// Records that a begun message has a verdict. Returns the message; `nil` if it was returned to
     /// the server before.
     ///
-    /// Until ``finish(_:)``, ``drain(within:)`` waits for the message, but ``end()`` does not
-    /// return it. So a close that follows the drain does not overtake the verdict.
+    /// Until ``finish(_:)``, ``drain(within:)`` waits for the message. So the close of a
+    /// connection, which comes after the drain, cannot come before the verdict is in the send
+    /// queue. ``end()`` does not return the message, so that its caller does not return it to the
+    /// server, too.
     func settle(_ item: Item) -> Item? {
       state.withLock { state in
         state.settling[item.number] = state.inHand.removeValue(forKey: item.number)

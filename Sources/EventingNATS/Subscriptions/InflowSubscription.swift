@@ -13,8 +13,8 @@
     /// The name of the stream; `nil` without one.
     var streamName: String? { get }
 
-    /// Tells the subscription whether messages can be handled. The task calls this before it takes
-    /// a message.
+    /// Tells the subscription whether messages can be handled. The task that passes messages to
+    /// handlers calls this method before it takes each message.
     func lookedReady(_ isReady: Bool)
     /// If the message of a verdict must be redelivered before any other, stops requesting messages
     /// until ``takeAgain()``, and returns true. Otherwise returns false.
@@ -82,8 +82,9 @@
 
     func cancel() { cancel {} }
 
-    /// Ends the subscription, and calls a closure when everything that the end sends is in the send
-    /// queue. Until then, a close of the connection waits for the subscription.
+    /// Ends the subscription. Calls a closure when all that this sends to the server is in the send
+    /// queue: the request to end the subscription, and the returns of messages. Until then, a close
+    /// of the connection waits for the subscription.
     func cancel(_ next: @escaping @Sendable () -> Void) {
       endDelivery(returning: inflow.end()) {
         self.engine.remove(self)

@@ -99,7 +99,8 @@
         return ending.begin(next)
       }
       for closure in due { closure() }
-      // Only now, so that the thread of an earlier end does not call `delivered` before `next`.
+      // `delivered` is added only after the due closures were called. Otherwise the thread that an
+      // earlier call of `end` has started might call `delivered` before this thread calls `next`.
       for closure in ending.withLock({ $0.whenDelivered(delivered) }) { closure() }
       guard isFirst else { return }
       // From here on, only the new thread uses the handle.

@@ -4,9 +4,10 @@
   ///
   /// If the server loses the consumer, a new consumer must begin at the smallest of these
   /// positions, or before. If another member of the group has handled a returned message, the
-  /// *floor* of the server shows this: the server has verdicts on all messages up to the floor.
-  /// The new consumer of a group begins behind the floor of the lost one, at the latest. So it
-  /// delivers each message above the floor, even if the member that returned it has ended.
+  /// *floor* of the consumer shows this: the position up to which the server has verdicts on all
+  /// messages. The new consumer of a group begins at the position after the last known floor of the
+  /// lost one, or at a smaller position. So it delivers each message above the floor, even if the
+  /// member that returned it has ended.
   struct RetreatedPositions: Sendable {
     /// The largest number of recorded positions. Later ones are not recorded.
     private static let limit = 65_536
@@ -31,10 +32,13 @@
       positions = positions.filter { $0 > floor }
     }
 
-    /// Returns whether the server must be asked for its floor. It is asked at most every 10 s.
+    /// Returns whether the server must be asked for the consumer's floor, the position up to which
+    /// it has verdicts on all messages. It is asked at most every 10 s. The recorded positions up
+    /// to the answered floor are then removed.
     ///
-    /// - Parameter isShared: Whether the consumer may have other members. Without them, the floor
-    ///   matters only for the recorded positions.
+    /// - Parameter isShared: Whether the consumer may have other members. Without other members,
+    ///   the floor matters only for the recorded positions, so the server is not asked while there
+    ///   are none.
     mutating func mustAsk(_ now: ContinuousClock.Instant, isShared: Bool) -> Bool {
       guard isShared || !positions.isEmpty, nextQuestion <= now else { return false }
       nextQuestion = now + RetreatedPositions.pause

@@ -21,12 +21,14 @@
     static let expiry = Duration.seconds(2)
     private var pulls: [Pull] = []
     private var last: UInt64 = 0
-    /// The token of the first pull that counts. Earlier pulls may still be open at the server.
+    /// The smallest token of a pull that was not given up. Earlier pulls were given up by
+    /// ``endAll()``, or because their time had passed. They may still be open at the server, but
+    /// their end changes no number here.
     private var first: UInt64 = 1
 
     var isEmpty: Bool { pulls.isEmpty }
 
-    /// Returns whether a pull still counts.
+    /// Returns whether a pull is open: more of its messages are expected, and it was not given up.
     func isOpen(_ token: UInt64) -> Bool { pulls.contains { $0.token == token } }
 
     /// Begins a pull for the room that the open pulls leave. Returns `nil` if there is none, or if

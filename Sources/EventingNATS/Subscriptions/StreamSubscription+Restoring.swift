@@ -3,8 +3,8 @@
   import EventingTransport
   import Foundation
 
-  // Makes a consumer again that the server has lost, with a start before which no member's message
-  // lacks a verdict.
+  // Makes a consumer again that the server has lost. It starts at a position before which every
+  // message has a verdict, whichever member took the message.
   extension StreamSubscription {
     /// Starts a task that makes the consumer again if the server has lost it.
     func beginRestoring() {
@@ -81,9 +81,10 @@
     /// consumer begins with the first message that has no final verdict here.
     ///
     /// In a group, other members know of further messages without a verdict, and members that have
-    /// ended knew of some. So the new consumer of a group begins behind the *floor* of the lost one
-    /// at the latest: see ``RetreatedPositions``. Without a group, and without such a message, the
-    /// new consumer begins after the last received message.
+    /// ended knew of some. So the new consumer of a group begins at the latest at the position
+    /// after the *floor* of the lost one. Up to the floor, the server had verdicts on all messages:
+    /// see ``RetreatedPositions``. Without a group, and without such a message, the new consumer
+    /// begins after the last received message.
     ///
     /// - Parameter lastPosition: The last position of the stream. A server may have lost the last
     ///   messages. It then stores other messages at their positions.

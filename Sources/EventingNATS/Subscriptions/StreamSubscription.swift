@@ -34,8 +34,8 @@
       var consumerCreated: String?
       /// The configuration with which the consumer begins in this stream.
       var first: ConsumerConfig
-      /// The configuration with which a new consumer loses no message of any member, as the server
-      /// told it last.
+      /// The configuration for a new consumer if the server loses this one, so that no member loses
+      /// a message. It is made of the server's last answer about the consumer.
       var restart: ConsumerConfig
       /// Why the consumer could not be made again at the last attempt; `nil` if it could, or if
       /// there was no attempt. An incident is posted when the reason changes.
@@ -128,7 +128,8 @@
       message.publishedAt = place.time
       let item = Inflow.Item(message: message, reply: reply)
       if !inflow.append(item, limit: .max) { giveBack([item]) }
-      // After the append: see `unlimitedRestartConfig`.
+      // The position is noted only after the message was appended to `inflow`: see
+      // `unlimitedRestartConfig`.
       let (isOtherConsumer, fallenFrom) = state.withLock { state in
         state.pulls.arrived()
         return (place.number <= state.lastNumber, state.note(place))
@@ -205,7 +206,7 @@
       message.isSent = { [state] reason in
         if reason != nil { state.withLock { $0.pulls.end(pull.token) } }  // the next tick pulls again
       }
-      // If the pull has waited for the connection until it counts no more, it is not sent.
+      // If the pull was given up while it waited for the connection, it is not sent.
       message.isNeeded = { [state] in state.withLock { $0.pulls.isOpen(pull.token) } }
       engine.sendQueue.send(message)
     }

@@ -16,7 +16,8 @@
 
     /// Begins the end, or adds a closure to an end that has begun.
     ///
-    /// - Parameter next: A closure for the time when the end is enqueued for sending.
+    /// - Parameter next: A closure to call when the request that ends the subscription at the
+    ///   server is enqueued for sending.
     /// - Returns: Whether this is the begin, and the closures whose time has come already.
     mutating func begin(_ next: @escaping @Sendable () -> Void) -> (isFirst: Bool, due: [@Sendable () -> Void]) {
       defer { hasBegun = true }
@@ -33,7 +34,8 @@
       return []
     }
 
-    /// Records that the end is enqueued for sending. Returns the closures that waited for it.
+    /// Records that the request that ends the subscription at the server is enqueued for sending.
+    /// Returns the closures that waited for it.
     ///
     /// The caller calls the closures, and then this method again, until it returns none. So each
     /// closure is called after the closures that were added before it.
@@ -43,8 +45,10 @@
       return waitingForEnqueued
     }
 
-    /// Records that all messages were received. Returns the closures that waited for it. The caller
-    /// calls this method repeatedly, as it does ``enqueued()``.
+    /// Records that all messages were received. Returns the closures that waited for it.
+    ///
+    /// The caller calls the closures, and then this method again, until it returns none, because
+    /// closures may be added meanwhile: see ``enqueued()``.
     mutating func delivered() -> [@Sendable () -> Void] {
       isDelivered = waitingForDelivered.isEmpty
       defer { waitingForDelivered = [] }
