@@ -10,7 +10,8 @@ struct MessageHandling: BegunMessage {
 
   var knownVerdict: Verdict? {
     guard let outcome = send.knownOutcome, let isLooped = loops.outcome else { return nil }
-    // If there is none, the message must be given up first. The engine then awaits `verdict`.
+    // If the listener has no verdict, the message must be given up, which may publish a dead
+    // letter. The engine then awaits `verdict`, which gives the message up.
     guard let verdict = listener.verdict(on: message, outcome, isLooped: isLooped) else { return nil }
     listener.end(message, isHandled: verdict == .done)
     return verdict

@@ -7,8 +7,8 @@ extension InMemoryTransport {
   /// The delay before redelivery of a message that a fault has lost.
   static let redelivery = Duration.seconds(1)
 
-  /// Starts the pump of a subscription, because the subscription may be ready now. A pump that is
-  /// running checks for messages again instead.
+  /// Starts the pump of a subscription, the task that takes its messages, because the subscription
+  /// may be ready now. A pump that is running checks for messages again instead.
   func wake(_ subscription: MemorySubscription) {
     let mustStart = state.withLock { state in
       guard let member = state.members[subscription.id] else { return false }
@@ -66,8 +66,8 @@ extension InMemoryTransport {
     }
   }
 
-  /// Records a verdict, and carries out its consequences: resumes drains, starts pumps and delays,
-  /// and posts an incident.
+  /// Records a verdict, and carries out its consequences: resumes the tasks that wait in
+  /// `drain(within:)`, starts pumps and delays, and posts an incident.
   private func applyVerdict(_ delivery: MemoryState.Delivery, of subscription: MemorySubscription, _ verdict: Verdict) {
     let result = state.withLock { $0.applyVerdict(delivery, of: subscription, verdict, faults) }
     for drainer in result.drainers { drainer.resume() }
@@ -177,7 +177,7 @@ extension InMemoryTransport {
   /// Ends all subscriptions and responders, as their `drain(within:)` does, and then the transport.
   /// Later calls throw.
   ///
-  /// Until the drains have ended, handlers that still run may publish and ask.
+  /// Until each `drain(within:)` has returned, handlers that still run may publish and ask.
   ///
   /// - Parameter limit: The longest wait for handlers.
   public func close(within limit: Duration = .seconds(10)) async {

@@ -117,8 +117,8 @@ private final class Exchange: Sendable {
   /// Whether the request has a result, so that the caller no longer waits.
   var isOver: Bool { state.withLock { $0.result != nil } }
 
-  /// Sets the number of chosen responders. A responder whose request a fault loses counts, so its
-  /// caller waits until the limit.
+  /// Sets the number of chosen responders. The number includes a responder whose request a fault
+  /// loses. That responder never replies, so the caller waits until the time limit.
   func expect(_ count: Int) { state.withLock { $0.expected = count } }
 
   /// Counts a responder that will not reply. After the last one, the exchange ends with `error`.

@@ -27,8 +27,8 @@ public final class InMemoryTransport: Transport {
   private let stored: [SubjectFilter]?
   private let publishTimeout: Duration
   private let incidentEvent: Event<TransportIncident>
-  /// The transport without a stream that belongs to this stream; `nil` if this transport has no
-  /// stream.
+  /// The counterpart of this transport that has no stream: see ``plain``. It is `nil` if this
+  /// transport itself has no stream.
   let plainTransport: InMemoryTransport?
 
   public let identity: String

@@ -15,7 +15,8 @@ struct MemoryLog: Sendable {
   private let limit: UInt64
   /// The last messages: a ring buffer, in which ``place(_:)`` is the index of a position.
   private var recent: [Stored] = []
-  /// The messages before those in ``recent`` that some group has not handled.
+  /// The messages that are older than all in ``recent``. Each of them is still to be handled by at
+  /// least one group.
   private var older: [UInt64: Stored] = [:]
   /// The position of each stored id, by the hash of the id. If two ids have one hash, by a chance
   /// of 2⁻⁶⁴, a repetition of the first is not recognized.

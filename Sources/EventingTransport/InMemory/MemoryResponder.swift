@@ -6,8 +6,8 @@ import Eventing
 /// has ended. The request waits while `inFlight` others are being answered. ``cancel()`` refuses
 /// the waiting requests, and no request begins afterwards.
 ///
-/// A drain ends the responder when no request is in hand, in one step under the mutex. So a request
-/// that the responder counts is answered, unless the drain's limit comes first.
+/// ``drain(within:)`` ends the responder when no request is in hand, in one step under the mutex.
+/// So a request that the responder counts is answered, unless the time limit comes first.
 final class MemoryResponder: TransportSubscription {
   struct State: Sendable {
     /// The number of requests for which the engine has chosen this responder, and that have not
@@ -81,8 +81,8 @@ final class MemoryResponder: TransportSubscription {
     }
   }
 
-  /// Counts the end of a request. The next waiting request gets its slot. After the last request, a
-  /// waiting drain ends the responder.
+  /// Counts the end of a request. The next waiting request gets its slot. After the last request,
+  /// the responder ends if a task waits in ``drain(within:)``.
   func finish(hasSlot: Bool) {
     let (next, drainers) = state.withLock { state in
       state.inHand -= 1

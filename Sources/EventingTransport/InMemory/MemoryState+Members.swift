@@ -37,7 +37,8 @@ extension MemoryState {
   /// messages, wakes another member, because this one may have been woken for a message that it now
   /// does not take. One member is enough, because the members with room are woken in turn.
   ///
-  /// - Returns: The member whose pump must be started, if any; `nil` if the subscription has ended.
+  /// - Returns: The member whose pump, the task that takes messages, must be started, if any; `nil`
+  ///   if the subscription has ended.
   func closeMember(_ id: UInt64) -> [MemorySubscription]? {
     guard let member = members[id] else { return nil }
     guard member.isOpen else { return [] }
@@ -56,8 +57,9 @@ extension MemoryState {
   /// Removes a subscription, and puts its messages without a verdict back into its group. O(*n*)
   /// for each of these messages, for *n* messages to be redelivered.
   ///
-  /// - Returns: The messages that the caller releases, and the waiting drains that the caller
-  ///   resumes, both after the unlock; and the subscriptions whose pump must be started.
+  /// - Returns: In `gone`, the messages that the caller releases after the unlock, and the tasks in
+  ///   `drain(within:)` that it then resumes. In `woken`, the subscriptions whose pump, the task
+  ///   that takes messages, must be started.
   mutating func remove(_ subscription: MemorySubscription) -> (gone: Gone?, woken: [MemorySubscription]) {
     guard let member = members.removeValue(forKey: subscription.id) else { return (nil, []) }
     let gone = Gone(drainers: member.drainers, queue: member.end())
@@ -168,7 +170,8 @@ extension MemoryState {
     return result
   }
 
-  /// Ends the pause of a subscription. Returns whether its pump must be started.
+  /// Ends the pause of a subscription. Returns whether its pump, the task that takes messages, must
+  /// be started.
   func endPause(_ id: UInt64) -> Bool {
     guard let member = members[id] else { return false }
     member.isPaused = false
@@ -194,8 +197,8 @@ extension MemoryState {
     return wakeOne(group).map { [$0] } ?? []
   }
 
-  /// Puts a message whose delay is over back for redelivery. Returns the members whose pump must be
-  /// started.
+  /// Puts a message whose delay is over back for redelivery. Returns the members whose pump, the
+  /// task that takes messages, must be started.
   func bringBack(_ position: UInt64, in group: UInt64) -> [MemorySubscription] {
     guard let group = groups[group], group.delayed.remove(position) != nil else { return [] }
     return comeAgain(position, group)

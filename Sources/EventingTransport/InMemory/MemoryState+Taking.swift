@@ -17,7 +17,7 @@ extension MemoryState {
   }
 
   /// Wakes, in a group, the next member that has room for a message. O(1), amortized. Returns the
-  /// member if its pump must be started.
+  /// member if its pump, the task that takes messages, must be started.
   func wakeOne(_ group: MemoryGroup) -> MemorySubscription? {
     while let member = group.available.popFirst() {
       if member.isGone { continue }
@@ -48,7 +48,8 @@ extension MemoryState {
     }
   }
 
-  /// Wakes all subscriptions. Returns the ones whose pump must be started.
+  /// Wakes all subscriptions. Returns the ones whose pump, the task that takes messages, must be
+  /// started.
   func wakeAll() -> [MemorySubscription] {
     members.sorted { $0.key < $1.key }.compactMap { $1.wake() ? $1.subscription : nil }
   }
@@ -56,10 +57,10 @@ extension MemoryState {
   /// Records that a subscription cannot handle a message now. If its group has messages, wakes
   /// another member.
   ///
-  /// If the pump of the subscription must check again, does nothing, because the subscription may
-  /// have become ready since the last check.
+  /// If the pump of the subscription, the task that takes messages, must check again, does nothing,
+  /// because the subscription may have become ready since the last check.
   ///
-  /// - Returns: The other member, if its pump must be started.
+  /// - Returns: The other member, if its pump, the task that takes messages, must be started.
   func markUnready(_ id: UInt64) -> MemorySubscription? {
     guard let member = members[id], !member.mustLook else { return nil }
     member.isUnready = true
@@ -67,7 +68,8 @@ extension MemoryState {
     return wakeOne(group)
   }
 
-  /// Ends the pump of a subscription. Returns false if the pump must check for messages again.
+  /// Ends the pump of a subscription, the task that takes its messages. Returns false if the pump
+  /// must check for messages again.
   func stopPumping(_ id: UInt64) -> Bool {
     guard let member = members[id] else { return true }
     member.isPumping = member.mustLook

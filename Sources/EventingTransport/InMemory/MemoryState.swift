@@ -5,8 +5,9 @@ import Eventing
 struct MemoryState {
   /// The state of a subscription.
   final class Member {
-    /// The subscription; `nil` when it has ended. Groups keep its member for some time, and must
-    /// not release a closure of the user under the mutex.
+    /// The subscription; `nil` when it has ended. It retains a closure of the user, which must not
+    /// be released under the mutex. A group may keep this object longer than the subscription
+    /// lasts, and release it under the mutex.
     private(set) var subscription: MemorySubscription?
     let filter: SubjectFilter
     let inFlight: Int
@@ -15,16 +16,18 @@ struct MemoryState {
     /// its members. The dictionary `groups` retains the group at least until its last subscription
     /// has ended.
     unowned let group: MemoryGroup?
-    /// The number that stands for a subscription without a stream in random decisions.
+    /// A number that gives this subscription random faults of its own: see ``Chances``. It has an
+    /// effect only without a stream. With one, ``MemoryGroup/chance`` takes its place.
     let chance: UInt64
     var isGone: Bool { subscription == nil }
     /// The number of messages that the subscription has taken and that have no verdict yet.
     var inHand = 0
-    /// Whether the subscription accepts new messages: false after a drain has begun.
+    /// Whether the subscription accepts new messages: false after a call of `drain(within:)`.
     var isOpen = true
     /// Whether the pump of the subscription, a task that takes messages, is running.
     var isPumping = false
-    /// Whether the pump must check for messages again before it ends.
+    /// Whether the pump, the task that takes messages, must check for messages again before it
+    /// ends.
     var mustLook = false
     /// Whether the subscription takes nothing for some time, after it has released a message.
     var isPaused = false
@@ -57,12 +60,13 @@ struct MemoryState {
       return queue
     }
 
-    /// Whether a drain need not wait.
+    /// Whether `drain(within:)` need not wait, because no message waits or lacks its verdict.
     var isIdle: Bool { inHand == 0 && queue.isEmpty }
     /// Whether one more message may begin.
     var hasRoom: Bool { inHand < inFlight && !isPaused }
 
-    /// Records that there may be a message to take. Returns whether the pump must be started.
+    /// Records that there may be a message to take. Returns whether the pump, the task that takes
+    /// messages, must be started.
     func wake() -> Bool {
       if isPumping { mustLook = true }
       defer { isPumping = true }
@@ -143,7 +147,8 @@ struct MemoryState {
 
   // MARK: Publishing
 
-  /// Stores a message. Returns the receipt, and the subscriptions whose pump must be started.
+  /// Stores a message. Returns the receipt, and the subscriptions whose pump, the task that takes
+  /// messages, must be started.
   mutating func store(_ message: RemoteMessage) -> (Receipt, [MemorySubscription]) {
     if let position = log.position(of: message.id) { return (Receipt(position: position, isDuplicate: true), []) }
     func matches(_ group: MemoryGroup) -> Bool { !group.isGone && group.filter.matches(message.subject) }
@@ -157,7 +162,7 @@ struct MemoryState {
   }
 
   /// Adds a message to the queues of one plain subscription of each group, and of all without a
-  /// group. Returns the subscriptions whose pump must be started.
+  /// group. Returns the subscriptions whose pump, the task that takes messages, must be started.
   mutating func hand(_ message: RemoteMessage) -> [MemorySubscription] {
     var groups: [String: [Member]] = [:]
     var chosen: [Member] = []

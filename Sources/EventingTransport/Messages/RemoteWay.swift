@@ -2,19 +2,21 @@
 /// with the identity of its transport.
 ///
 /// A message is not forwarded to a subject on its path, so a cycle ends (guarantee R7 of PROOF.md).
-/// Two headers of bounded length carry the path. The first has the last steps. If it has no room
-/// for all, the second has marks: the hashes of the steps whose number is a power of two. By the
-/// time a cycle has doubled the length of the path, a step of the cycle has a mark. One lap later,
-/// the message would repeat this step, and is not forwarded.
+/// Two headers of bounded length carry the path. ``HeaderName/path`` lists the last steps. If it
+/// has no room for all, ``HeaderName/pathMarks`` has the number of all steps, and *step marks*: the
+/// hashes of the steps whose number is a power of two. By the time a cycle has doubled the length
+/// of the path, a step of the cycle has such a hash. One round of the cycle later, the message
+/// would repeat this step, and is not forwarded.
 struct RemoteWay: Sendable {
   /// The path headers and the subject of the received message, and the identity of its transport;
   /// `nil` for an empty path.
   private let last: (path: String?, marks: String?, subject: String, transport: String)?
 
-  /// The longest header of steps, in bytes. A longer path is written without its oldest steps. A
-  /// longer header that arrives is ignored.
+  /// The longest header that lists the steps of a path, in bytes. A step is a subject that the
+  /// message came through, with the identity of its transport. The sender leaves out the oldest
+  /// steps of a path that is longer. The receiver ignores a header that is longer.
   private static let longestHeader = 4_096
-  /// The largest number of steps of a path.
+  /// The largest number of steps of a path, and so of the forwards of one message.
   static let longest = 1 << 20
 
   /// Creates the empty path, for a payload that no message brought.
@@ -26,8 +28,8 @@ struct RemoteWay: Sendable {
     last = (message.headers[HeaderName.path], message.headers[HeaderName.pathMarks], message.subject, transport)
   }
 
-  /// The steps in the header and the step of the received message, the oldest first. A step
-  /// contains no spaces.
+  /// The steps that the path header lists, the oldest first, and then the step of the received
+  /// message. A step is a subject with the identity of its transport, and contains no spaces.
   private var steps: [Substring] {
     guard let last else { return [] }
     var steps: [Substring] = []
@@ -36,12 +38,13 @@ struct RemoteWay: Sendable {
     return steps
   }
 
-  /// Returns the number of all steps, and the marks.
+  /// Returns the number of all steps of the path, and the step marks: the hashes of the steps whose
+  /// number is a power of two.
   ///
-  /// - Parameter steps: The last steps.
+  /// - Parameter steps: The value of ``steps``: the last steps of the path, or all.
   private func marks(_ steps: [Substring]) -> WayMarks {
     guard let step = steps.last else { return WayMarks() }
-    // If there is no header with marks, the other header has every step.
+    // If the message has no header with step marks, its path header lists every earlier step.
     var marks = last?.marks.flatMap(WayMarks.init) ?? WayMarks(steps.dropLast())
     marks.add(step)
     return marks
@@ -72,7 +75,7 @@ struct RemoteWay: Sendable {
       first += 1
     }
     headers[HeaderName.path] = first == steps.count ? nil : steps[first...].joined(separator: " ")
-    // If the first header has all steps, marks are not needed.
+    // If the path header now lists all steps, no header with step marks is needed.
     headers[HeaderName.pathMarks] = marks.count == steps.count - first ? nil : marks.text
   }
 
@@ -81,7 +84,9 @@ struct RemoteWay: Sendable {
   }
 }
 
-/// The number of steps of a path, and the hashes of the steps whose number is a power of two.
+/// The number of steps of a path, and the *step marks*: the hashes of the steps whose number is a
+/// power of two. A step is a subject that the message came through, with the identity of its
+/// transport.
 private struct WayMarks {
   private(set) var count = 0
   private var marks: [UInt64] = []
@@ -100,7 +105,8 @@ private struct WayMarks {
     self.count = count
   }
 
-  /// The text of the header: the number of steps, then the hashes, the oldest first.
+  /// The text of the header: the number of all steps of the path, then the step marks, the oldest
+  /// first. A step mark is the hash of a step whose number is a power of two.
   var text: String { (["\(count)"] + marks.map { String($0, radix: 36) }).joined(separator: " ") }
 
   func contains(_ step: Substring) -> Bool { marks.contains(stableHash(step)) }

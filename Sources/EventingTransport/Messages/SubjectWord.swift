@@ -32,7 +32,8 @@ enum SubjectWord {
         return nil
       }
     }
-    // If a word that `escaped` never returns were accepted, its text would have two words.
+    // Only a word that `escaped` returns is accepted. Otherwise several words would stand for one
+    // text, such as `a` and `%61`.
     guard let text = String(validating: bytes, as: UTF8.self), escaped(text) == word else { return nil }
     return text
   }

@@ -1,6 +1,7 @@
 import Eventing
 
-/// A query as the responders receive it, with the gate of the listening that took the query.
+/// A query as the responders receive it, with the gate of the listening that took the query. The
+/// gate closes when that listening ends, and no responder begins the query afterwards.
 struct AskedQuery<Query: Sendable>: Sendable, CustomStringConvertible {
   let query: Query
   let gate: ListeningGate

@@ -9,8 +9,9 @@ extension EventSource {
   /// `send` waits until its own message is stored. If the message is not stored, the report has the
   /// error. No message is forwarded to a subject that it came through on the same transport. So a
   /// cycle over any number of processes ends. If a cycle has more subjects than fit into a header
-  /// of 4,096 bytes, a message may pass through the cycle several times. Its path becomes at most
-  /// twice as long as before the cycle, plus one lap.
+  /// of 4,096 bytes, a message may pass through the cycle several times. If it came through *n*
+  /// subjects before it entered a cycle of *m* subjects, it comes through at most 2*n* + *m*
+  /// subjects in all.
   ///
   /// - Parameter target: The remote event. The forward does not retain the event, and ends when the
   ///   event is released.
