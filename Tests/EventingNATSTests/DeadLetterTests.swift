@@ -35,8 +35,8 @@
       await nats.close()
     }
 
-    /// Two subjects for dead letters: each listening has the other subject for its own dead
-    /// letters.
+    /// The listening to `test.dead.a` has `test.dead.b` as the subject for its own dead letters,
+    /// and the listening to `test.dead.b` has `test.dead.a`.
     @Test func aLetterIsNoLetterAgain() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()

@@ -214,8 +214,9 @@
       await listener.nats.close()
     }
 
-    /// The subject for the verdict names the place of a message in a stream. A program that knows
-    /// the inbox may send any subject.
+    /// The server sends a message of a stream with a subject for the verdict, which names the
+    /// message's place in the stream. Another program that knows where a subscription receives (its
+    /// inbox) may send messages there with any text in place of that subject.
     @Test func aPlaceThatNoStreamHasIsNone() {
       let place = StreamPlace("$JS.ACK.TEST.one.1.5.9.1700000000000000000.0")
       #expect(place?.delivered == 1 && place?.position == 5 && place?.number == 9)

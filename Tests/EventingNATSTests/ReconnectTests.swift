@@ -144,8 +144,8 @@
       await nats.close()
     }
 
-    /// A message that its publisher has given up, but that still waits for the socket, keeps its
-    /// room in the budget.
+    /// The engine limits the total size of the messages that are not stored yet. A message that its
+    /// publisher has given up, but that still waits for the socket, counts for this limit.
     @Test func storesThatAFrozenServerHoldsUpKeepTheirRoom() async throws {
       let server = try NATSServer()
       let nats = try await server.connect(publishTimeout: .milliseconds(500))

@@ -33,7 +33,8 @@
 
     private static func restartWithoutRecords(_ server: NATSServer) throws {
       server.end()
-      // A killed nats-server 2.9 may lose this file by itself.
+      // The file `o.dat` is the server's record of a consumer. A nats-server 2.9 that is killed may
+      // lose this file, too.
       let consumers = "\(server.folder)/streams/jetstream/$G/streams/TEST/obs"
       for name in try FileManager.default.contentsOfDirectory(atPath: consumers) {
         try FileManager.default.removeItem(atPath: "\(consumers)/\(name)/o.dat")
@@ -41,7 +42,8 @@
       try server.start()
     }
 
-    /// A server without its record of a group begins at the start that the group was made with.
+    /// If the server has lost its record of a group, it delivers again from the start position that
+    /// the group was made with. So a group of new messages is made with a position, not with "new".
     @Test func aGroupOfNewMessagesLosesNoneWithItsRecord() async throws {
       let server = try NATSServer()
       let nats = try await server.connect(publishTimeout: .seconds(20))
@@ -64,7 +66,8 @@
       await nats.close()
     }
 
-    /// Redeliveries of a message whose handler failed are no such repetition.
+    /// Redeliveries of a message whose handler failed cause no incident of the kind `repeated`: the
+    /// server has lost no record.
     @Test func redeliveriesAfterFailuresAreNoRepetition() async throws {
       let server = try NATSServer()
       let nats = try await server.connect(publishTimeout: .seconds(20))

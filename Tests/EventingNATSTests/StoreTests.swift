@@ -4,7 +4,8 @@
   import Foundation
   import Testing
 
-  /// Messages for a stream that are sent again, because the server does not store the first copy.
+  /// Messages for a stream that the publisher sends again, because the server has not confirmed
+  /// that it stored the first copy.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct StoreTests {
     /// The stream may have stored the copy whose receipt did not come.
     @Test func aRefusalOfALaterCopySaysThatAnEarlierOneMayBeStored() async throws {

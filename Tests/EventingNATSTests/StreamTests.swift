@@ -134,8 +134,9 @@
       await nats.close()
     }
 
-    /// The server escapes some characters, libnats cuts long texts, and errors hide what looks like
-    /// a login or is a password.
+    /// A refusal is found by the subject in the server's error text, which may differ from the
+    /// subject that was sent. The server escapes some characters of it, libnats cuts long texts,
+    /// and the engine hides what looks like a login or is a password.
     @Test(arguments: ["q\"", "b\\", "anna@p", "secret", String(repeating: "a", count: 240)])
     func anUnusualSubjectWithoutPermissionIsRefused(word: String) async throws {
       let server = try NATSServer(

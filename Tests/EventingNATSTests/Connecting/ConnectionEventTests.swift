@@ -7,7 +7,8 @@
 
   /// The reports of libnats reach the engine in order.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct ConnectionEventTests {
-    /// If the loss came last, the engine would wait for ever for a connection that is there.
+    /// The connection is restored while the engine is still being told of its loss. If the engine
+    /// heard of the loss last, it would wait for ever, although the connection is there.
     @Test func anEventThatComesWhileEarlierOnesAreToldIsToldAfterThem() throws {
       let events = ConnectionEvents(try ConnectOptions(["nats://a:1"], nil, nil, within: .seconds(1)).secrets)
       let kinds = Guarded<[String]>([])
@@ -44,8 +45,8 @@
       #expect(watch.texts.count == 3)
     }
 
-    /// libnats refuses a limit of zero. If the subscription began nevertheless, its buffer would
-    /// have another size.
+    /// libnats refuses a limit of zero. If the subscription began nevertheless, libnats would
+    /// buffer as many messages as it does by default, not the number that the caller asked for.
     @Test func aSubscriptionWithoutItsLimitIsRefused() async throws {
       let server = try NATSServer(hasStreams: false)
       let nats = try await server.connect()

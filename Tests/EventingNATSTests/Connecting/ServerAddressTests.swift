@@ -27,8 +27,9 @@
       }
     }
 
-    /// One address with TLS among several is enough to require TLS: libnats may connect to any of
-    /// them.
+    /// If one address among several begins with `tls://`, the engine requires TLS of each server.
+    /// Otherwise libnats might connect to another of the addresses, and send the secret without
+    /// TLS.
     @Test func noSecretIsSentToAnyAddressBesideOneWithTLS() async throws {
       let server = try TextServer(TextServer.info())
       let error = await transportError {

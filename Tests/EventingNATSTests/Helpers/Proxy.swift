@@ -8,7 +8,8 @@
     private struct State: Sendable {
       var isCut = false
       var sockets: [LoopbackSocket] = []
-      /// The text that ends the hold when the clients have sent it; `nil` if nothing is held back.
+      /// The text of ``hold(until:)``: until the clients have sent it, the bytes of the server are
+      /// held back. It is `nil` if nothing is held back.
       var releasing: String?
       var held: [(target: LoopbackSocket, bytes: ArraySlice<UInt8>)] = []
       /// The bytes that the clients have sent since the begin of the hold.
@@ -69,7 +70,8 @@
       return true
     }
 
-    /// Records what a client has sent, and ends the hold if the text has come.
+    /// Records what a client has sent. If the clients have now sent the text of ``hold(until:)``,
+    /// sends on to them what was held back, and holds back nothing more.
     private static func note(_ bytes: ArraySlice<UInt8>, _ state: inout State) {
       guard let text = state.releasing else { return }
       state.sent += bytes

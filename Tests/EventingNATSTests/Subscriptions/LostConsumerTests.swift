@@ -36,8 +36,9 @@
       await nats.close()
     }
 
-    /// A message that waits for its next attempt is not in hand, and its position is before the
-    /// last received one. The new consumer must begin with it.
+    /// Until its next attempt, a message that failed is at the server, and the member holds it no
+    /// more. The position of that message is before the last received one. The new consumer must
+    /// begin with it.
     @Test func aGroupThatIsDeletedBeginsAgainWithTheMessageThatFailed() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()
@@ -62,8 +63,8 @@
       await nats.close()
     }
 
-    /// Other members may handle the messages that a member returned. The floor of the server shows
-    /// this.
+    /// Other members may handle the messages that a member returned. The *floor* of the consumer
+    /// shows this: the position up to which the server has verdicts on all messages.
     @Test func theServerTellsWhichReturnedMessagesWereHandled() async throws {
       var positions = RetreatedPositions()
       #expect(!positions.mustAsk(.now + .seconds(60), isShared: false) && positions.first == nil)
@@ -93,8 +94,9 @@
       await nats.close()
     }
 
-    /// If a message fails in a member that then ends, no other member knows of it. But the floor of
-    /// the server stays below it.
+    /// If a message fails in a member that then ends, no other member knows of it. But the *floor*
+    /// of the consumer stays below that message: the position up to which the server has verdicts
+    /// on all messages.
     @Test(arguments: [true, false])
     func aGroupThatIsDeletedBeginsAgainWithTheMessageThatFailedInAnEndedMember(joinsBefore: Bool) async throws {
       let server = try NATSServer()
@@ -156,8 +158,8 @@
       await nats.close()
     }
 
-    /// Until the first message of a consumer has a verdict, the floor is 0, wherever the consumer
-    /// begins.
+    /// Until the first message of a consumer has a verdict, the *floor* is 0, wherever the consumer
+    /// begins. Later it is the position up to which the server has verdicts on all messages.
     @Test func theServerTellsWhereALostGroupBeginsAgain() throws {
       func restart(_ delivered: String, _ floor: String, _ start: String) throws -> ConsumerConfig {
         let text = #"{"delivered":{\#(delivered)},"ack_floor":{\#(floor)},"config":{"deliver_policy":\#(start)}}"#

@@ -6,7 +6,9 @@
 
   /// No caller of a question waits for its time limit when no responder will answer.
   @Suite(.serialized, .timeLimit(.minutes(2))) struct ResponderTests {
-    /// The responder may drop requests after the last call of `tick`. Its end must report them.
+    /// The engine calls `tick` of a responder many times a second. Each call reports the requests
+    /// that were dropped since the last one. The end of the responder must report the requests that
+    /// are dropped after the last call.
     @Test func anEndReportsTheLastDroppedRequests() async throws {
       let server = try NATSServer(hasStreams: false)
       let (nats, other) = (try await server.connect(), try await server.connect())

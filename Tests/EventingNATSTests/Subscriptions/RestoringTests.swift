@@ -129,8 +129,8 @@
       await other.close(within: .zero)
     }
 
-    /// The numbers of deliveries begin again at 1 with a new consumer. So a number that does not
-    /// grow shows one.
+    /// A new consumer counts its deliveries from 1 again. So a delivery whose number is not larger
+    /// than the last one shows that the consumer is new, and may belong to another stream.
     @Test func aSmallerNumberOfADeliveryStartsTheSearchForAnotherStream() async throws {
       let server = try NATSServer()
       let (nats, other) = (try await server.connect(), try await server.connect())

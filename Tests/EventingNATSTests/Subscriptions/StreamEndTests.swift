@@ -110,8 +110,9 @@
       #expect(take().isEmpty && begin(3).count == 1)
     }
 
-    /// If the drain ended before a message is returned, the close that follows would drop the
-    /// return.
+    /// When a subscription ends by `drain(within:)`, it returns its waiting messages to the server.
+    /// If the drain ended before a return is in the send queue, the close of the connection that
+    /// follows would drop the return.
     @Test func waitingMessagesThatAreReturnedDelayADrain() async throws {
       let inflow = Inflow(1)
       _ = inflow.append(Inflow.Item(message: RemoteMessage(), reply: "a"), limit: 4)
@@ -121,8 +122,9 @@
       #expect(inflow.count == 0)
     }
 
-    /// With `inFlight` 1, a released message is returned in order, and a task awaits the server's
-    /// answer. The verdict must be in the send queue before that task runs.
+    /// With `inFlight` 1, a released message goes back to the server, to be redelivered before all
+    /// other messages. A task awaits the server's confirmation. The verdict must be in the send
+    /// queue before that task runs.
     @Test func aReturnInOrderIsEnqueuedAtOnce() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()

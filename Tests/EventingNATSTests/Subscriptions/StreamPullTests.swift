@@ -5,8 +5,9 @@
 
   /// A subscription knows how many requested messages are still to come.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct StreamPullTests {
-    /// The server serves open pulls in turn. If a served pull seemed open until its deadline, the
-    /// subscription would look for a lost consumer.
+    /// The server serves open pulls (requests for messages) in turn, but here a message counts for
+    /// the oldest pull. So the second pull may seem open although all its messages have come. If it
+    /// seemed so until its deadline, the subscription would suspect that the consumer is lost.
     @Test func aPullThatTheServerHasServedEndsWithTheOneBefore() {
       var (pulls, now) = (StreamPulls(), ContinuousClock.now)
       let first = pulls.begin(room: 1_024, of: 1_024, now)
@@ -21,7 +22,7 @@
       #expect(!hasExpired)
     }
 
-    /// The server may also end the second pull first.
+    /// The server may also end the second pull (request for messages) before the first one.
     @Test func messagesThatCountedForAnotherPullMoveToIt() {
       let (pulls, now) = (Guarded(StreamPulls()), ContinuousClock.now)
       func room() -> Int? { pulls.withLock { $0.begin(room: 1_024, of: 1_024, now)?.batch } }

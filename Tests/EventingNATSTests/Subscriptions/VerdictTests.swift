@@ -4,7 +4,8 @@
   import Foundation
   import Testing
 
-  /// A verdict is in the send queue before a drain ends, and no heartbeat follows a verdict.
+  /// A verdict is in the send queue before `drain(within:)` of its subscription returns. No
+  /// heartbeat follows a verdict.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct VerdictTests {
     /// A subscription that calls a closure for each verdict.
     private final class Subscription: InflowSubscription {
@@ -34,8 +35,8 @@
       var verdict: Verdict { get async { .done } }
     }
 
-    /// If a drain ended before the verdict is in the send queue, the close that follows would drop
-    /// the verdict.
+    /// If `drain(within:)` returned before the verdict is in the send queue, the close of the
+    /// connection that follows would drop the verdict.
     @Test func aDrainEndsAfterTheVerdictIsOnItsWay() async throws {
       let server = try NATSServer(hasStreams: false)
       let nats = try await server.connect()

@@ -1,8 +1,8 @@
 import Eventing
 import EventingTransport
 
-/// An engine that breaks one promise or, without a fault, none. It awaits each verdict, even a
-/// known one.
+/// An engine that breaks one promise or, without a fault, none. It awaits the `verdict` of each
+/// message, as an engine may, even if `knownVerdict` already has it.
 struct FaultyTransport: Transport {
   enum Fault: Sendable {
     // Faults of the messages that arrive.

@@ -2,15 +2,17 @@ import Eventing
 import EventingTesting
 import EventingTransport
 
-/// An engine whose receipts take a second. Depending on `entering`, the engine calls `entered` at
-/// once, when the next message enters, or never.
+/// An engine whose receipts take a second. `entering` says when the engine calls the closure
+/// `entered` of a message: when it has stored that message, when it has stored the next one, or
+/// never.
 struct SlowReceipts: Transport {
   enum Entering: Sendable { case says, saysNothing, saysLate }
 
   let base: InMemoryTransport
   let clock: ManualClock
   var entering = Entering.says
-  /// The body of a message that the engine refuses after it has entered.
+  /// The body of a message that the engine stores, but for which `publish` throws an error in place
+  /// of a receipt.
   var refused: [UInt8]?
   let counts = Guarded((now: 0, most: 0))
   private let last = Guarded<@Sendable () -> Void>({})

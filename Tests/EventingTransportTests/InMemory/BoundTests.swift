@@ -58,7 +58,8 @@ import Testing
     var verdict: Verdict { get async { .done } }
   }
 
-  /// The engine keeps a message that no handler has seen, but not the messages after it.
+  /// The engine keeps three messages to a subject without a handler. Of the later messages to
+  /// another subject, which were handled, it keeps only the last ones, up to its bound.
   @Test func oneUnhandledMessageDelaysNoOther() throws {
     try simulate(1...2) { clock in
       let bus = InMemoryTransport(clock: clock, keeping: 10)

@@ -39,8 +39,9 @@ import Testing
     }
   }
 
-  /// The engine forgets a message while a fault delays its delivery. The listener has room for one
-  /// message, and gets that message afterwards.
+  /// While a fault delays the delivery of a message, the engine forgets that it has delivered the
+  /// message. The listener has room for one message. The delayed delivery must not keep this room,
+  /// so that the message comes again.
   @Test func aForgottenDelayedMessageTakesNoRoom() throws {
     try simulate { clock in
       let bus = InMemoryTransport(seed: 5, faults: [.delay(upTo: .seconds(1))], clock: clock)

@@ -41,8 +41,9 @@ import Testing
     }
   }
 
-  /// The drain begins before its member takes the message that woke it. The drain waits for the
-  /// member's first message, but the new message must go to another member at once.
+  /// The last message wakes the first member, whose handler still works on message 1. Before the
+  /// member takes the last message, its subscription begins to end by `drain(within:)`. The end
+  /// waits for message 1, but the last message must go to another member at once.
   @Test(arguments: 2...4) func aDrainPassesOnTheMessageThatItsMemberDoesNotTake(memberCount: Int) throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock)
@@ -67,14 +68,15 @@ import Testing
       _ = try await bus.publish(RemoteMessage(), to: "numbers")
       await first.drain(within: .seconds(100))
       try await clock.sleep(for: .seconds(1))
-      // The last of these is the message that the drain gave back at its limit.
+      // The last time is that of message 1, which the first member's `drain(within:)` gave back at
+      // its limit of 100 seconds.
       let expected = ((2...memberCount + 1).map { $0 } + [memberCount + 101]).map { Duration.seconds($0) }
       try require(times.values == expected, "\(times.values), expected \(expected)")
     }
   }
 
-  /// The engine may choose a responder for a request, and the responder may drain before it counts
-  /// the request.
+  /// The engine may choose a responder for a request, and the responder may end by `drain(within:)`
+  /// before it counts the request.
   @Test func aRequestFindsTheMemberThatStays() async throws {
     let bus = InMemoryTransport().plain
     _ = try await bus.respond(to: "double", group: "one", inFlight: 8) { $0 }

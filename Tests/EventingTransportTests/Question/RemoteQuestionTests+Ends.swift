@@ -3,7 +3,8 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// The errors of a question, and what ends its answers: removal, `finish()`, drains and locks.
+/// The errors of a question, and what ends its answers: the removal of a responder, `finish()`, the
+/// end of a listening by `drain(within:)`, and locks.
 extension RemoteQuestionTests {
   @Test func everyRefusalSaysWhatWasExpected() throws {
     try simulate(1...3) { clock in

@@ -4,7 +4,7 @@ import EventingTransport
 import Testing
 
 /// R3 and R11: handlers that end while their calls wait, an interceptor that stops messages, and a
-/// drain.
+/// listening that ends by `drain(within:)`.
 extension AcknowledgementTests {
   private final class Owner: Sendable {}
 
@@ -67,8 +67,8 @@ extension AcknowledgementTests {
     }
   }
 
-  /// R11: calls that wait on the lane at the limit of the drain still run, and another member gets
-  /// their messages, too.
+  /// R11: a listening ends by `drain(within:)`. Calls that wait on the lane at its time limit run
+  /// nevertheless, and another member gets their messages, too.
   @Test func callsThatWaitWhenADrainEndsRunNevertheless() throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock)

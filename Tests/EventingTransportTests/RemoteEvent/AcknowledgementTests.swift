@@ -3,7 +3,8 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// R2, R3 and R6: the acknowledgement is the report, and attempts are finite.
+/// R2, R3 and R6: the report of a message's handlers decides whether the message is acknowledged,
+/// and attempts are finite.
 @Suite(.timeLimit(.minutes(10))) struct AcknowledgementTests {
   @Test func aHandledMessageIsAcknowledgedOnce() throws {
     try simulate { clock in

@@ -54,7 +54,9 @@ import Testing
     }
   }
 
-  /// If `entered` is called late or never, only the receipt of a message lets the next one begin.
+  /// A forward publishes the next payload when the engine has called `entered` for the message
+  /// before. If the engine calls it late or never, the forward waits for the receipt of that
+  /// message instead.
   @Test(arguments: [SlowReceipts.Entering.saysNothing, .saysLate])
   func withoutAWordOfTheEngineMessagesGoOneByOne(entering: SlowReceipts.Entering) throws {
     try simulate(1...20) { clock in

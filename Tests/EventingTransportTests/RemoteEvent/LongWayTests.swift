@@ -101,7 +101,8 @@ import Testing
         _ = try await bus.publish(RemoteMessage(headers: headers), to: "steps.0")
       }
       try await clock.sleep(for: .seconds(1_000))
-      // In the other three messages, count and marks do not fit together, so both are ignored.
+      // In the other three messages, the number of steps in `Eventing-Path-Marks` is too large, or
+      // does not fit the number of hashes behind it. So this header is ignored.
       try require(notes.values.filter { $0 == 1 }.count == 3, "\(notes.values)")
       let error = failures.values.first?.error as? TransportError
       try require(
