@@ -113,8 +113,9 @@ private final class Passage: Sendable {
     self.transit = transit
   }
 
-  /// Marks the passage as over, because all observers have been called. A task that an observer
-  /// started still inherits this passage, but what the task posts is new.
+  /// Marks the delivery of the notification as over, because all observers have been called. A task
+  /// that an observer started still has this object as `current`, but what the task posts from now
+  /// on is not taken for the forwarded notification.
   func end() { isOver.publish(true) }
 
   /// Returns whether a notification is the forwarded one. An observer that is no event may

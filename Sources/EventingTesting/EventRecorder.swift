@@ -85,12 +85,14 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   public var entries: [Entry] { mutex.withLock { unsafe all.map { entry in entry } } }
   /// The payloads of all recorded entries, expected or not.
   public var payloads: [Payload] { entries.map(\.payload) }
-  /// Removes all recorded entries. An expectation that waits begins to count again at zero.
+  /// Removes all recorded entries. An expectation that waits does not count the removed entries: it
+  /// waits for as many new payloads as it expects.
   public func removeAll() {
     let gone = mutex.withLock { () -> [Entry] in
       defer {
         unsafe all = []
-        // Each waiting expectation counts again from zero.
+        // The wait of an expectation ends at `count` entries, those that expectations took
+        // included. These are removed now, so `count` falls by their number.
         for i in unsafe waiting.indices { unsafe waiting[i].count -= taken }
         unsafe taken = 0
       }

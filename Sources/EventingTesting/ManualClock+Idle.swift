@@ -33,7 +33,8 @@ extension ManualClock {
   /// further.
   ///
   /// - Parameter duration: The duration to move by. A duration below zero counts as zero.
-  /// - Complexity: O(handlers of the met events), for each time at which the clock stops.
+  /// - Complexity: O(handlers of the events that the clock has met), for each time at which the
+  ///   clock stops.
   public func advanceWhenIdle(by duration: Duration) async {
     guard await isIdle() else { return }
     let end = now.advanced(by: max(.zero, duration))
@@ -46,7 +47,7 @@ extension ManualClock {
   /// Adds events for which ``advanceWhenIdle(by:)`` waits.
   ///
   /// Events that use the clock need not be passed. The clock retains no event. For a view or a key,
-  /// the clock meets the event behind it.
+  /// this method adds the event behind it.
   public func meet<each Source: EventSource>(_ source: repeat each Source) {
     repeat meet(eventOf: each source)
   }
@@ -67,8 +68,10 @@ extension ManualClock {
     }
     var (last, patience): (Look?, Patience) = (nil, Patience())
     while !Task.isCancelled {
-      // Between two equal results of `look`, no work began or ended. So the events had no work left
-      // after the first result.
+      // One `look` reads event after event, so an event that it has read may get work from one that
+      // it reads later. Two equal results show that, between them, no event delivered an occurrence
+      // and nothing that slept on the clock woke. So when the first result was complete, no event
+      // had work.
       let look = await look(&patience)
       if let look, look == last, look.version == mutex.withLock({ unsafe activity.version }) { return true }
       last = look
@@ -76,15 +79,15 @@ extension ManualClock {
     return false
   }
 
-  /// The state of all events, read one event after the other.
+  /// What `look` read of all events that the clock has met, one event after the other.
   private struct Look: Equatable {
     let version: Int
-    /// The number of the last occurrence of each event.
+    /// For each event, the number of the last occurrence that it had delivered when it was read.
     var occurrences: [EventReference: UInt64] = [:]
   }
 
-  /// Waits until all events have only sleeping work left, and returns their state. Returns `nil` if
-  /// a timer is awake or the task was cancelled.
+  /// Waits for each event that the clock has met until the event has only sleeping work left, and
+  /// returns what it read of them. Returns `nil` if a timer is awake or the task was cancelled.
   private func look(_ patience: inout Patience) async -> Look? {
     let (version, events, timers) = mutex.withLock { unsafe (activity.version, activity.events, activity.timersAtWork) }
     guard timers == 0 else {
@@ -141,7 +144,8 @@ extension ManualClock: IdleAwareClock {
     withExtendedLifetime(ended) {}  // released after the unlock
   }
 
-  /// The events and timers that a clock knows of.
+  /// The events and timers that a clock knows of, because they use the clock or were passed to
+  /// ``meet(_:)``.
   struct Activity {
     var events: Set<EventReference> = []
     /// The work that waits for a time of the clock although no task of it sleeps, such as a delay
@@ -150,7 +154,7 @@ extension ManualClock: IdleAwareClock {
     /// The number of the library's timers that are awake, and of threads that add delayed work.
     var timersAtWork = 0
     /// A counter that grows when a timer begins or ends, when a timer or a handler call falls
-    /// asleep or wakes, and when the clock meets an event.
+    /// asleep or wakes, and when an event is added to `events`.
     var version = 0
 
     mutating func noteBeginning(of sleeper: Sleeper) {

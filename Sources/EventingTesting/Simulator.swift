@@ -219,7 +219,8 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     ready.removeAll { if case (0, .job(_, isBorrowed: true)) = $0 { true } else { false } }
   }
 
-  // Safe: written by the thread that runs the simulation, and read by its caller after the run.
+  // Safe: only the thread that runs the simulation writes `result`. If another thread called `run`,
+  // that thread reads `result` only after its wait for the end of the simulation.
   private final class ResultBox<Value>: @unchecked Sendable {
     var result: Result<Value, any Error>?
   }

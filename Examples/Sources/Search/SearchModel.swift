@@ -29,7 +29,8 @@ public import Observation
   /// Creates a model.
   ///
   /// - Parameters:
-  ///   - clock: The clock that measures the pause. A test passes a manual clock.
+  ///   - clock: The clock that measures the 300 ms without a new text after which a search begins.
+  ///     A test passes a manual clock.
   ///   - find: A closure that returns the results for a text.
   public init(
     clock: any Clock<Duration> = ContinuousClock(), find: @escaping @Sendable (String) async throws -> [String]

@@ -14,8 +14,8 @@ public struct History: Sendable {
     var sequence: Int
     /// The number of occurrences in each second, at the index of the second modulo 120.
     var slots = [Double](repeating: 0, count: History.seconds)
-    /// The newest second that has a slot. The slots of later seconds still have the counts of
-    /// seconds 120 earlier.
+    /// The newest second that has a slot. A slot serves again every 120 s. So the slot of a later
+    /// second still has the count from 120 s before, until `advance` sets it to 0.
     var second: Int
 
     mutating func advance(to now: Int) {

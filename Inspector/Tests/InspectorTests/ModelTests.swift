@@ -50,8 +50,9 @@ import Testing
       update(1, 1.5, whole: true, #"{"events":[{"id":1,"sequence":1000}]}"#),
       update(2, 2.5, #"{"events":[{"id":1,"sequence":1100}]}"#))
     #expect(Array(model.history.counts(of: 1).suffix(3)) == [0, 50, 50])
-    // Occurrences before the first update are not counted. Occurrences between two updates are not
-    // spread over an earlier time, even if the first of the two has no row of the event.
+    // Occurrences before the first update are not counted. The update at 9 s has no row of the
+    // event, because nothing had changed since 1.5 s. So the 10 occurrences came between 9 s and
+    // 9.5 s, and are not spread over the time from 1.5 s on.
     let later = try apply(
       update(1, 1.5, whole: true, #"{"events":[{"id":1,"sequence":1000}]}"#), update(2, 9, "{}"),
       update(3, 9.5, #"{"events":[{"id":1,"sequence":1010}]}"#))

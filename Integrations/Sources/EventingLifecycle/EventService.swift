@@ -13,7 +13,7 @@ public import ServiceLifecycle
 /// later sends reach no handler. The service then waits until no handler runs, or until the limit.
 /// If the task is cancelled, the service finishes the events and does not wait.
 public struct EventService: Service {
-  /// An event or a bus that the service drains.
+  /// An event or a bus that the service finishes and for whose handlers it waits.
   private struct Drained: Sendable {
     let name: String
     let finish: @Sendable () -> Void
@@ -29,7 +29,8 @@ public struct EventService: Service {
   /// Creates a service for events.
   ///
   /// - Parameters:
-  ///   - events: The events. The service retains them, and drains all at the same time.
+  ///   - events: The events. The service retains them. At the shutdown, it finishes them and waits
+  ///     for their handlers, for all events at the same time.
   ///   - limit: The longest wait for handlers.
   ///   - clock: The clock of the limit.
   ///   - onTimeout: A closure that receives the names of the events whose handlers still run at the
@@ -76,7 +77,8 @@ public struct EventService: Service {
     self.onTimeout = onTimeout
   }
 
-  /// Waits for the shutdown, and then drains the events.
+  /// Waits for the shutdown, and then until the events or the bus have finished and their handlers
+  /// no longer run, or until the limit.
   ///
   /// - Throws: A `CancellationError` when the task is cancelled before the shutdown.
   public func run() async throws {
@@ -90,7 +92,8 @@ public struct EventService: Service {
     if !unfinished.isEmpty { onTimeout(unfinished) }
   }
 
-  /// Drains the events, and returns the names of those whose handlers have not finished in time.
+  /// Finishes the events or the bus, and waits for their handlers until the limit. Returns the
+  /// names of those whose handlers still run then.
   private func drain() async -> [String] {
     let (ended, continuation) = AsyncStream.makeStream(of: Int?.self)
     // The tasks are not child tasks. A task group would wait for them, and a wait for handlers

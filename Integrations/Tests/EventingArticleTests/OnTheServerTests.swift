@@ -50,6 +50,8 @@ import Testing
     #expect(client.notes.all == ["data: 7\n\n"] && !orders.isFinished)
   }
 
+  /// Tests the article's second way to end open streams, around the whole application. The test
+  /// above has the first way, in the handler of a request.
   @Test func theEventOfStreamsEndsWithTheBeginningOfAShutdown() async throws {
     let streamed = Event<Order>("streamed")
     let app = Application(router: Router(), services: [Database()])

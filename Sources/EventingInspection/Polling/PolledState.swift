@@ -42,9 +42,11 @@ struct PolledHandler {
   var runningAt: UInt64?
   /// The backlog as a poll noted it last, at most once a second, and the time of that poll.
   var before: (at: UInt64, waiting: Int)
-  /// The most calls that any poll saw end without a failure.
+  /// The number of calls, since the handler was added, that ended without a failure: the highest
+  /// that any poll has read. See ``noteSuccesses(_:)``.
   private var successes = 0
-  /// The number of failures at the last poll that saw a call succeed.
+  /// The number of failures, since the handler was added, as read by the last poll that saw a new
+  /// success.
   private(set) var failedBefore = 0
   /// The durations of the calls; `nil` unless the event is, or was, traced.
   var timing: CallTiming?
@@ -89,7 +91,7 @@ struct Parts: OptionSet {
   ]
 }
 
-/// A row whose event, handler, edge, wait or warning is gone.
+/// A removed row: a poll found that its event, handler, edge, wait or warning no longer exists.
 struct GoneRow {
   enum Row {
     case event(UInt64)
@@ -99,7 +101,9 @@ struct GoneRow {
     case warning(UInt64)
   }
   let row: Row
-  /// The event that the row belonged to, for clients that asked for some events only.
+  /// The event that the removed row belonged to; 0 for an edge of a bus. A client that asked for
+  /// some events only is told of the removal only if this event is one of them.
   let event: UInt64
+  /// The number of the poll that removed the row.
   let version: UInt64
 }

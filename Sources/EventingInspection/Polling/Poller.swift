@@ -20,14 +20,15 @@ final class Poller {
   private(set) var polledAt: UInt64 = 0
   /// The rows that were removed lately, the oldest first.
   private(set) var gone: [GoneRow] = []
-  /// The last tick whose gone rows are not all in ``gone``.
+  /// The number of the last poll whose removed rows may be missing in ``gone``; 0 if none are. A
+  /// client whose last update is of an earlier poll gets a whole update next.
   private(set) var forgottenTick: UInt64 = 0
   private var revision: UInt64?
   /// The indices of each handler's event and of the handler there; `nil` until a title is needed.
   private var handlerPlaces: [UInt64: (event: Int, handler: Int)]?
 
-  /// The largest number of gone rows that are remembered. If a client needs a forgotten row, its
-  /// next update is whole.
+  /// The largest number of removed rows that ``gone`` keeps. If a client has not been told of a row
+  /// that ``gone`` no longer has, its next update is whole.
   static let mostGone = 4_096
 
   /// Forgets all events, waits, warnings and durations. Called while no client is connected.

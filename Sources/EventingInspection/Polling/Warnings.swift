@@ -34,7 +34,7 @@ final class Warnings {
 
   private var known: [Key: PolledWarning] = [:]
   private var last: UInt64 = 0
-  /// The highest number of an ended wait for which a warning was found.
+  /// The highest `id` of the ended waits that ``find(in:)`` has made warnings of; 0 for none.
   private var lastEnded: UInt64 = 0
 
   /// All warnings, by number.
@@ -93,10 +93,11 @@ final class Warnings {
         }
       }
     }
-    // Finds the remembered waits that have ended and were not found before: those with a number
-    // above `lastEnded`. Of two waits, the one with the higher number may be noted, and found,
-    // first. So each wait is also found again for a second after its end. The first poll after a
-    // time without clients finds all remembered waits, because `lastEnded` is 0 then.
+    // Takes the waits in `DeferredWaits` that have ended since the last poll: those with an `id`
+    // above `lastEnded`. Two threads may store their waits there in the reverse order of the ids,
+    // so a poll may see the higher `id` first. So each wait is also taken again for a second after
+    // its end, which its `since` tells. The first poll after a time without clients takes all waits
+    // there, because `lastEnded` is 0 then.
     let ended = DeferredWaits.last.filter { $0.id > lastEnded || now.since($0.since) < Self.second }
     lastEnded = ended.reduce(lastEnded) { max($0, $1.id) }
     for wait in poller.waits.map(\.wait) + ended {
@@ -155,17 +156,19 @@ final class Warnings {
   /// handler was not called. The caller knows that no poll saw a call of any handler.
   ///
   /// The number of occurrences does not show this: if each `once` handler adds its successor, every
-  /// occurrence is handled, but the handler that is present was never called. So the handler's own
-  /// counts must show it, or two deliveries that began after a poll first saw the handler: the
-  /// first of the two has surely ended.
+  /// occurrence is handled, but the handler that is present was never called. One of two signs
+  /// shows it. The handler has skipped or held an occurrence. Or at least two deliveries began
+  /// after a poll first saw the handler: when the second began, the first had ended without a call
+  /// of the handler.
   private static func hasPassedBy(_ polled: PolledEvent) -> Bool {
     polled.handlers.contains { handler in
       handler.reading.skipped + handler.reading.held > 0 || polled.reading.sequence > handler.sequenceBefore &+ 1
     }
   }
 
-  /// Returns whether a backlog is large, and larger than when it was noted, at least a second ago.
-  /// Then notes it again.
+  /// Returns whether a backlog is large, and larger than the one that is noted in `before`. Less
+  /// than a second after that note, returns false. Otherwise, replaces the note by the present
+  /// backlog.
   private func grows(_ before: inout (at: UInt64, waiting: Int), _ waiting: Int, _ now: UInt64) -> Bool {
     let isLarge = waiting >= Self.backlogLimit && waiting > before.waiting
     guard now.since(before.at) >= Self.second else { return false }
@@ -188,7 +191,10 @@ final class Warnings {
     }
   }
 
-  /// - Parameter handler: The handler of the row, if the key has none.
+  /// Adds the warning that a key identifies. If the warning is already there, updates its count and
+  /// text, and the time at which a poll last found its cause.
+  ///
+  /// - Parameter handler: The handler that the warning's row names if the key names none.
   private func note(
     _ key: Key, _ count: Int, _ limit: Int, _ text: String, _ now: UInt64, _ tick: UInt64, handler: UInt64? = nil
   ) {

@@ -125,9 +125,9 @@ public final class EventRecording: Sendable {
 
   /// Ends the recording: writes the lines that wait, and closes the file.
   ///
-  /// Further calls return that number, or throw that error, again. Deliveries that begin after the
-  /// return are not recorded. The method waits until the payloads of all recorded deliveries that
-  /// began before are encoded.
+  /// Deliveries that begin after the return are not recorded. The method waits until the payloads
+  /// of all recorded deliveries that began before are encoded. If the method is called again, it
+  /// returns the number or throws the error of the first call.
   ///
   /// - Returns: The number of occurrences in the file.
   /// - Throws: The first error of encoding or writing, or an ``InspectionError`` if a name was used

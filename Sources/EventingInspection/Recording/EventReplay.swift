@@ -26,15 +26,16 @@ public struct EventReplay: Sendable {
     public static var asFastAsPossible: Pace { Pace(factor: nil) }
   }
 
-  /// The treatment of a line that is cut or cannot be decoded, that stands for occurrences which
-  /// were not recorded, or whose event has no target.
+  /// The treatment of a damaged line: one that is cut or cannot be decoded, that stands for
+  /// occurrences which were not recorded, or whose event has no target.
   public struct Damage: Sendable {
     let isSkipped: Bool
 
-    /// The line is left out, and listed in ``Outcome/damaged``. What the handlers of its occurrence
-    /// sent is left out, too, and counted in ``Outcome/lostCauses``.
+    /// A damaged line is left out, and listed in ``Outcome/damaged``. What the handlers of its
+    /// occurrence sent is left out, too, and counted in ``Outcome/lostCauses``.
     public static var skip: Damage { Damage(isSkipped: true) }
-    /// The line is an error, which is thrown before anything is sent.
+    /// The first damaged line makes the replay throw an ``InspectionError``, before anything is
+    /// sent.
     public static var refuse: Damage { Damage(isSkipped: false) }
   }
 
@@ -162,8 +163,8 @@ public struct EventReplay: Sendable {
   /// - Parameter damaged: The numbers of the lines that were left out because of damage.
   private func lostCauses(_ damaged: Set<Int>) -> [(cause: Int, count: Int)] {
     var present: Set<Int> = []
-    /// For each occurrence that is left out, by its number: the first cause in its chain that was
-    /// not sent.
+    /// For each occurrence that is left out, by its number: the number of the earliest occurrence
+    /// in its chain of causes that was not sent.
     var lost: [Int: Int] = [:]
     var counts: [Int: Int] = [:]
     // The line of a cause stands before the lines of the occurrences that it led to.

@@ -8,9 +8,11 @@ import Foundation
 /// has handed in a line or by a block on a global queue: one at a time, and never under a mutex.
 ///
 /// At most ``waitingLimit`` bytes wait for the file, and one line more for each thread that
-/// encodes. Further occurrences get no place: the line of a gap tells their number.
+/// encodes. Further occurrences get no place and are left out: this is a *gap* in the recording. A
+/// line of its own tells how many occurrences are missing there.
 final class Journal: Sendable {
-  /// The place of an occurrence in the recording.
+  /// The place of an occurrence in the order of the recording, which ``begin(_:)`` gives to its
+  /// delivery.
   struct Place: Sendable {
     let number: Int
     let time: UInt64
@@ -20,7 +22,7 @@ final class Journal: Sendable {
 
   private struct State {
     var names: Set<String> = []
-    /// The number of places that were given to occurrences.
+    /// The number of occurrences that got a ``Place``: also the number of the last place.
     var lastPlace = 0
     /// The number of the next line to be written.
     var nextLine = 1
@@ -28,13 +30,14 @@ final class Journal: Sendable {
     var end = Int.max
     /// The lines that were handed in and not taken for writing yet, by their numbers.
     var lines: [Int: [UInt8]] = [:]
-    /// The lines of names and gaps, each with the number of the line before which it stands.
+    /// The lines that belong to no occurrence, each with the number of the occurrence's line before
+    /// which it stands: the file's first line, the names of recorded events, and gaps.
     var headers: [(before: Int, line: [UInt8])] = []
     /// The bytes of lines that wait or are being written, with the memory that an array and a table
     /// need for each line.
     var waitingBytes = 0
-    /// The occurrences that were left out since the last place was given, and the time of the first
-    /// one.
+    /// The occurrences that were left out since an occurrence last got a place: their number, and
+    /// the time of the first one.
     var gap = (count: 0, time: 0)
     var lostCount = 0
     var senders = SenderNumbers()

@@ -16,9 +16,11 @@ struct ClientLimits: Sendable {
   var subscriptions = 4
   /// The largest size of a trace that a client may ask for, in megabytes.
   var megabytes = 64
-  /// The number of lines that are no request at which a connection ends.
+  /// The number of mistakes after which a connection is closed. A mistake is a line that is no
+  /// request.
   var mistakes = 8
-  /// The number of answers and updates that wait for room at which a client is no longer read.
+  /// The number of answers and updates that may wait for room in the ``queue`` before the server
+  /// stops reading from the client.
   var pending = 32
   /// The numbers of requests and of bytes in one second above which a client is not read until the
   /// second is over.

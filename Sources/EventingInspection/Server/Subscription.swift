@@ -10,8 +10,8 @@ struct Subscription {
   var nextAt: UInt64
   private var number: UInt64 = 0
   private var missed = 0
-  /// The tick of the last update, whose rows the client has; `nil` if the next update must be
-  /// whole.
+  /// The number of the poll whose rows the last update brought the client; `nil` if the next update
+  /// must be whole.
   private var known: UInt64?
 
   private static let last = Atomic<UInt64>(0)

@@ -28,7 +28,8 @@ final class TraceRing: Sendable {
     var named = [UInt64](repeating: 0, count: 64)
     /// The bytes of payloads and names.
     var textBytes = 0
-    /// The number of records that are beginnings, without those of calls that were withdrawn.
+    /// The number of records that tell that an occurrence or a call begins, or that a handler was
+    /// not called. Calls that were withdrawn do not count.
     var beginnings = 0
 
     init() {
@@ -63,8 +64,9 @@ final class TraceRing: Sendable {
   fileprivate struct State {
     var filled = Deque<Chunk>()
     var current = Chunk()
+    /// The sum of ``Chunk/beginnings`` over the chunks that were overwritten.
     var overwritten = 0
-    /// The number of beginnings in the chunks before the current one.
+    /// The sum of ``Chunk/beginnings`` over the chunks in `filled`.
     var filledCount = 0
 
     /// Takes a call that has not happened out of the count of the chunk in which it began.
@@ -87,10 +89,11 @@ final class TraceRing: Sendable {
     most = max(1, min(64, megabytes)) * 1_048_576 / TraceRing.chunkBytes - 1
   }
 
-  /// The number of records in the ring that are beginnings, without those of calls that were
-  /// withdrawn.
+  /// The number of records in the ring that tell that an occurrence or a call begins, or that a
+  /// handler was not called. Calls that were withdrawn do not count.
   var count: Int { state.withLock { $0.filledCount + $0.current.beginnings } }
-  /// The number of beginnings that were overwritten.
+  /// The number of records in overwritten chunks that told that an occurrence or a call begins, or
+  /// that a handler was not called.
   var overwritten: Int { state.withLock { $0.overwritten } }
 
   /// Returns the chunks that the ring holds now, the oldest first.
@@ -104,8 +107,8 @@ final class TraceRing: Sendable {
     }
   }
 
-  /// The work left for a record: none, since it was added; or, before it can be added, to get the
-  /// names of the handler or to begin a new chunk.
+  /// The work left after a try to add a record. `nothing`: the record was added. `names` and
+  /// `room`: before the next try, the names of the handler are needed, or a new chunk.
   private enum Rest { case nothing, names, room }
 
   /// Adds a record.
@@ -114,8 +117,8 @@ final class TraceRing: Sendable {
   ///   - record: The record.
   ///   - payload: The text of the payload; `nil` for none.
   ///   - names: A closure that returns the names of the handler. It is called without the mutex,
-  ///     before a chunk gets its first record that begins a call of the handler, or tells that the
-  ///     handler was not called.
+  ///     and only if two things hold: the record tells that a call of the handler begins or that
+  ///     the handler was not called, and the current chunk does not have the handler's names yet.
   func append(_ record: TraceRecord, payload: String? = nil, names: () -> HandlerNames = { HandlerNames() }) {
     // The record and the names are added under one lock: otherwise a new chunk could begin between
     // the two.

@@ -50,10 +50,12 @@ struct TraceSpans {
   private(set) var occurrences: [Occurrence] = []
   private(set) var calls: [Call] = []
   private(set) var noCalls: [NoCall] = []
-  /// The number of beginnings that were overwritten.
+  /// The number of overwritten records that told that an occurrence or a call begins, or that a
+  /// handler was not called.
   let overwritten: Int
-  /// The indices of occurrences in `occurrences`, and of calls, by their numbers, in `calls`.
+  /// The index of each occurrence in `occurrences`, by its id.
   private(set) var occurrencePlaces: [OccurrenceID: Int] = [:]
+  /// The index of each call in `calls`, by the number of the call.
   private(set) var callPlaces: [UInt64: Int] = [:]
   /// The indices, in `calls`, of the calls that were withdrawn.
   private var withdrawn: Set<Int> = []
@@ -62,7 +64,7 @@ struct TraceSpans {
   /// overwritten.
   ///
   /// - Parameters:
-  ///   - contents: The chunks of the ring, and its number of overwritten beginnings.
+  ///   - contents: The chunks of the ring, and its ``TraceRing/overwritten``.
   ///   - end: The time that counts as the end of occurrences and calls that still run.
   init(_ contents: (chunks: [TraceRing.Chunk], overwritten: Int), until end: UInt64) {
     overwritten = contents.overwritten

@@ -7,7 +7,7 @@ struct JSONWriter {
   /// The largest number of bytes of a text, such as a name, before it is escaped.
   static let longestText = 256
 
-  /// A place to which the writer can go back.
+  /// A position in the text, to which the writer can go back.
   struct Mark: Equatable {
     fileprivate let count: Int
     fileprivate let needsComma: Bool

@@ -1,21 +1,25 @@
 import Eventing
 
 /// A place in all rows of a ``Poller``, from which an answer goes on when there is room for more.
+/// The rows stand in parts: events, handlers, graph, waits and warnings, as ``Parts`` lists them.
 ///
 /// Between two lines, polls may change the rows. The cursor names events, waits and warnings by
 /// number. If the list of handlers or edges in which the cursor stands has changed, the cursor
 /// writes that list again.
 struct RowCursor {
-  /// The parts that are not wholly written yet, the current one first.
+  /// The parts of the state that the answer still has to write, wholly or from the present place
+  /// on: the current one first.
   private var left: [(name: StaticString, part: Parts)]
-  /// The number below which all events, waits or warnings of the part are written.
+  /// In the current part, all rows below this number are written. It is the number of a wait or a
+  /// warning; in the other parts, of the event that the rows belong to.
   private var next: UInt64 = 0
-  /// The index in a list of handlers or edges, and the version of that list.
+  /// The index of the next row in the list that is being written, and the version of that list. The
+  /// list is one event's handlers or edges, or the edges of buses.
   private var (inner, innerVersion): (Int, UInt64) = (0, 0)
   private let events: Set<UInt64>?
   /// The last version that the client has; rows of later versions are written.
   private let since: UInt64
-  /// Whether a part without rows is written, too.
+  /// Whether a part of the state that has no rows to write is written as an empty array.
   private let writesEmptyParts: Bool
 
   init(_ parts: Parts, events: Set<UInt64>?, since: UInt64, writesEmptyParts: Bool) {
@@ -127,6 +131,6 @@ struct RowCursor {
 }
 
 extension JSONWriter.Mark {
-  /// Returns whether the writer has written nothing since this mark.
+  /// Returns whether the writer has written nothing since it was at this position.
   func isEmpty(in writer: JSONWriter) -> Bool { writer.mark == self }
 }

@@ -69,7 +69,8 @@ extension Conformance {
     while (log.numbers.last ?? 0) <= 5 {
       try expect(waited < patience, "expected a message after the restart, got \(log.numbers), after \(patience)")
       number += 1
-      // A message that is refused while the engine is away is lost, as one that does not arrive.
+      // While the engine is away, it may refuse a message. That message counts as lost, like a
+      // message that the engine takes and does not deliver, so the error is ignored.
       _ = await failure { try await publish(number...number) }
       try await pause(.milliseconds(100))
       waited += .milliseconds(100)

@@ -3,7 +3,8 @@ import EventingTransport
 
 // Checks of engines that store messages until they are handled.
 extension Conformance {
-  /// Checks that a failed message is delivered again, with a higher attempt, until it is handled.
+  /// Checks that a message with the verdict `retry` is delivered again until its verdict is `done`,
+  /// and that its `attempt` rises by 1 each time.
   func retry() async throws {
     guard isAtLeastOnce else { return }
     let log = MessageLog { $0.attempt < 3 ? .retry(after: .milliseconds(20)) : .done }
@@ -16,7 +17,8 @@ extension Conformance {
     subscription.cancel()
   }
 
-  /// Checks that a released message is delivered again, and that the attempt stays the first.
+  /// Checks that a message with the verdict `release` is delivered again, and that its `attempt` is
+  /// 1 each time.
   func release() async throws {
     guard isAtLeastOnce else { return }
     let count = Guarded(0)

@@ -1,20 +1,21 @@
 import Eventing
 import EventingTransport
 
-/// A record of the messages that a subscription has begun. The log also gives each message its
-/// verdict.
+/// A record of the messages that an engine has delivered to a subscription: the engine calls
+/// ``begin(_:)`` with each. The log also gives each message its verdict.
 final class MessageLog: Sendable {
   struct State: Sendable {
     var messages: [RemoteMessage] = []
-    /// The begun messages without a verdict.
+    /// The messages that are held back: those without a verdict.
     var open: [HeldMessage] = []
     var mostOpen = 0
     var isHolding = false
   }
 
   private let state = Guarded(State())
-  /// Returns the verdict on a message. Called when the message begins or, if the log holds messages
-  /// back, when `decideOne()` or `decideAll()` gives the message its verdict.
+  /// Returns the verdict on a message. The log calls it in `begin`, as soon as the engine delivers
+  /// the message. If the log holds messages back, it calls it later, in `decideOne()` or
+  /// `decideAll()`.
   private let judge: @Sendable (RemoteMessage) -> Verdict
 
   init(isHolding: Bool = false, _ judge: @escaping @Sendable (RemoteMessage) -> Verdict = { _ in .done }) {
@@ -55,7 +56,7 @@ final class MessageLog: Sendable {
   }
 }
 
-/// A begun message that has no verdict until the log calls `decide`.
+/// A delivered message that has no verdict until the log calls `decide`.
 final class HeldMessage: BegunMessage {
   struct State: Sendable {
     var verdict: Verdict?

@@ -247,7 +247,8 @@ import Testing
     event.post(3)
     poller.poll()
     #expect(try edge().edge.count == 5)
-    // The edge stays with the count of the forward that is left.
+    // The edge stays. Its count is that of the second forward alone, which forwarded two
+    // occurrences.
     event.remove(first)
     poller.poll()
     #expect(try edge().edge.count == 2 && goneEdges == 0)

@@ -20,7 +20,8 @@ import Testing
     recording.record(others, as: "others")
     let text = String(repeating: "x", count: 1_000_000)
     DispatchQueue.global().async { first.post(text) }
-    // When the first bytes have arrived, the thread of this post waits until the pipe has room.
+    // The thread that posts to `first` writes the line to the pipe. When the first bytes of the
+    // line have arrived here, that thread waits until the pipe has room for the rest.
     #expect(await eventually { pipe.read(until: "{\"n\":1,") })
     let before = residentBytes
     for _ in 0..<400 { others.post(text) }

@@ -57,8 +57,9 @@ import Testing
     try await recorder.expect(["order 1 21", "cancelled", "a 0.5", "3 x 4", "order 2 21"])
   }
 
-  /// Checks payloads that a handler sent while it was recorded. During the replay the handler sends
-  /// them itself, so the replay leaves them out. With `withCaused` there is no such handler.
+  /// Checks payloads that a handler of a recorded event sent. During the replay that handler sends
+  /// them again, so the replay leaves them out. With `withCaused` the replay sends them, too; then
+  /// the test adds no handler, so that each payload is sent once.
   @Test(arguments: [false, true]) func whatHandlersSentIsLeftOut(withCaused: Bool) async throws {
     let recording = try EventRecording(to: file.path)
     do {

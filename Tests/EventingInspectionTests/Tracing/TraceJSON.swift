@@ -46,8 +46,8 @@ struct TraceJSON {
   var occurrences: [Record] { records("occurrence") }
   var calls: [Record] { records("call") }
 
-  /// The faults of the format: rows without a name, spans that overlap without nesting, arrows
-  /// without an end or outside of a span, and records that are out of order.
+  /// The faults of the format: rows without a name, spans that overlap without nesting, arrows that
+  /// lack an end or have an end outside of all spans, and records that are out of order.
   var faults: [String] {
     var faults: [String] = []
     let named = Set(records.filter { $0.phase == "M" }.map(\.row))
@@ -81,8 +81,9 @@ struct TraceJSON {
     return faults
   }
 
-  /// The times that the spans of one row cover, for searches in O(log *n*): a trace has thousands
-  /// of arrows.
+  /// The times that the spans of one row cover. An arrow leads from an occurrence to a call, or
+  /// from a call to an occurrence. `faults` asks for both ends of each arrow whether a span covers
+  /// them. A trace has thousands of arrows, so `contains` searches in O(log *n*).
   private struct Cover {
     private let begins: [Int]
     /// For each span, the latest end of it and of all spans that begin before.
