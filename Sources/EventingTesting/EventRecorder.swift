@@ -91,8 +91,8 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     let gone = mutex.withLock { () -> [Entry] in
       defer {
         unsafe all = []
-        // The wait of an expectation ends at `count` entries, those that expectations took
-        // included. These are removed now, so `count` falls by their number.
+        // The wait of an expectation ends at `count` entries, including the ones that expectations
+        // have taken. These are removed now, so `count` falls by their number.
         for i in unsafe waiting.indices { unsafe waiting[i].count -= taken }
         unsafe taken = 0
       }

@@ -79,7 +79,7 @@ extension ManualClock {
     return false
   }
 
-  /// What `look` read of all events that the clock has met, one event after the other.
+  /// The state of all events that the clock has met, as `look` read one event after the other.
   private struct Look: Equatable {
     let version: Int
     /// For each event, the number of the last occurrence that it had delivered when it was read.
