@@ -10,8 +10,8 @@ struct RowCursor {
   /// The parts of the state that the answer still has to write, wholly or from the present place
   /// on: the current one first.
   private var left: [(name: StaticString, part: Parts)]
-  /// In the current part, all rows below this number are written. It is the number of a wait or a
-  /// warning; in the other parts, of the event that the rows belong to.
+  /// The number below which all rows of the current part are written: the number of a wait or a
+  /// warning; in the other parts, of the event that a row belongs to.
   private var next: UInt64 = 0
   /// The index of the next row in the list that is being written, and the version of that list. The
   /// list is one event's handlers or edges, or the edges of buses.
