@@ -24,7 +24,8 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
     var off: Span?
   }
 
-  /// The payloads of a keyed event that a handler receives.
+  /// The payloads of a keyed event that a handler receives. A payload that is sent to no key is
+  /// *untargeted*.
   enum Audience: Sendable, Equatable {
     case all, anyKey, untargeted
     case key(Int32)
@@ -64,8 +65,9 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   var removing: Span?
   /// Whether the handler has an owner, whose release removes the handler.
   var hasOwner = false
-  /// Whether the handler is removed on its own serial context, or with its owner. Then no call at
-  /// all may begin after the removal.
+  /// Whether the removal runs where the handler runs (on its serial queue, its actor or the main
+  /// actor), or is the release of the handler's owner. Then no call at all may begin after the
+  /// removal.
   var isRemovalStrict = false
   var locks: [LockSpan] = []
   var isLocked: Bool { locks.last.map { $0.off == nil } ?? false }
@@ -92,8 +94,8 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   var description: String { "\(isOnce ? "once " : "")handler \(token?.id ?? 0) (\(place))" }
 
   /// Records the current time as the end of the removal. The `deinit` of the handler's owner calls
-  /// this, and so does a removal on the handler's serial context. Both may run on a thread that is
-  /// not the worker's.
+  /// this, and so does a removal that runs where the handler runs (``isRemovalStrict``). Both may
+  /// run on a thread that is not the worker's.
   func removalEnded() { endOfRemoval.store(Clock.now, ordering: .relaxed) }
 
   /// Copies the recorded end of the removal to `removing`, for the verifiers. The trial does this

@@ -41,7 +41,7 @@ struct Places: Sendable {
 }
 
 extension EventSource where Payload == StressPayload {
-  /// Adds the handler that writes to a log, on the lane that the log names.
+  /// Adds the handler whose calls the log records, to run at the `place` that the log names.
   nonisolated func add(_ handlerLog: HandlerLog, _ places: Places, priority: Int = 0) -> HandlerToken {
     let (canary, name, once) = (Canary(.handler), handlerLog.name, handlerLog.isOnce)
     switch handlerLog.place {

@@ -1,12 +1,12 @@
 import Eventing
 
-/// The payload of a network. It names the first event that it was sent to, and the marked edges
-/// that it passed.
+/// The payload of a network. It names the event that the worker sent it to (`origin`), and the
+/// *marked* edges that it passed: the forwards with a transform (``Network/Edge/isMarked``).
 struct Traveller: Sendable {
   let payload: StressPayload
   let origin: Int
-  /// The numbers of the marked edges, four bits each. The lowest four bits are the number of the
-  /// edge that was passed last. The numbers begin at 1; 0 stands for no edge.
+  /// The numbers of the marked edges that the payload passed, four bits each. The lowest four bits
+  /// are the number of the edge that was passed last. The numbers begin at 1; 0 stands for no edge.
   var trace: UInt64 = 0
 
   /// A unique number, which seeds random numbers.
@@ -27,19 +27,19 @@ final class Network: Sendable {
   struct Edge: Sendable {
     let source: Int
     let target: Int
-    /// Whether the edge has a transform. The transform appends the edge's number to the trace, and
-    /// passes only payloads that ``lets(_:)`` accepts.
+    /// Whether the forward has a transform. The transform appends the edge's number to the
+    /// payload's ``Traveller/trace``, and passes only payloads that ``lets(_:)`` accepts.
     ///
-    /// An unmarked edge leaves no trace. The path can be reconstructed nevertheless, because no two
-    /// unmarked edges follow each other.
+    /// A forward without a transform changes nothing in the payload. ``Network/path(of:to:)`` finds
+    /// such an edge nevertheless, because no two of them follow each other.
     var isMarked = true
     var filter: Int32?
 
     func lets(_ index: Int32) -> Bool { filter.map { index % 5 != $0 } ?? true }
   }
 
-  // At most 15 edges, because a trace has four bits for the number of each. No edge is parallel to
-  // an unmarked one, and no path has two unmarked edges in a row.
+  // At most 15 edges, because `Traveller.trace` has four bits for the number of each. No edge is
+  // parallel to one with `isMarked: false`, and no path has two such edges in a row.
   static let edges: [Edge] = [
     // A ring of three events, one backward edge, and an event that forwards to itself.
     Edge(source: 0, target: 1, isMarked: false), Edge(source: 1, target: 2), Edge(source: 2, target: 0, filter: 3),

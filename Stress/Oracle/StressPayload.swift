@@ -5,8 +5,8 @@ struct StressPayload: Sendable {
   let senderLog: Int32
   let index: Int32
   let canary: Canary
-  /// The key that the payload is sent to. Nil for an untargeted payload, and in events without
-  /// keys.
+  /// The key that the payload is sent to. Nil for a payload that is sent to no key (an untargeted
+  /// one), and in events without keys.
   var key: Int32?
 }
 
@@ -35,7 +35,7 @@ final class SenderLog: @unchecked Sendable {
     return StressPayload(senderLog: Int32(number), index: Int32(sent.count - 1), canary: Canary(.payload), key: key)
   }
 
-  /// Ends the span of a payload's send. The payload may be any earlier one.
+  /// Ends the span of a payload's send. The sender may have made later payloads meanwhile.
   @discardableResult func returned(_ payload: StressPayload) -> Span {
     sent[Int(payload.index)].finish()
     return sent[Int(payload.index)]

@@ -6,11 +6,11 @@ import Eventing
 /// The witness is suited to this because it is called with every occurrence that no event lock
 /// skips, one call at a time.
 extension AnyTrial {
-  /// Returns a closure that injects faults in some calls of the witness. The random numbers that
-  /// are passed to the closure choose the calls.
+  /// Returns a closure that injects faults in some calls of the witness, the trial's first handler.
+  /// The random numbers that are passed to the closure choose the calls.
   ///
-  /// Only calls with payloads of workers inject faults. So a payload that the witness itself posts
-  /// leads to no further post.
+  /// One of the faults posts a payload to the event. Only calls with payloads of workers inject
+  /// faults, so the call with that payload does not post again.
   ///
   /// - Parameter senderLog: The record of the payloads that the witness posts.
   func makeTrouble(_ senderLog: SenderLog) -> @Sendable (StressPayload, inout Random) -> Void {

@@ -66,16 +66,17 @@ class AnyTrial: @unchecked Sendable {
   private let addHandler: @Sendable (HandlerLog, Places, Int) -> HandlerToken
   let places = Places()
   let witness: HandlerLog
-  /// The records of handlers that belong to no worker.
+  /// The logs of the handlers that no worker added, such as the witness.
   var extraHandlerLogs: [HandlerLog] = []
-  /// The records of handlers that post. Each such handler is a sender of its own.
+  /// The logs of the sends of handlers that post. Each such handler is a sender of its own.
   private(set) var extraSenderLogs: [SenderLog] = []
   /// The occurrences that each lock of the trial holds: none, or all that it keeps from handlers.
   /// If all are held, no lock explains a missing call.
   var holding = Holding.nothing
   /// The times during which the event itself was locked.
   var eventLocks: [HandlerLog.LockSpan] = []
-  /// Whether the witness receives every occurrence.
+  /// Whether the witness, the trial's first handler, receives every occurrence: no event lock skips
+  /// one.
   var losesNothing: Bool { eventLocks.isEmpty || holding != .nothing }
   /// The number of blocks that have not finished removing a handler, each on the queue or the actor
   /// of that handler.
@@ -130,7 +131,8 @@ class AnyTrial: @unchecked Sendable {
     worker.handlerLogs.append(handlerLog)
   }
 
-  /// Removes a handler of a worker: by its token, by its name, or on its own serial context.
+  /// Removes a handler of a worker by its name or by its token. Some removals by token run where
+  /// the handler runs: on its serial queue, its actor or the main actor.
   func remove(_ handlerLog: HandlerLog, by worker: Worker) {
     guard let token = handlerLog.token, handlerLog.removing == nil else { return }
     let subject = subject

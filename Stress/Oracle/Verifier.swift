@@ -18,7 +18,7 @@ struct Verifier {
   private(set) var done: [UInt64] = []
   /// For each position, the number of calls of handlers with that occurrence.
   var callCounts: [Int] = []
-  /// For each position, the number of these calls that threw.
+  /// For each position, the number of calls of handlers with that occurrence that threw.
   var failureCounts: [Int] = []
 
   var last: Int { sent.count - 1 }
@@ -53,7 +53,7 @@ struct Verifier {
 
   // MARK: The order of the event
 
-  /// Reconstructs the order of the event from the calls of the witness.
+  /// Reconstructs the order of the event from the calls of the witness, the trial's first handler.
   ///
   /// - Returns: Whether the calls of the witness are consistent.
   private mutating func order() -> Bool {
@@ -84,8 +84,8 @@ struct Verifier {
     return keepsRealTime()
   }
 
-  /// Counts the occurrences that never reached the witness, and how many of these no event lock
-  /// explains.
+  /// Counts the occurrences that never reached the witness, the trial's first handler, and how many
+  /// of these no event lock explains.
   ///
   /// Such an occurrence has no known position in the order.
   private func countUnseen() -> (unseen: Int, unexcused: Int) {

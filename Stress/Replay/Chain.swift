@@ -16,8 +16,9 @@ actor Chain {
 
   /// The results that the handlers accumulate.
   // Safe: each part belongs to one handler, which is called one call at a time, in order. The once
-  // handlers and the visitor are inline, so the order of their event applies to all of them. The
-  // results are read after `quiesce`.
+  // handlers, which share a part, and the visitor, a handler that comes and goes, are inline
+  // handlers of `classified`. So their calls do not overlap either. The results are read after
+  // `quiesce`.
   final class Results: @unchecked Sendable {
     var outcome = LineCounts()
     var blank = Digest()

@@ -85,13 +85,15 @@ final class Faults: Sendable {
   /// The error that handlers throw.
   struct Problem: Error {}
 
-  /// If such a fault is due, delays a synchronous handler: stalls it, or yields its core.
+  /// If such a fault is due, delays the thread of a synchronous handler: stalls it, or yields the
+  /// processor to another thread.
   func delay(_ luck: inout Random) {
     if strikes(.stall, &luck) { Faults.stall(&luck) }
     if strikes(.preempt, &luck) { RawThread.giveWay() }
   }
 
-  /// If such a fault is due, delays an asynchronous handler: stalls it, or yields its task.
+  /// If such a fault is due, delays the task of an asynchronous handler: stalls it, or lets it
+  /// yield.
   ///
   /// The isolation is a parameter because of a compiler fault. Without the parameter, code that
   /// Swift 6.3.1 has optimized is no longer on the main actor where a path with an await joins a

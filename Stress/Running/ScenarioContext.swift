@@ -88,8 +88,8 @@ final class ScenarioContext: @unchecked Sendable {
 
   private var livingEvents: Int { events.count { $0.object != nil } }
 
-  /// Returns a seed for the faults of a handler that is added between races. See
-  /// ``HandlerLog/fate``.
+  /// Returns a seed for the faults of a handler that the scenario itself adds, while no
+  /// ``race(steps:_:inTask:)`` runs. See ``HandlerLog/fate``.
   func makeFate() -> UInt64 { luck.next() }
 
   /// Returns a generator for what the scenario chooses itself, outside of workers. All generators

@@ -5,7 +5,7 @@ extension Worker {
   /// Returns a seed for the faults of a handler that the worker adds. See ``HandlerLog/fate``.
   func makeFate() -> UInt64 { luck.next() }
 
-  /// Between two operations of a thread, yields the core or sleeps if a fault is due.
+  /// Between two operations of a thread, yields the processor or sleeps if a fault is due.
   func rest() {
     guard faults.strikes(.preempt, &luck) else { return }
     if luck.oneIn(8) { RawThread.nap() } else { RawThread.giveWay() }
@@ -14,7 +14,7 @@ extension Worker {
   /// Between two operations of a task, yields if a fault is due.
   func restInTask() async { if faults.strikes(.preempt, &luck) { await Task.yield() } }
 
-  /// Yields, due or not, and counts the yield as a fault `preempt`.
+  /// Yields, whether or not a fault is due, and counts the yield as a fault `preempt`.
   func giveWayInTask() async {
     faults.count(.preempt)
     await Task.yield()

@@ -1,7 +1,7 @@
 import Eventing
 
-/// A participant of a race: a task of the pool or a separate thread. Each worker has its own random
-/// numbers and counts.
+/// A participant of a race (``ScenarioContext/race(steps:_:inTask:)``): a task of the pool or a
+/// separate thread. Each worker has its own random numbers and counts.
 // Safe: accessed by its own task or thread during a race, and by the context between races.
 final class Worker: @unchecked Sendable {
   let index: Int

@@ -10,7 +10,7 @@ enum RawThread {
     thread.start()
   }
 
-  /// Yields the core to another thread.
+  /// Yields the processor to another thread.
   static func giveWay() { _ = sched_yield() }
 
   /// Sleeps for 50 µs, or longer if the timers of the system are coarser.

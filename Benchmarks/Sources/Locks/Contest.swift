@@ -41,7 +41,8 @@ struct Contest: Sendable {
   let title: String
   /// Locks and unlocks a number of times, on one thread.
   let repeatAlone: @Sendable (Int) -> Void
-  /// Measures the lock once: alone, with two and with four threads, and the waits.
+  /// Makes one measurement of the lock: the time on one thread, the pairs of lock and unlock on two
+  /// and on four threads, and how long the second of two threads waits for the lock.
   let measure: @Sendable (_ seconds: Double) -> Turn
 
   init<Lock: MeasuredLock & ~Copyable>(_: Lock.Type) {

@@ -30,8 +30,8 @@ import Foundation
     print("\nOther processes took \(share) % of a core meanwhile (median of the turns).")
   }
 
-  /// Measures the locks in rotation. Returns for each lock the third of its turns in which other
-  /// processes took the least.
+  /// Measures the locks in rotation, each 3 × `rounds` times. Returns for each lock `rounds`
+  /// measurements: the ones during which other processes used the least processor time.
   private static func turns(rounds: Int) -> [[Turn]] {
     var turns: [[Turn]] = contests.map { _ in [] }
     for round in 0..<(3 * rounds) {

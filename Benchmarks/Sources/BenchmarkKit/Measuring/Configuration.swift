@@ -13,7 +13,7 @@ package struct Configuration: Sendable {
   package var isQuick = false
   /// The numbers of handlers, threads or items that replace the workload's own.
   package var sizes: [Int]?
-  /// The ids of the peers that take part; nil for all.
+  /// The ids of the peers (libraries, or ways to use one) that take part; nil for all.
   package var only: Set<String>?
   /// The ids of the peers that do not take part.
   package var without: Set<String> = []

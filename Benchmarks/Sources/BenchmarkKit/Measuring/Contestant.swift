@@ -12,8 +12,11 @@ struct Contestant {
   let label: String
   /// Performs `count` operations, measures them, and checks their outcome.
   let run: (_ count: Int) async -> Sample
-  /// Makes the last check, and closes the contestant's live event unless the graveyard keeps it.
-  /// Returns a description of a fault, or nil.
+  /// Makes the last check, and closes the contestant's live event. Returns a description of a
+  /// fault, or nil.
+  ///
+  /// An event whose many handlers would take minutes to remove is not closed: ``Harness/graveyard``
+  /// keeps it until the program ends.
   let finish: () async -> String?
   /// The maximum number of operations in a repeat.
   var maximum = 1 << 22

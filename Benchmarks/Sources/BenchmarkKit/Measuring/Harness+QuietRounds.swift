@@ -3,7 +3,8 @@ import CMeasure
 /// The rounds whose samples are used, with the load of other processes while they ran.
 struct QuietRounds<Outcome> {
   var outcomes: [Outcome] = []
-  /// For each outcome, the share of one core that other processes took.
+  /// For each round in `outcomes`, the share of one processor core that other processes took
+  /// meanwhile.
   var noise: [Double] = []
   /// The number of rounds that were run.
   var total = 0

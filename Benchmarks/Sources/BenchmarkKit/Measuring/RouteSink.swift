@@ -3,8 +3,9 @@ import CMeasure
 /// Receives the payloads that a route delivers.
 ///
 /// Unless the route is concurrent, there is one writer at a time. The harness reads meanwhile.
-// Safe: a word is either atomic, or only the handler writes it. The harness reads such a word after
-// the handler has counted the payload.
+// Safe: each counter in `words` is either atomic, or written by the handler alone, like
+// `latencies`. The harness reads what is not atomic after the handler has counted the payload in
+// the atomic `count`.
 final class RouteSink: @unchecked Sendable {
   private enum Word: Int, CaseIterable { case count, sum, last, disorder }
   private static let stride = 16

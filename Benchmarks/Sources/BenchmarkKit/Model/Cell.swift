@@ -1,28 +1,31 @@
 public import CMeasure
 
-/// The words that one handler writes to, one for each sender. The body of a handler is
+/// The words (`Int`s) that one handler writes to, one for each sender. The body of a handler is
 /// `cell.hit(payload)` and nothing else; or `cell.hitAtomically(payload)`, where a library may run
 /// a handler concurrently with itself. Handlers in other languages find the word to add to by
 /// `address` and `shift`.
 ///
-/// The function `payload(sender:sequence:)` makes the payloads. Each sender has its own row of the
-/// `CellBlock`, so handlers that run at once for different senders never share a cache line.
+/// The function `payload(sender:sequence:)` makes the payloads. Each sender has its own row of
+/// words in the `CellBlock`, with one word for each handler. So handlers that run at once for
+/// different senders never share a cache line.
 ///
 /// The type is public, like `Batch`. With package access each handler call takes 4 more
 /// instructions (callgrind, x86_64).
 // Safe: each word has one writer at a time, or is written atomically. The harness reads a word
 // after its writers have ended, or by a volatile load.
 public struct Cell: @unchecked Sendable {
-  /// The address of the cell's word in the block's first row.
+  /// The address of the word to which the handler adds the payloads of sender 0. The words for the
+  /// other senders are at the same place in the later rows of the ``CellBlock``.
   @usableFromInline let base: UnsafeMutablePointer<Int>
 
-  /// Creates a cell from the address of its word in the block's first row.
+  /// Creates the cell of a handler from the address of the word for the payloads of sender 0.
   @inlinable @inline(__always) public init(_ base: UnsafeMutablePointer<Int>) { self.base = base }
 
-  /// The address of the first sender's word, for handlers that are not written in Swift.
+  /// The address of the word for the payloads of sender 0, for handlers that are not written in
+  /// Swift.
   package var address: UnsafeMutablePointer<Int> { base }
-  /// The shift that turns a payload into the offset of its sender's row, for handlers that are not
-  /// written in Swift.
+  /// The shift that turns a payload into the distance, in words, from `address` to its sender's
+  /// word. It serves handlers that are not written in Swift.
   package static var shift: Int32 { Int32(rowShift) }
 
   /// Adds the payload to its sender's word: a move, a shift and an add.

@@ -10,7 +10,8 @@ package final class CellBlock: @unchecked Sendable {
   static let columns = 1 << (senderShift - rowShift)
   /// The maximum number of senders in a workload.
   package static let rows = 16
-  /// The number of columns for permanent handlers.
+  /// The number of columns for permanent handlers. The other 64 columns are for the handlers that
+  /// come and go, which all share the cell ``passing``.
   static let permanent = columns - 64
 
   private let base: UnsafeMutablePointer<Int>

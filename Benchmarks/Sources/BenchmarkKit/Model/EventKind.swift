@@ -5,8 +5,10 @@ package struct EventKind: Sendable {
   /// The parameter of the row; rows with equal parameters are compared.
   package let parameter: String
   package let label: String
-  /// Creates the event with its handler, if it has one. Returns the operation that runs a batch.
-  /// For each payload, either the handler or the batch's loop writes to the cell once.
+  /// Creates the event with its handler, if it has one. Returns the operation that runs a
+  /// ``Batch``: a loop that sends its payloads, or sets or reads values.
+  ///
+  /// Each payload is written to the cell once. If no handler is called for it, the loop writes it.
   package let make: @Sendable (Cell) async -> BulkOperation
 
   package init(_ parameter: String, _ label: String, make: @escaping @Sendable (Cell) async -> BulkOperation) {

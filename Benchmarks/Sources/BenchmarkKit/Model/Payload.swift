@@ -1,6 +1,7 @@
 /// The number of the lowest bit of the sender in a payload. The bits below are the sequence number.
 @inlinable @inline(__always) var senderShift: Int { 47 }
-/// The shift that turns a payload into the offset of its sender's row in a `CellBlock`, in words.
+/// The shift that finds a payload's row of words (`Int`s) in a `CellBlock`, which has one row for
+/// each sender. The shifted payload is the index of the row's first word.
 ///
 /// A computed property, so that the compiler puts a literal into each handler.
 @inlinable @inline(__always) var rowShift: Int { 36 }

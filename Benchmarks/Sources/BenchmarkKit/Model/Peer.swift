@@ -25,7 +25,7 @@ package struct Peer: Sendable {
   /// The maximum number of sends per sender in a round of the workload `mixed`; nil for no maximum.
   ///
   /// Without a maximum, an unbounded queue grows for as long as the round lasts. If there is a
-  /// maximum, some other workloads limit their repeats, too.
+  /// maximum, the workloads `sending`, `contention` and `scale` make fewer sends in a repeat, too.
   package var sendCap: Int?
   /// Whether the peer sends from the main actor.
   ///

@@ -21,7 +21,8 @@ package struct Rig: Sendable {
   package var ranked: Ranked?
   /// Awaits an isolated call of the event and returns its number of handlers.
   package var isolatedCall: (@Sendable () async -> Int)?
-  /// Frees everything, and ends the consumer tasks.
+  /// Ends the use of this event. Does what the library needs for that: waits for calls, removes
+  /// handlers that would outlive the event, or ends the tasks that consume from it.
   package var close: @Sendable () async -> Void
 
   /// Operations on handlers that are called in the order of their priorities.

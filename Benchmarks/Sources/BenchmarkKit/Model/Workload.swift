@@ -39,7 +39,8 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// The rows of the performance budget that the workload measures.
+  /// The goals of the performance budget that the workload measures. README.md of Benchmarks
+  /// explains the budget.
   package var budget: [String] {
     switch self {
     case .sending: ["P1", "P3"]
@@ -82,7 +83,8 @@ package enum Workload: String, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// Returns the workloads whose name or id is `word`, or that measure the budget's row `word`.
+  /// Returns the workloads whose name or id is `word`, or that measure the goal `word` of the
+  /// performance budget, such as P3.
   package static func matching(_ word: String) -> [Workload] {
     allCases.filter {
       $0.name == word.lowercased() || $0.rawValue == word.uppercased() || $0.budget.contains(word.uppercased())

@@ -1,8 +1,8 @@
 import BenchmarkKit
 import Eventing
 
-/// Returns the peers for swift-eventing: `post`, and `await send` from a task and from the main
-/// actor.
+/// Returns the peers (rows of the tables) for swift-eventing, one for each way to send: `post`, and
+/// `await send` from a task and from the main actor.
 func eventingPeers() -> [Peer] {
   let post = eventing("eventing-post", "Eventing post", "does not wait for its handlers") { event in
     .sync { batch in for value in batch.values { event.post(value) } }

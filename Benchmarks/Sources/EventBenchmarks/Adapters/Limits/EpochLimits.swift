@@ -29,9 +29,10 @@ func epochLimits() -> [Peer] {
 
 /// Sends to a published, immutable array of handlers.
 ///
-/// Each sender has a stripe of its own: two counters, one for even epochs and one for odd ones. A
-/// send raises one of these counters, walks the array, and lowers the counter. A change publishes a
-/// new array and waits until no sender can still read the old one.
+/// Each sender has a stripe of its own: two counters, one for each value of the bit `epoch`. A send
+/// raises the counter for the present value, walks the array, and lowers the counter. A change
+/// publishes a new array, and flips the bit twice. After each flip, it waits until the counters for
+/// the old value are 0. Then no sender can still read the old array.
 // Safe: the words are atomic, a published array never changes, and changes happen under `changes`.
 final class EpochBus: @unchecked Sendable {
   private struct Handlers {
@@ -45,7 +46,8 @@ final class EpochBus: @unchecked Sendable {
   /// The address of the current `Handlers`.
   private let current: UnsafeMutablePointer<Int>
   private let epoch: UnsafeMutablePointer<Int>
-  /// For each stripe and parity of the epoch, the number of senders inside.
+  /// The stripes: for each sender, and for each value of `epoch`, the number of sends that walk the
+  /// array.
   private let inside: UnsafeMutablePointer<Int>
   private let changes = Mutex(())
 
