@@ -17,8 +17,8 @@ actor Chain {
   /// The results that the handlers accumulate.
   // Safe: each part belongs to one handler, which is called one call at a time, in order. The once
   // handlers, which share a part, and the visitor, a handler that comes and goes, are inline
-  // handlers of `classified`. So their calls do not overlap either. The results are read after
-  // `quiesce`.
+  // handlers of `classified`. So their calls do not overlap, and follow the order of that event.
+  // The results are read after `quiesce`.
   final class Results: @unchecked Sendable {
     var outcome = LineCounts()
     var blank = Digest()

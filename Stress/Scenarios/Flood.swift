@@ -99,11 +99,14 @@ struct Flood: Scenario {
   /// Checks the bound on the number of queued occurrences.
   ///
   /// While more than 1,024 occurrences wait, each post pauses (`OverloadControl.limit`). So while
-  /// the event delivers a batch, each poster adds one occurrence for every pause. The bound holds
-  /// only if a delivery takes less than a pause divided by the number of posters. If a delivery
-  /// takes more than half of that time, the bound is not checked. The system or the sanitizer may
-  /// keep the event from delivering while posters continue. So the bound grows with the longest gap
-  /// between deliveries.
+  /// the event delivers what it has taken from its mailbox, each poster adds one occurrence for
+  /// every pause. Let `growth` be the number of occurrences that all posters together add during
+  /// one delivery. At a growth of 1 or more, nothing bounds the queue. Below 1, the bound is
+  /// ``most`` divided by (1 − growth). The bound is checked only if the growth is less than 0.5, so
+  /// it is at most twice ``most``.
+  ///
+  /// The system or the sanitizer may keep the event from delivering while posters continue. So the
+  /// bound also grows with the longest gap between deliveries.
   private func verify(_ context: ScenarioContext, _ log: Log, since start: UInt64) {
     let perDelivery = Double(Clock.now - start) / Double(max(1, log.delivered.value))
     let growth = perDelivery * Double(context.workers.count) / Flood.pause

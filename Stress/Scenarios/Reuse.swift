@@ -68,8 +68,9 @@ struct Reuse: Scenario {
     first = nil
     context.faults.count(.drop)
     guard let second = makeOwner(bench, at: address) else {
-      // A call of the shared event on another thread may still retain the first owner. While it
-      // does, `event` also calls the handler of that owner, so exact checks are not possible.
+      // Another thread may be calling the first owner's handler of the event `shared`, and retain
+      // that owner for the call. Meanwhile posts to `event`, the worker's own event, also call that
+      // owner's handler there. So exact checks are not possible.
       bench.own = Event("own")
       return
     }

@@ -34,7 +34,8 @@ final class Canary: Sendable {
   private static let living = Kind.allCases.map { _ in Counter() }
 }
 
-/// A weak reference, which shows whether an event is deallocated. Events cannot contain a canary.
+/// A weak reference to an event, which shows whether the event is deallocated. An event, a type of
+/// the library, cannot contain a ``Canary`` that would be counted.
 struct WeakLook: Sendable {
   weak let object: (any AnyObject & Sendable)?
 }

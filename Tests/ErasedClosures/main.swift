@@ -94,7 +94,8 @@ func checkOpened(_ shape: any TestPayload.Type) async { await check(shape) }
   try await body(BorrowedPayload(UnsafePointer(address)))
 }
 
-// Calls as in a client: here the compiler knows the types.
+// Calls `check` as code that uses the library does: here the compiler knows the payload types. In
+// `checkOpened`, it does not.
 await check(Nothing.self)
 await check(OneByte.self)
 await check(Int.self)

@@ -12,9 +12,10 @@ struct Forwarding: Scenario {
   static let summary =
     "events forward to each other in rings and diamonds, by temporary forwards: every path is taken once"
 
-  /// The state of one worker: the edges that it adds and removes, with their lives and tokens;
-  /// the node to which it sent each of its payloads (`origins`); the payloads whose reports it
-  /// awaited (`sends`); and its guests.
+  /// The state of one worker: the edges that it adds and removes, with the times during which each
+  /// existed (`lives`) and the tokens of their forwards; the node to which it sent each of its
+  /// payloads (`origins`); the payloads whose reports it awaited (`sends`); and the events that it
+  /// made as temporary targets (`guests`).
   // Safe: accessed by that worker during a race, and by the scenario between races.
   final class Desk: @unchecked Sendable {
     let edges: [Int]
@@ -23,7 +24,8 @@ struct Forwarding: Scenario {
     var origins: [Int] = []
     var sends: Set<Int> = []
     var guests: [Guest] = []
-    /// Events of guests with a weak forward and without any other reference.
+    /// Temporary targets to which nothing but a weak forward refers, so that they must be
+    /// deallocated.
     var gone: [WeakLook] = []
 
     init(_ edges: [Int]) { self.edges = edges }
@@ -36,7 +38,8 @@ struct Forwarding: Scenario {
   final class Guest: @unchecked Sendable {
     weak let event: Event<StressPayload>?
     let senderLog: Int32
-    /// The number of the first of its worker's payloads that has to arrive.
+    /// The number of the first payload that has to arrive, among the payloads of the worker that
+    /// made the guest.
     let first: Int
     private(set) var heard: [Int] = []
 

@@ -61,7 +61,8 @@ struct Keyed: Scenario {
       }
     }
     await trial.finish()
-    // The log of the witness has two handlers: one for any key, and one for untargeted payloads.
+    // The witness, the trial's first handler, has one log and two handlers: one for the payloads to
+    // any key, and one for the payloads to no key.
     let left = trial.handlerLogs.count { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) } + 1
     context.checks.expect(
       .g22, trial.event.handlerCount == left, "\(trial.event.handlerCount) handlers are left of \(left)")

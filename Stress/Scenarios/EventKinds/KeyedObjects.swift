@@ -141,7 +141,8 @@ extension Keyed {
       // examine every handler that is there now, and leave nine of them: eight of `target`, and one
       // of `anyKey`. The check allows 129 more, most of them from these adds.
       for _ in 0..<event.handlerCount + 200 { event[make()].addHandler { _ in } }
-      // A thread that is still inside the event delays the adds, and so the removal of handlers.
+      // If another thread was inside the event, these adds wait in its mailbox, and so do the
+      // removals that the adds make. `quiesce` waits for both.
       await event.quiesce()
       checks.expect(
         .g22, event.handlerCount <= 9 + 1 + 64 + 64, "\(event.handlerCount) handlers are left, most of dead objects")

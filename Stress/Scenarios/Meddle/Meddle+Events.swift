@@ -106,8 +106,9 @@ extension Meddle.World {
 
   // MARK: Forwards
 
-  /// Adds a forward to another event, perhaps in a cycle, or removes forwards. The shelf keeps only
-  /// a few forwards, because each one may double the number of paths.
+  /// Adds a forward to another event, perhaps in a cycle, or removes forwards. Only a few forwards
+  /// exist at a time: a new one ends the oldest (``Meddle/World/forwards``), because each one may
+  /// double the number of paths.
   private func forward<Payload: Meddle.Freight>(from event: Event<Payload>, _ worker: Worker) {
     let token: HandlerToken
     switch worker.random.below(7) {

@@ -6,7 +6,7 @@ extension Meddle {
   protocol Freight: Sendable {
     static func make(_ number: Int) -> Self
     var number: Int { get }
-    /// Whether every part is alive and carries the number.
+    /// Whether every part is alive, and carries the payload's `number`.
     var isWhole: Bool { get }
   }
 

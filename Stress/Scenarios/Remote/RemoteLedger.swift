@@ -1,11 +1,12 @@
 import Eventing
 import EventingTransport
 
-/// The numbers that were stored, and the numbers that each group has handled or given up.
+/// The numbers that workers published and the engine stored, and the numbers that each group of
+/// members has handled or given up.
 final class RemoteLedger: Sendable {
   static let groups = ["a", "b"]
-  /// The group that makes dead letters. Its handlers refuse each number for which ``isRefused(_:)``
-  /// is true.
+  /// The group with a subject for dead letters. Its handlers refuse each number for which
+  /// ``isRefused(_:)`` is true, and the group gives such a number up as a dead letter.
   static let groupWithLetters = "b"
 
   /// An error that a handler throws on purpose.
@@ -14,7 +15,7 @@ final class RemoteLedger: Sendable {
   private struct State: Sendable {
     var stored: Set<Int> = []
     var handled: [String: Set<Int>] = [:]
-    /// The numbers that the group with letters has given up.
+    /// The numbers that the group *b* has given up: they came as dead letters.
     var dead: Set<Int> = []
     var calls = 0
     var running = 0
@@ -49,12 +50,14 @@ final class RemoteLedger: Sendable {
     }
   }
 
-  /// The numbers that the group with letters must refuse, and has handled nevertheless.
+  /// The numbers that the group *b* has handled, although its handlers refuse them at every
+  /// attempt.
   var wrong: [Int] {
     state.withLock { $0.handled[RemoteLedger.groupWithLetters]?.filter(RemoteLedger.isRefused) ?? [] }
   }
 
-  /// Returns whether the handlers of the group with letters refuse a number at every attempt.
+  /// Returns whether the handlers of the group *b* refuse a number at every attempt, so that it
+  /// must become a dead letter.
   static func isRefused(_ number: Int) -> Bool { number.isMultiple(of: 32) }
 
   func begin() { state.withLock { $0.running += 1 } }
@@ -87,14 +90,14 @@ final class RemoteLedger: Sendable {
 
   func leave() { state.withLock { $0.inHandlers -= 1 } }
 
-  /// Records a dead letter.
+  /// Records the number in a dead letter as given up.
   func noteLetter(_ body: [UInt8]) {
     let number = Int(String(decoding: body, as: UTF8.self)) ?? -1
     state.withLock { _ = $0.dead.insert(number) }
   }
 
   /// Records a number as handled. For every eighth call of all groups, and for each number that the
-  /// group refuses, throws instead.
+  /// group *b* must refuse, throws instead.
   func handle(_ body: [UInt8], in group: String) throws {
     let number = Int(String(decoding: body, as: UTF8.self)) ?? -1
     let isRefused = state.withLock { state in

@@ -111,7 +111,8 @@ extension SendCompletionTests {
   }
 }
 
-/// A chain of events. Each handler sends 2 to the next event, and waits.
+/// A chain of events. When a handler is called with the payload 0, it sends the payload 2 to the
+/// next event, and waits for that send.
 private final class Layers: Sendable {
   let events: [Event<Int>]
   let steps = StepExecutor()

@@ -82,7 +82,8 @@
     }
   }
 
-  /// A wait node of the test. The test sets `answer` before any search.
+  /// A wait node of the test. A search for a cycle in the graph of waits asks it by `needs(_:)`.
+  /// The test sets `answer` before each such search.
   private final class Node: WaitNode, @unchecked Sendable {
     var answer: () -> WaitNeeds = { .free }
 

@@ -160,10 +160,11 @@ private final class PostingThreads: Sendable {
 
   /// The number that the peak must not reach, however loaded the machine is.
   ///
-  /// If more than 1,024 occurrences wait, each poster sleeps for at least `nap` after each post. If
-  /// each delivery takes at most half of `nap`, divided by the number of posters, a batch has at
-  /// most about 2 × 1,024 occurrences, and at most 1,024 wait behind it. A longer delivery lets
-  /// more occurrences in, which `delivered()` adds to `excess`.
+  /// If more than 1,024 occurrences wait, each poster sleeps for at least `nap` after each post.
+  /// Suppose that each delivery takes at most half of `nap`, divided by the number of posters. Then
+  /// the drain takes at most about 2 × 1,024 occurrences out of the mailbox at once, and at most
+  /// 1,024 more wait in the mailbox while it delivers these. A longer delivery lets more
+  /// occurrences in, which `delivered()` adds to `excess`.
   var bound: Int { 3 * (1_024 + 2 * posters + Int(timing.withLock { $0.excess })) }
 
   /// Posts once. A handler of that post keeps the event busy until 1,500 occurrences are posted.

@@ -111,7 +111,8 @@ import Testing
     }
 
     @Test func anOccurrenceQueuedDuringADrainComesBehindEarlierOnes() async {
-      // Thread T posts 2, so thread D cannot leave. Before D takes the queue, thread T2 posts 3.
+      // While thread D delivers 1, thread T posts 2, so D cannot leave the event. Before D takes 2
+      // out of the mailbox, thread T2 posts 3.
       let event = Event<Int>()
       let (inside, gate, hold, seen) = (Gate(), Gate(), Hold(at: .draining), Recorder<Int>())
       event.addHandler { number in

@@ -11,7 +11,8 @@ import Testing
   private let other = Notification.Name("other")
 
   /// An event that forwards to a notification name, the event of that name's notifications, and a
-  /// plain observer of the name. A test joins the two events.
+  /// plain observer of the name. The way in, forwards that lead from `heard` to `event`, is added
+  /// by the tests that need it.
   private final class Bridge: Sendable {
     let event = Event<Int>()
     let heard: Event<PostedNotification>

@@ -1,7 +1,9 @@
 import Eventing
 import Testing
 
-// The rows of the guide's tables about values, and about chains with an operator behind a modifier.
+// The rows of the guide's tables about values, and about chains of Combine operators. Where an
+// operator becomes a modifier of a handler, as `debounce` does, the rest of the chain needs a
+// second event.
 extension FromCombineGuideTests {
   final class Lamp: Sendable {
     let count = Observed(0)

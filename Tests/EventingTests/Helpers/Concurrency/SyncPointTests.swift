@@ -18,7 +18,8 @@
 
     func release() { released.open() }
 
-    /// Runs `body` on the calling thread, which is held at the sync point.
+    /// Runs `body` on the calling thread. When `body` first passes the sync point, the thread waits
+    /// there until another thread calls `release()`, and then goes on with `body`.
     func during(_ body: () -> Void) {
       SyncPoints.watch(
         { [self] edge in

@@ -26,9 +26,9 @@
       unsafe pthread_setspecific(key, before)
     }
 
-    /// Makes the calling thread yield its core at about every 16th sync point in `body`.
+    /// Makes the calling thread yield the processor at about every 16th sync point in `body`.
     ///
-    /// Without yields, threads on two busy cores rarely overlap inside the library.
+    /// Without yields, threads on two busy processors rarely overlap inside the library.
     static func stumble(_ seed: UInt64, during body: () -> Void) {
       var random = SeededGenerator(seed: seed)
       watch({ _ in if random.next() % 16 == 0 { giveWay() } }, during: body)

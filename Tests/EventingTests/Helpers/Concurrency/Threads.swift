@@ -131,7 +131,7 @@ func inRounds<Stage: Sendable>(
   }
 }
 
-/// Yields the core to another thread.
+/// Yields the processor to another thread.
 func giveWay() { sched_yield() }
 
 /// Puts the thread to sleep. Used to measure how long a sleep takes; no test waits for a change
