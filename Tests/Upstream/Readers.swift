@@ -21,7 +21,7 @@ public final class Guarded<Value>: @unchecked Sendable {
   }
 }
 
-/// The objects that the functions read.
+/// A class. The functions below read references to its objects.
 public final class Thing: Sayable {
   public let number: Int
 
@@ -30,7 +30,7 @@ public final class Thing: Sayable {
   public func say() -> Int { number }
 }
 
-/// A protocol. The functions also read an existential of it.
+/// A protocol. The function `readExistential` reads a value of type `any Sayable`.
 public protocol Sayable: AnyObject {
   func say() -> Int
 }

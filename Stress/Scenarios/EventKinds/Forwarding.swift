@@ -14,8 +14,8 @@ struct Forwarding: Scenario {
 
   /// The state of one worker: the edges that it adds and removes, with the times during which each
   /// existed (`lives`) and the tokens of their forwards; the node to which it sent each of its
-  /// payloads (`origins`); the payloads whose reports it awaited (`sends`); and the events that it
-  /// made as temporary targets (`guests`).
+  /// payloads (`origins`); the payloads whose reports it awaited (`sends`); and the temporary
+  /// targets that it made for strong forwards (`guests`).
   // Safe: accessed by that worker during a race, and by the scenario between races.
   final class Desk: @unchecked Sendable {
     let edges: [Int]

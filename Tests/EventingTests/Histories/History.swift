@@ -14,7 +14,8 @@ final class History: Sendable {
   private let event = Event<Int>()
   /// The logical clock. Each reading, on any thread, returns the next number.
   private let clock = Atomic<Int>(0)
-  /// The time at which the last inline call ended. The next inline call begins later.
+  /// The time at which the last inline call ended. Inline calls do not overlap, so
+  /// `called(_:_:_:_:)` takes it as the earliest start of the next inline call.
   private let inline = Atomic<Int>(0)
   private let shared = ConditionLock(Shared())
   private let done: ConditionLock<[[Operation]]>

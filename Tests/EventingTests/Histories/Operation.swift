@@ -25,7 +25,8 @@ struct Operation: Sendable, CustomStringConvertible {
     case report(occurrence: Int, delivered: Int, skipped: Int)
   }
 
-  /// The change of the event lock that an operation is a part of, and the number of its parts.
+  /// The change of the event lock to which an operation `gate` belongs. Such a change has `count`
+  /// operations, one for each handler, and `change` is the time at which it began.
   struct GatePart: Hashable, Sendable {
     var change: Int
     var count: Int

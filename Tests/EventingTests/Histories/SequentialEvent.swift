@@ -33,8 +33,9 @@ struct SequentialEvent: Hashable {
   /// The numbers of handlers that a report must count as skipped, and may count as skipped.
   ///
   /// A report does not count a handler that has ended before the occurrence comes to it. The
-  /// history does not show when that is. So if a handler may have ended before the report, only its
-  /// skips on a lane are certain.
+  /// history does not show when that is. So if a handler may have ended before the report, the
+  /// report must count a skip only if the occurrence was on the handler's lane: then the occurrence
+  /// had come to the handler.
   private struct Skips: Hashable {
     var certain = 0
     var possible = 0
@@ -131,7 +132,8 @@ struct SequentialEvent: Hashable {
     }
   }
 
-  /// Performs the deliveries that need no operation of the history.
+  /// Goes on with the deliveries up to the next call that the history records. The steps before,
+  /// skips and enqueueing on lanes, are no operations of the history.
   ///
   /// An occurrence that a handler with a lane will skip may or may not be enqueued on the lane.
   /// This is a choice, so there are two states.

@@ -81,8 +81,9 @@ import Testing
     for number in 2...5 { event.post(number) }
     let quiet = Task { await event.quiesce() }
     for number in 6...9 { event.post(number) }  // may drop the calls that `quiesce` waits for
-    // Waits for the last delivery: while the task of `quiesce` delivers, a post returns earlier. If
-    // the gate opened before that delivery, the lane would have room for the occurrence.
+    // Waits until all payloads have come to the lane. If the task of `quiesce` is inside the event,
+    // a post returns before its own delivery. If the gate opened before the last delivery, a call
+    // would end, and the lane would have room for that payload.
     while await event.handlers.first?.droppedCount != 7 { await Task.yield() }
     gate.open()
     await comesBack { await quiet.value }

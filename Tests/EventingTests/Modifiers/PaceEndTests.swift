@@ -92,7 +92,8 @@ import Testing
 
 #if DEBUG
   extension SyncPointTests {
-    /// The lock begins when the pace has found the handler free, and is about to claim its call.
+    /// The lock begins when the pace has seen that no lock silences the handler, and is about to
+    /// claim the call.
     @Test func aLockHoldsTheLastOfABurstThatIsAboutToBeDelivered() async {
       let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
       let token = event.attach(Handler { seen.record($0) }.throttled(to: .seconds(1), clock: clock))

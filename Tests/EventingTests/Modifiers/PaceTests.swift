@@ -278,7 +278,8 @@ import Testing
       clock.advance(by: .seconds(1))
       #expect(await eventually { clock.sleeperCount == 0 })
     }
-    // A timer that has fired does not show that 5 is on the lane: the core starts the timer first.
+    // The last timer has fired, but 5 may not be on the lane yet: the core starts that timer before
+    // it puts 5 on the lane.
     while await event.handlers[0].droppedCount < 3 { await Task.yield() }
     gate.open()
     await event.quiesce()

@@ -1,15 +1,15 @@
 import Eventing
 import Testing
 
-/// A path on which payloads wait on a lane while something happens to the handler. The tasks of the
-/// lane run only when the test says so.
+/// A ``PayloadPath`` on which payloads wait on a lane while something happens to the handler. The
+/// tasks of the lane run only when the test says so.
 struct LanePath: PayloadPath, CustomTestStringConvertible {
   /// The lane on which payloads wait.
   enum Kind: String, CaseIterable, Sendable {
     case inOrder, concurrent, task, shared, retrying, bounded, concurrentBounded, restarting
     case full, concurrentFull, suspending
 
-    /// Whether the lane has room for each payload of a path.
+    /// Whether the lane has room for all ``payloadCount`` payloads, and cancels no call.
     var keepsAll: Bool {
       switch self {
       case .inOrder, .concurrent, .task, .shared, .retrying, .bounded, .concurrentBounded: true

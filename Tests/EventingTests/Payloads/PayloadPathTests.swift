@@ -1,8 +1,8 @@
 import Eventing
 import Testing
 
-/// Tests payloads of every shape, along every path through an event. Each payload must arrive
-/// unchanged, and must be destroyed once.
+/// Tests payloads of every shape (type and size), on every ``PayloadPath``. Each payload must
+/// arrive unchanged, and must be destroyed once.
 @Suite(.fewAtATime, .timeLimit(.minutes(10))) struct PayloadPathTests {
   static let shapes: [any TestPayload.Type] = [
     Nothing.self, OneByte.self, Int.self, EightBytes.self, ThreeWords.self, Large.self, Aligned.self, Reference.self,
@@ -58,10 +58,11 @@ import Testing
   }
 }
 
-/// The number of payloads that travel along a path.
+/// The number of payloads that a ``PayloadPath`` sends.
 let payloadCount = 20
 
-/// A path of payloads through an event.
+/// A way to send payloads through an event, such as on a lane, through a view, to a sequence, or
+/// after a delay. A test runs it once for each type of payload.
 protocol PayloadPath: CaseIterable, Sendable {
   /// The numbers of the payloads that arrive; `nil` if the numbers are not certain.
   var expected: [Int]? { get }
@@ -69,7 +70,7 @@ protocol PayloadPath: CaseIterable, Sendable {
   func run<Payload: Sendable>(_ travel: Travel<Payload>) async
 }
 
-/// Makes the payloads of one path, and records the ones that arrive.
+/// Makes the payloads for one run of a ``PayloadPath``, and records the ones that arrive.
 struct Travel<Payload: Sendable>: Sendable {
   let live = LiveCount()
   let seen = Recorder<Int>()

@@ -55,7 +55,8 @@ import Testing
       one.post(1)
       one.post(2)
       await lane.quiesce()
-      // The first send waits for the second call, and the second one must not wait for the first.
+      // The earlier send waits until the other call frees its slot. The later send must not wait
+      // for the call that made the earlier one, so it is deferred.
       #expect(reports.values.sorted { $0[0] < $1[0] } == [[0, 1], [1, 0]])
       await lane.quiesce()
       #expect(seen.values.sorted() == [1, 2])

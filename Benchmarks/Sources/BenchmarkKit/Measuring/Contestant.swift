@@ -15,7 +15,7 @@ struct Contestant {
   /// Makes the last check, and closes the contestant's live event. Returns a description of a
   /// fault, or nil.
   ///
-  /// An event whose many handlers would take minutes to remove is not closed: ``Harness/graveyard``
+  /// An event whose many handlers may take minutes to remove is not closed: ``Harness/graveyard``
   /// keeps it until the program ends.
   let finish: () async -> String?
   /// The maximum number of operations in a repeat.
