@@ -35,6 +35,9 @@ import Synchronization
   /// senders takes the occurrence even if the buffer is full. Set before another thread has the
   /// completion.
   @usableFromInline @exclusivity(unchecked) var needsNoRoom = false
+  /// Whether the observers have been told that a lock holds the occurrence. They are told once. Set
+  /// before another thread has the completion.
+  @usableFromInline @exclusivity(unchecked) var wasHeld = false
   /// The occurrence, as its observers see it. Set by the thread inside the core, before any lane
   /// has the completion.
   @usableFromInline @exclusivity(unchecked) var observed: ObservedOccurrence?
@@ -170,11 +173,6 @@ import Synchronization
   /// The account of the occurrence. All events that the occurrence was forwarded to share it.
   var account: DeliveryAccount? { root.map(\.ownAccount) ?? ownAccount }
 
-  /// A completion with only the context and the observers of this one, for an item that stays on a
-  /// lane while the waiters of this one go on; `nil` if this completion has neither context nor
-  /// observers.
-  var withoutWaiting: Completion? { unsafe isBound ? Completion(withoutWaiting: context, observed) : nil }
-
   /// Returns a completion for an occurrence that was to be handled at once, and now waits on a
   /// lane; `nil` if the occurrence has neither carried values nor observers.
   @usableFromInline static func late(_ observed: ObservedOccurrence?) -> Completion? {
@@ -196,9 +194,6 @@ import Synchronization
 
   /// Whether a `send` brought the occurrence: a buffer that suspends senders always takes it.
   var isSend: Bool { unsafe purpose == .send || needsNoRoom }
-
-  /// Whether a waiter or an observer must be told that a lock holds the occurrence.
-  var isToBeTold: Bool { unsafe isAwaited || observed != nil }
 
   /// Whether a lane has to bind the context, or tell observers, around a call.
   @usableFromInline var isBound: Bool { unsafe context != nil || observed != nil }

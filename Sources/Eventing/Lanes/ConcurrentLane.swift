@@ -57,7 +57,7 @@ import Synchronization
     mutex.lock()
     let dropped = unsafe items.append(payload, completion)
     let slot = unsafe isPaused ? nil : freeSlot()
-    if unsafe isPaused, completion?.isAwaited == true { waiters = unsafe items.detachWaiters() }
+    if unsafe isPaused, completion?.isToBeTold == true { waiters = unsafe items.detachWaiters() }
     mutex.unlock()
     release(waiters)
     if let slot { start(slot) }

@@ -58,7 +58,7 @@ extension SerialLane {
       return push(payload, completion)
     }
     unsafe items.append(.call(completion), payload)
-    let waiters = completion?.isAwaited == true ? detachWaiters() : DetachedWaiters()
+    let waiters = completion?.isToBeTold == true ? detachWaiters() : DetachedWaiters()
     mutex.unlock()
     release(waiters)
     return true

@@ -7,7 +7,7 @@ extension SerialLane {
     mutex.lock()
     let (isPaused, start) = (phase == .paused, phase == .idle)
     let dropped = unsafe bounded?.append(payload, completion)
-    let waiters = isPaused && completion?.isAwaited == true ? detachWaiters() : DetachedWaiters()
+    let waiters = isPaused && completion?.isToBeTold == true ? detachWaiters() : DetachedWaiters()
     if !isPaused { phase = .running }
     mutex.unlock()
     release(waiters)

@@ -109,13 +109,22 @@ extension ObserverTests {
       told.sorted() == ["held a 1", "held a 2", "held a 3", "held a 4", "skipped a 1", "skipped a 2", "skipped a 3"])
   }
 
-  @Test func theCostOfAnItemOfAPausedLaneDoesNotGrowWithItsQueue() async {
-    let (event, begun, gate) = (Event<Int>(), Gate(), Gate())
-    let token = event.addHandler(on: .concurrent(limit: 1)) { _ async in
+  enum PausableLane: CaseIterable, Sendable { case concurrent, serial, byKey }
+
+  @Test(arguments: PausableLane.allCases)
+  func aHeldOccurrenceIsToldOnceAtAConstantCost(lane: PausableLane) async {
+    let (event, begun, gate, notes) = (Event<Int>("e"), Gate(), Gate(), Notes())
+    let body: @Sendable (Int) async -> Void = { _ in
       begun.open()
       await gate.opened()
     }
-    event.observe(with: Notes())
+    let token =
+      switch lane {
+      case .concurrent: event.add(Handler(on: .concurrent(limit: 1), body))
+      case .serial: event.add(Handler(on: .inOrder, body))
+      case .byKey: event.add(Handler(on: .concurrent(limit: 1), body).inOrder(by: { $0 % 7 }))
+      }
+    event.observe(with: notes)
     for _ in 0..<2 { event.post(0) }
     await begun.opened()
     event.lock(token, holding: .upTo(.max))
@@ -127,6 +136,8 @@ extension ObserverTests {
     event.unlock(token)
     await event.quiesce()
     #expect(await event.handlers.map(\.callCount) == [20_002])
+    let held = notes.lines.values.filter { $0.hasPrefix("held") }
+    #expect(held.count == 20_001 && Set(held).count == held.count)
   }
 }
 
