@@ -1,9 +1,9 @@
 import Dispatch
 import Synchronization
 
-/// What stands for the number of a thread if a block of Dispatch drains, and not a thread that
-/// posted or made a change. By its number a drain tells its own items from those of other threads.
-/// No thread has one of these numbers.
+/// Numbers that stand for a thread if a block of Dispatch drains, and not a thread that posted or
+/// made a change. By its number a drain tells its own items from those of other threads. No thread
+/// has one of these numbers.
 @usableFromInline enum Drainer {
   /// The event's own queue.
   @usableFromInline static var queue: UInt { 0 }

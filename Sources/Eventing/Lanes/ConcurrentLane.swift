@@ -114,8 +114,8 @@ import Synchronization
     Scheduling.task(priority: priority, on: executor, for: Work(lane: self, executionSlot: executionSlot))
   }
 
-  /// What a task of the lane does: it makes, one after the other on one execution slot, calls that
-  /// wait on the lane.
+  /// The work of one task of the lane: the task makes, one after the other on one execution slot,
+  /// calls that wait on the lane.
   private struct Work: TaskWork {
     let lane: ConcurrentLane
     let executionSlot: ExecutionSlot

@@ -179,8 +179,7 @@ enum LaneItem: PayloadHeader, Sendable {
   case barrier(Completion)
   /// The end of the lane: no call follows.
   case end
-  /// What stays in the queue in place of a barrier that passed at once, because a lock paused the
-  /// lane.
+  /// A placeholder in the queue for a barrier that passed at once, because a lock paused the lane.
   case done
 
   var hasPayload: Bool { if case .call = self { true } else { false } }

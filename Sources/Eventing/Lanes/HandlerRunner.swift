@@ -14,7 +14,7 @@
   case retried(RetryRule, @Sendable (HandlerArguments) throws -> Void)
   /// On a lane of units: with modifiers, or shared with other handlers.
   case units(UnitLane)
-  /// The target throttles or debounces occurrences. Those that it lets through go to another
+  /// The target throttles or debounces occurrences. It passes the remaining occurrences to another
   /// runner, inside it, which calls the handler.
   case paced(PacedTarget)
   /// The sink puts the payload into the buffers of a sequence's iterators.
