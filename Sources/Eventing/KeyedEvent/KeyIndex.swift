@@ -15,8 +15,8 @@ public import Synchronization
   /// The number of occurrences that were sent to any key, for the handlers of `anyKey`. Changed
   /// only inside the core; read by any thread.
   @usableFromInline let offeredToAny = Atomic<UInt64>(0)
-  /// The table from which ``nextToSweep(_:)`` takes the next handler; `nil` for the first.
-  /// Isolation: core.
+  /// The table from which ``nextToSweep(_:)`` takes the next handler; `nil` if that is the first
+  /// table. Isolation: core.
   @exclusivity(unchecked) private var sweptTable: KeyTable?
 
   init(_ lookup: any KeyTableLookup) { self.lookup = lookup }

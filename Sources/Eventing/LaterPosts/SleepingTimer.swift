@@ -4,7 +4,7 @@
 /// it ends early, the task sleeps again. If it fails, what waits for that instant is done at once:
 /// a handler that is never called would be worse than one that is called too early.
 ///
-/// The task does not retain the queue while it sleeps.
+/// While the task sleeps, it does not retain the queue of delayed work that set the timer.
 final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   private let clock: C
   private let origin: C.Instant

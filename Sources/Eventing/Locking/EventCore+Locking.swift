@@ -170,8 +170,9 @@ extension EventCore {
     }
   }
 
-  /// Clears the flags of a handler's ended locks. Returns its buffer; `nil` if there is none. The
-  /// caller holds `mutex`. Isolation: core.
+  /// Forgets the ended locks of a handler, and sets the flags in its state to those of the locks
+  /// that are left. Returns the handler's holding buffer; `nil` if there is none. The caller holds
+  /// `mutex`. Isolation: core.
   private func takeEndedLocks(of record: HandlerRecord) -> HoldingBuffer? {
     guard let buffer = unsafe pendingWork.holding[record] else { return nil }
     let locks = unsafe buffer.locks

@@ -45,7 +45,7 @@ extension BegunMessage {
 /// The engine's instruction for a message whose handling has ended.
 ///
 /// An engine that delivers at most once drops the message after every verdict. After ``reject(_:)``
-/// it still posts the incident.
+/// it also posts the message's incident to its event of incidents, as every engine does.
 public enum Verdict: Hashable, Sendable {
   /// The message was handled, so the engine acknowledges it.
   case done
