@@ -35,9 +35,9 @@ import Synchronization
   /// senders takes the occurrence even if the buffer is full. Set before another thread has the
   /// completion.
   @usableFromInline @exclusivity(unchecked) var needsNoRoom = false
-  /// Whether the observers have been told that a lock holds the occurrence. They are told once. Set
-  /// before another thread has the completion.
-  @usableFromInline @exclusivity(unchecked) var wasHeld = false
+  /// Whether the observers know if a lock holds the occurrence, and are not told again. Set before
+  /// another thread has the completion.
+  @usableFromInline @exclusivity(unchecked) var isHeldKnown = false
   /// The occurrence, as its observers see it. Set by the thread inside the core, before any lane
   /// has the completion.
   @usableFromInline @exclusivity(unchecked) var observed: ObservedOccurrence?
@@ -155,7 +155,8 @@ import Synchronization
     _ = addWaiter(nil)
   }
 
-  /// Creates the completion of an occurrence for which nothing waits any more.
+  /// Creates the completion of an occurrence for which nothing waits any more. If a lock holds the
+  /// occurrence, its observers have been told.
   init(
     withoutWaiting context: CarriedContext?, _ observed: ObservedOccurrence?, _ notes: CompletionNotes? = nil
   ) {
@@ -163,6 +164,7 @@ import Synchronization
     sender = nil
     self.context = context
     unsafe self.observed = observed
+    unsafe isHeldKnown = true
     path = nil
     root = nil
     ownAccount = nil

@@ -93,7 +93,7 @@
     if completion == nil, isAwaited || CarriedContext.isCarrying || observed != nil || isLateSend {
       completion = Completion(isAwaited ? .send : .post, from: sender)
       if isLateSend { unsafe completion?.needsNoRoom = true }
-      unsafe completion?.wasHeld = isLate
+      unsafe completion?.isHeldKnown = isLate
       unsafe completion?.observed = observed
     }
     return completion

@@ -65,8 +65,8 @@ extension EventSource {
         TransformedHandler(lane: nil) { payload, owner, tally in
           _ = strongTarget  // retained by the closure
           guard let owner else { return false }
-          // Safe: the target is the owner of the handler. A checked cast would look up the type's
-          // metadata for each occurrence.
+          // Safe: the owner of the handler is the target, and no source replaces it
+          // (`isOwnerBound`). A checked cast would look up the type's metadata for each occurrence.
           let core = unsafe unsafeDowncast(owner, to: Event<Other>.self).core
           return relay(payload) { payload in
             let path = ForwardingPath(anchor, after: tally.path)
@@ -78,6 +78,7 @@ extension EventSource {
         }
       })
     handler.options.owner = Owner(target)
+    handler.options.isOwnerBound = true
     handler.options.isForward = true
     return attach(handler)
   }

@@ -29,15 +29,10 @@ struct DetachedWaiters {
 
 extension Completion {
   /// Whether a waiter or an observer must be told that a lock holds the occurrence.
-  var isToBeTold: Bool { unsafe isAwaited || observed != nil && !wasHeld }
+  var isToBeTold: Bool { unsafe isAwaited || observed != nil && !isHeldKnown }
 
   /// A completion with only the context and the observers of this one, for an item that a lock
   /// holds while the waiters of this one go on; `nil` if this completion has neither context nor
   /// observers.
-  var withoutWaiting: Completion? {
-    guard isBound else { return nil }
-    let rest = unsafe Completion(withoutWaiting: context, observed)
-    unsafe rest.wasHeld = true
-    return rest
-  }
+  var withoutWaiting: Completion? { unsafe isBound ? Completion(withoutWaiting: context, observed) : nil }
 }

@@ -227,7 +227,7 @@ import Synchronization
       return refusal
     }
     guard case .pause = refusal else { return refusal }
-    if let completion { reportHeld(completion, at: executionSlot) }
+    if let completion, completion.isToBeTold { reportHeld(completion, at: executionSlot) }
     release(waiters)
     return .pause
   }

@@ -111,19 +111,25 @@ extension ObserverTests {
 
   enum PausableLane: CaseIterable, Sendable { case concurrent, serial, byKey }
 
-  @Test(arguments: PausableLane.allCases)
-  func aHeldOccurrenceIsToldOnceAtAConstantCost(lane: PausableLane) async {
-    let (event, begun, gate, notes) = (Event<Int>("e"), Gate(), Gate(), Notes())
+  /// Adds a handler that opens a gate, and then waits for another one.
+  private func addHandler(on lane: PausableLane, to event: Event<Int>, _ begun: Gate, _ gate: Gate) -> [HandlerToken] {
     let body: @Sendable (Int) async -> Void = { _ in
       begun.open()
       await gate.opened()
     }
-    let token =
+    let handler =
       switch lane {
-      case .concurrent: event.add(Handler(on: .concurrent(limit: 1), body))
-      case .serial: event.add(Handler(on: .inOrder, body))
-      case .byKey: event.add(Handler(on: .concurrent(limit: 1), body).inOrder(by: { $0 % 7 }))
+      case .concurrent: Handler(on: .concurrent(limit: 1), body)
+      case .serial: Handler(on: .inOrder, body)
+      case .byKey: Handler(on: .concurrent(limit: 1), body).inOrder(by: { $0 % 7 })
       }
+    return event.add(handler)
+  }
+
+  @Test(arguments: PausableLane.allCases)
+  func aHeldOccurrenceIsToldOnceAtAConstantCost(lane: PausableLane) async {
+    let (event, begun, gate, notes) = (Event<Int>("e"), Gate(), Gate(), Notes())
+    let token = addHandler(on: lane, to: event, begun, gate)
     event.observe(with: notes)
     for _ in 0..<2 { event.post(0) }
     await begun.opened()
@@ -138,6 +144,25 @@ extension ObserverTests {
     #expect(await event.handlers.map(\.callCount) == [20_002])
     let held = notes.lines.values.filter { $0.hasPrefix("held") }
     #expect(held.count == 20_001 && Set(held).count == held.count)
+  }
+
+  @Test(arguments: PausableLane.allCases)
+  func anOccurrenceThatTwoLocksHoldInTurnIsToldOnce(lane: PausableLane) async {
+    let (event, begun, gate, notes) = (Event<Int>("e"), Gate(), Gate(), Notes())
+    let token = addHandler(on: lane, to: event, begun, gate)
+    event.observe(with: notes)
+    event.post(0)
+    await begun.opened()
+    event.lock(token, holding: .upTo(.max))
+    event.post(1)
+    event.unlock(token)
+    event.lock(token, holding: .upTo(.max))
+    gate.open()
+    await event.quiesce()
+    #expect(notes.lines.values.filter { $0.hasPrefix("held") } == ["held ? 2"])
+    event.unlock(token)
+    await event.quiesce()
+    #expect(await event.handlers.map(\.callCount) == [2])
   }
 }
 
@@ -155,6 +180,13 @@ extension ObserverTests {
       hold.release()
       await poster.value
       #expect(notes.since == ["added a", "e 1", "held a 1"])
+      // A second lock begins before the main queue can make the call.
+      await MainActor.run {
+        event.unlock(token)
+        event.lock(token, holding: .upTo(100))
+      }
+      await event.quiesce()
+      #expect(notes.since == [])
       event.unlock(token)
       await event.quiesce()
       #expect(notes.since == ["began a 1", "ended a 1"])

@@ -4,6 +4,25 @@ import Testing
 
 /// Tests of guarantee G23: forwards are handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ForwardingTests {
+  /// A source that gives its own owner to every handler.
+  private struct OwningSource: EventSource {
+    let event: Event<Int>
+    let owner: Event<String>
+
+    func add(_ handlers: [Handler<Int>]) -> [HandlerToken] { event.add(handlers.map { $0.owned(by: owner) }) }
+    func attach(_ handler: Handler<Int>) -> HandlerToken { event.attach(handler.owned(by: owner)) }
+    func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
+  }
+
+  @Test func aSourceThatGivesItsOwnerToHandlersForwardsToTheTarget() {
+    let (event, target, owner, seen) = (Event<Int>(), Event<Int>(), Event<String>(), Recorder<String>())
+    target.addHandler { seen.record("target \($0)") }
+    owner.addHandler { seen.record("owner \($0.count)") }
+    OwningSource(event: event, owner: owner).forward(to: target)
+    event.post(1)
+    #expect(seen.values == ["target 1"])
+  }
+
   @Test func aForwardHasItsPlaceInTheOrder() {
     let (first, second) = (Event<Int>(), Event<Int>())
     let seen = Recorder<String>()
