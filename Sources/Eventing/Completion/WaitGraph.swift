@@ -35,8 +35,8 @@
     private var blocked: Set<ObjectIdentifier> = []
     /// The blocked nodes, in the order in which they were found.
     private var trail: [ObjectIdentifier] = []
-    /// The visits that have not ended, the latest at the end. Each visit but the first was begun by
-    /// the one before it, to one of the `nodes` there.
+    /// The visits that have not ended, the latest at the end. Each visit but the first visits one
+    /// of the `nodes` of the frame before it.
     private var stack: [Frame] = []
 
     /// A visit to one node, which has not ended.
@@ -44,8 +44,9 @@
       let id: ObjectIdentifier
       /// The nodes that the node waits for.
       let nodes: [WaitNode]
-      /// The answer that decides (true for blocked): if one of `nodes` has this answer, so has the
-      /// node.
+      /// The answer that decides the visit (true for blocked). As soon as one of `nodes` has this
+      /// answer, the visited node has it, too. If none of them has it, the visited node has the
+      /// opposite answer.
       let decisive: Bool
       /// The length of `trail` when the visit began.
       let mark: Int
@@ -58,7 +59,8 @@
       self.sleeping = sleeping
     }
 
-    /// Returns whether the goal blocks a node.
+    /// Returns whether a node is blocked: whether it cannot go on before the call of `goal`, which
+    /// is about to wait, has returned. A node in `sleeping` is blocked, too.
     mutating func isBlocked(_ node: WaitNode) -> Bool {
       var answer = look(at: node)
       while let last = stack.indices.last {

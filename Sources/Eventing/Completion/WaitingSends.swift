@@ -69,9 +69,10 @@ enum WaitingSends {
 
   /// Forgets that a task waits for a completion.
   ///
-  /// - Parameter wasNoted: The result of ``begin(_:)`` for this wait. If it is false, the task has
-  ///   no note. Then the entry is removed only if no other task has one: ``expect(_:at:)`` made the
-  ///   entry.
+  /// - Parameter wasNoted: The result of ``begin(_:)`` for this wait. If it is false, the
+  ///   completion's entry does not count this wait. The entry is then removed only if it counts no
+  ///   wait of another task. Such an entry is left from ``expect(_:at:)``, and this wait was the
+  ///   one that it expected.
   static func end(_ completion: Completion, wasNoted: Bool) {
     guard count.load(ordering: .relaxed) > 0 else { return }
     let gone = entries.withLock { entries -> Entry? in

@@ -19,9 +19,10 @@
   @usableFromInline var observed: ObservedOccurrence?
   /// Whether a lock held the occurrence, and this is its delivery after the end of the lock.
   @usableFromInline var isLate = false
-  /// Whether a `send` brought the occurrence and a lock has held it. Nothing waits for the
-  /// occurrence any more, but a buffer that suspends senders still takes it: see ``isSend``. Stays
-  /// true if a handler's pace delays the occurrence after the lock.
+  /// Whether a `send` brought the occurrence and a lock has held it. No sender waits for the
+  /// occurrence any more, so none is suspended. But as for every `send`, a buffer that suspends
+  /// senders takes it even if the buffer is full: see ``isSend``. Stays true if a handler's pace
+  /// delays the occurrence after the lock.
   @usableFromInline var isLateSend = false
   /// Whether a further lock refused this occurrence, which a lock had held before (``isLate``).
   /// Then it must go back into the holding buffer.

@@ -33,11 +33,13 @@ public import Synchronization
 
 /// The occurrences for which a handler needs the slow path.
 @usableFromInline enum PathNeeded: UInt8 {
-  /// None: for sends and posts, a call of the slot's closure is all that the delivery needs.
+  /// The handler needs the slow path for no occurrence: for sends and for posts, a call of the
+  /// slot's closure is all that the delivery needs.
   case fast
-  /// Sends. For a post, a call of the slot's closure is all that the delivery needs.
+  /// The handler needs the slow path for each send. For a post, a call of the slot's closure is all
+  /// that the delivery needs.
   case slowForSends
-  /// All occurrences.
+  /// The handler needs the slow path for all occurrences, sends and posts.
   case slow
 }
 

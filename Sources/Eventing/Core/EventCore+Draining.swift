@@ -1,14 +1,14 @@
 import Dispatch
 import Synchronization
 
-/// Numbers that stand for a thread if a block of Dispatch drains, and not a thread that posted or
-/// made a change. By its number a drain tells its own items from those of other threads. No thread
-/// has one of these numbers.
+/// The numbers of the drainers that are blocks of Dispatch. Other drains are made by a thread that
+/// posted or made a change, and have the number of that thread. By its number a drain tells its own
+/// items from those of other threads. No thread has one of the numbers here.
 @usableFromInline enum Drainer {
-  /// The event's own queue.
+  /// The drainer is a block of the event's own queue. It does all work.
   @usableFromInline static var queue: UInt { 0 }
-  /// A block of Dispatch's global queue, which runs isolated calls only: such calls do not block,
-  /// but handlers and the `deinit` of their captures may.
+  /// The drainer is a block of Dispatch's global queue. It runs isolated calls only: such calls do
+  /// not block, but handlers and the `deinit` of their captures may.
   @usableFromInline static var pool: UInt { .max }
 }
 
@@ -78,8 +78,10 @@ extension EventCore {
     }
   }
 
-  /// Does the work of an item that is no occurrence. Returns the number of changes that count as
-  /// those of other threads. A barrier and the end of the event count as one each.
+  /// Does the work of an item that is no occurrence. Returns how much the item adds to the number
+  /// of changes of other threads, after which a drain hands the rest off: see ``drain(_:)``. An
+  /// item that `drainer` enqueued adds nothing. An item of another thread adds 1, or the number of
+  /// its new handlers. A barrier and the end of the event add 1 each.
   private func work(on item: WorkItem, for drainer: UInt) -> Int {
     switch item {
     case .occurrence: preconditionFailure("an occurrence is delivered")

@@ -73,8 +73,8 @@ public import Synchronization
   private func deliverLeft(of paced: [PacedTarget]) {
     let left = paced.filter { $0.isLeft }
     if left.isEmpty { return }
-    // One block delivers for all of these paces, one after the other: inline handlers of an event
-    // must not overlap.
+    // One block delivers the occurrences that these paces have left, one after the other: inline
+    // handlers of an event must not overlap.
     let observers = unsafe anchorReference.load()?.observers
     Scheduling.concurrentBlock { for target in left { target.deliverLeft(for: observers) } }
   }

@@ -57,7 +57,8 @@ struct Mailbox: ~Copyable {
 }
 
 /// An item in the mailbox of a core.
-// Safe: one thread creates an item, and one other does its work. Any thread may run an unowned job.
+// Safe: one thread creates an item, and then one other thread does its work. For a `.job`, too,
+// that may be any thread: Swift's runtime lets any thread run an `UnownedJob`.
 enum WorkItem: PayloadHeader, @unchecked Sendable {
   /// An occurrence: the thread that enqueues it, or ``Drainer/queue``, and the completion. A poster
   /// that drains delivers only what it has enqueued itself, and hands other occurrences off to the

@@ -11,7 +11,7 @@ import Synchronization
   /// The queue of the event. Written by contending threads. Guarded by: core.mutex.
   @exclusivity(unchecked) var mailbox: Mailbox
   /// The number of occurrences in the batch that the drain took out of the mailbox last, and the
-  /// sequence number then. Guarded by: core.mutex.
+  /// event's sequence number before the first of them. Guarded by: core.mutex.
   @exclusivity(unchecked) var drained = DrainedOccurrences()
   private let firstLine = CacheLine()
 
@@ -92,7 +92,8 @@ struct IsolatedCalls {
     return !areRun
   }
 
-  /// Takes out the next call; `nil` if there is none. Then the block must end.
+  /// Takes out the next call, for the block that runs the calls. If there is none, returns `nil`,
+  /// and that block must end.
   mutating func next() -> UnownedJob? {
     let job = jobs.popFirst()
     if job == nil { areRun = false }

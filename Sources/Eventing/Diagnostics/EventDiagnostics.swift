@@ -182,8 +182,10 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     if let stuck, !stuck.isForever { WatchTimer.shared.remove(self) }
   }
 
-  /// Discards what is noted of events that are gone. Called when an observation has ended: from
-  /// then on the observer is not told when handlers are removed.
+  /// Discards what these diagnostics have noted of the handlers of events that are gone. Called
+  /// when an observation by these diagnostics has ended. From then on they are not told when
+  /// handlers of that event are removed, so their notes about these handlers stay until they are
+  /// discarded here.
   ///
   /// Searches only if the number of events has doubled since the last search. So the end of an
   /// observation costs O(1), amortized.

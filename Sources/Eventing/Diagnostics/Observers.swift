@@ -32,7 +32,8 @@ final class Observation: @unchecked Sendable {
 /// The observers of an event at one time. Immutable.
 @usableFromInline final class Observers: Sendable {
   private let observations: [Observation]
-  /// The traces of the event. They are told by ``ObservedOccurrence``, beside the observers.
+  /// The traces of the event. ``ObservedOccurrence`` tells them of each delivery and call, in
+  /// addition to the observers.
   let traces: [EventTracing]
   /// The trace, if there is exactly one. A loop over `traces` would retain the array and the trace.
   let onlyTrace: EventTracing?

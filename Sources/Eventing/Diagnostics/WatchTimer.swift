@@ -54,8 +54,8 @@ final class WatchTimer: Sendable {
     if isFirst { WaitingSends.watch(+1) }
   }
 
-  /// Subtracts an observation of these diagnostics that has ended. After their last observation,
-  /// the timer lets them look no more.
+  /// Subtracts 1 from the number of observations by these diagnostics, because one has ended. After
+  /// their last observation, the timer lets these diagnostics look no more.
   func remove(_ diagnostics: EventDiagnostics) {
     let gone = state.withLock { state -> Watcher? in
       let id = ObjectIdentifier(diagnostics)

@@ -34,7 +34,7 @@ final class BusHandler: Sendable {
 
   // MARK: Events
 
-  /// Adds a handler that calls the user's closure to an event of the bus.
+  /// Adds to an event of the bus a handler that calls the user's closure.
   func join(_ event: any EventProtocol) {
     guard registration.contains(token), let event = event as? any BusEvent else {
       end()

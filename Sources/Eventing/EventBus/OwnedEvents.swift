@@ -37,8 +37,9 @@ struct OwnedEvents: Sendable {
   /// Adds an event, unless the owner has one of that name.
   ///
   /// - Parameters:
-  ///   - owner: A weak reference to the owner, for a new entry; `nil` if the owner has an entry. It
-  ///     needs a new one if its address has none, or has that of an object that is gone.
+  ///   - owner: A weak reference to the owner, for a new entry; `nil` if the owner has an entry.
+  ///     The owner needs a new entry if there is no entry at its address, or if the entry there
+  ///     belongs to an object that is gone.
   ///   - stale: Receives the entry of the object that is gone, if there is one. The caller must
   ///     release the entry after the unlock.
   /// - Returns: The owner's event of that name.

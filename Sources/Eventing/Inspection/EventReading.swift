@@ -44,8 +44,9 @@ package final class EventReading {
     let offered: UInt64
   }
 
-  /// A state that differs after each change of the handlers, as long as no lane of the event has
-  /// work.
+  /// The state by which a poll sees that the handlers have changed since the last poll. Each
+  /// addition, removal and lock of a handler changes it. Work on a lane may leave it as it is:
+  /// while a lane has work, `isRestless` lets each poll read the handlers.
   struct Shape: Equatable {
     var changes: UInt64 = 0
     var count: Int32 = 0

@@ -128,7 +128,7 @@ package enum EventRegistry {
   /// The number of events that the registry knows, including events that have just gone.
   package static var count: Int { entries.withLock { $0.events.count } }
 
-  /// The included buses that still exist, with their numbers.
+  /// The buses that ``include(_:)`` has added and that still exist, with their numbers.
   static var buses: [(id: UInt64, bus: EventBus)] {
     let all = entries.withLock { $0.buses }
     return all.compactMap { entry in entry.bus.map { (entry.id, $0) } }
@@ -153,7 +153,9 @@ final class RegisteredBus: Sendable {
     return weakBus
   }
 
-  /// Returns whether a living bus is this one. The caller retains `bus`, so this releases nothing.
+  /// Returns whether `bus`, which has the address of this entry, is the bus of this entry, and not
+  /// a later one at that address. May be called under a mutex: the caller retains `bus`, so the
+  /// read of the weak reference does not release a bus.
   func wasSeen(_ bus: EventBus) -> Bool { weakBus === bus }
 }
 

@@ -11,8 +11,8 @@ package struct PolledWait: Equatable, Sendable {
   package let sequence: UInt64?
   /// The numbers of the handlers for whose calls the task waits, at most 64.
   package let handlers: [UInt64]
-  /// The count of the handlers that the task waits for, also above 64; 0 if ``kind`` is `next`,
-  /// where the task waits for a payload.
+  /// The number of handlers that the task waits for, also if ``handlers`` does not name all of
+  /// them. 0 if ``kind`` is `next`, where the task waits for a payload.
   package let waitsFor: Int
   /// The number of the handler whose call waits; `nil` if no handler's call waits, or if the
   /// handler is not known.

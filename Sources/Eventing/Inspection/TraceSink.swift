@@ -139,7 +139,7 @@ extension RegisteredEvent {
   }
 }
 
-/// The handler of a traced call, for the length of one call of a sink.
+/// The handler of a traced call, for the length of one call of a ``TraceSink``.
 ///
 /// Used instead of a token. A token retains the record and the anchor of the event, which takes
 /// longer than the rest of a call of a sink.

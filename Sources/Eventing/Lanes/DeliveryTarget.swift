@@ -63,8 +63,8 @@ public import Synchronization
   /// The lane that the handler shares with others; `nil` if there is none.
   final var sharedLane: Lane? { if case .lane(let lane, _) = record.place { lane } else { nil } }
 
-  /// The calls that run now, for a poll; `nil` if calls take no time. Callable from any thread that
-  /// holds no mutex.
+  /// The calls that run now, for a poll; `nil` for a target that does not count the ends of calls,
+  /// such as a sink (see ``ended``). Callable from any thread that holds no mutex.
   var runningCalls: RunningCount? { nil }
 
   /// Resumes the lane if a lock that holds occurrences had paused it. Called when the handler is

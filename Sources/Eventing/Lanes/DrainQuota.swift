@@ -10,14 +10,14 @@
 
 /// The number of calls that a block or task of a lane makes before it gives way to other work.
 ///
-/// The quota is 256 calls, and on the main queue also 4 ms. The drain makes at least one call. The
-/// clock is read before each further call. So a drain on the main queue lasts at most 4 ms and one
-/// call.
+/// The quota is 256 calls, and on the main queue also 4 ms. The block or task makes at least one
+/// call. On the main queue, it reads the clock before each further call, so it lasts at most 4 ms
+/// and one call.
 @usableFromInline struct DrainQuota {
   @usableFromInline static var calls: Int { 256 }
   @usableFromInline static var nanoseconds: UInt64 { 4_000_000 }
 
-  /// The number of calls that the drain may still make.
+  /// The number of calls that the block or task may still make.
   @usableFromInline var left = DrainQuota.calls
   /// The instant at which the quota is used up, in nanoseconds on the clock of ``DrainQuota/now``;
   /// `nil` for no such instant.
@@ -25,7 +25,7 @@
 
   @inlinable init(isMain: Bool) { end = isMain ? DrainQuota.endFromNow() : nil }
 
-  /// Whether the drain has made a call.
+  /// Whether the block or task has made a call.
   @inlinable var hasBegun: Bool { left < DrainQuota.calls }
 
   @inlinable var isOver: Bool { left == 0 || (end.map { hasBegun && DrainQuota.now >= $0 } ?? false) }

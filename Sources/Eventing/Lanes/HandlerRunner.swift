@@ -14,13 +14,14 @@
   case retried(RetryRule, @Sendable (HandlerArguments) throws -> Void)
   /// On a lane of units: with modifiers, or shared with other handlers.
   case units(UnitLane)
-  /// The target throttles or debounces occurrences. It passes the remaining occurrences to another
-  /// runner, inside it, which calls the handler.
+  /// The target throttles or debounces occurrences. It passes the occurrences that are left to a
+  /// second runner, ``PacedTarget/inner``, which calls the handler.
   case paced(PacedTarget)
   /// The sink puts the payload into the buffers of a sequence's iterators.
   case sequence(SequenceSink)
-  /// A transform runs first, and its result goes to the handler; or, for a forward, another event
-  /// delivers the payload.
+  /// Inline, the handler's ``TransformedHandler/take`` decides what to do with the payload. For a
+  /// handler behind a transform, it transforms the payload, and gives the result to that handler.
+  /// For a forward, it sends the payload through another event.
   case relay(TransformedHandler)
 
   init(

@@ -54,7 +54,8 @@ import Synchronization
     pass(completion, except: nil)
   }
 
-  /// Free: no call waits for a slot, so one that is blocked delays no other.
+  /// Returns that the lane waits for nothing. Each call has an execution slot of its own, so a
+  /// blocked call delays no other call.
   override func needs(_ goal: Invocation) -> WaitNeeds { .free }
 
   override func resume() {

@@ -24,7 +24,7 @@ final class DelayQueue: DelayQueueing, Sendable {
     var isFiring = false
     /// The number of times that the timer rang.
     var ringCount: UInt64 = 0
-    /// The value of `ringCount` when the thread that sets the timer began.
+    /// The value of `ringCount` when the thread that sets the timer began to set it.
     var ringCountAtSetting: UInt64 = 0
 
     /// Returns the change of the timer that the calling thread must make; `nil` if no change is

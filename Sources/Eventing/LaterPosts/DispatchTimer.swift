@@ -29,8 +29,9 @@ final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   var idleAwareClock: (any IdleAwareClock)? { nil }
   var now: Duration { origin.duration(to: clock.now) }
   /// False: an unused timer rings once at most, and keeps no task asleep. So it stays set when the
-  /// last call with a time limit ends. The next such call mostly finds it set to an earlier
-  /// instant, and need not set it: a timer that rings too early is set again.
+  /// last call with a time limit ends. The deadline of the next such call is mostly later than the
+  /// instant at which the timer rings. Then that call need not set the timer: when the timer rings,
+  /// it is set again, to that deadline.
   var stopsWhenUnused: Bool { false }
 
   func measures(_ clock: any Clock<Duration>) -> Bool { clock is C }

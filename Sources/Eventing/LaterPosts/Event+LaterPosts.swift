@@ -101,7 +101,8 @@ extension EventCore {
   ) -> LaterPost {
     let queue = DelayQueues.of(clock, for: anchor)
     let item = LaterItem(payload, for: self, in: queue, from: sender)
-    // From now on the end of the event may cancel the item: then the queue does not take it.
+    // From this first `insert` on, which adds the item to the event's list, the end of the event
+    // may cancel the item. `queue.insert` below ignores a cancelled item.
     if !insert(item) {
       item.clear()
     } else if !delay.isForever {

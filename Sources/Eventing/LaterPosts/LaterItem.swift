@@ -48,7 +48,8 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
 
   var stage: Stage { stageWord.load(ordering: .acquiring) }
   var isWaiting: Bool { stage == .waiting }
-  /// True: ``Leftovers`` releases the payload, and what else the item has.
+  /// True: after the item has fired, a block of ``Leftovers`` releases the payload and all else
+  /// that the item retains of the user. So any thread may release the item.
   var releasesItself: Bool { true }
 
   /// Ends the waiting. Returns false if it was over. The caller holds `core.mutex`.
@@ -103,7 +104,7 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   }
 
   /// Appends the occurrence to the mailbox of its event. The caller holds `core.mutex`, and has
-  /// ended the waiting.
+  /// ended the item's wait for its time: see ``end(_:)``.
   ///
   /// - Parameter history: The event's history; `nil` if it has none.
   /// - Returns: The payload that the history has replaced.

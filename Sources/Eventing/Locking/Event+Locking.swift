@@ -137,8 +137,9 @@ extension Event {
   @discardableResult public nonisolated func unlockAll() -> Int { unlock { _, _ in true } }
 
   private nonisolated func lock(_ isIncluded: (HandlerRecord, HandlerOptions?) -> Bool, _ holding: Holding) -> Int {
-    // Even if no handler was locked: this thread may have left out a handler that it found
-    // deactivated, and the thread that deactivated the handler may not have noted that yet.
+    // Closes the fast path, even if no handler was locked. This thread may have left out a handler
+    // that it found deactivated. The thread that deactivated that handler may not have come to its
+    // own `noteChange()` yet.
     defer { core.anchorReference.load()?.noteChange() }
     return core.livingRecords(where: isIncluded).count { core.begin(.handler, of: $0, holding) }
   }

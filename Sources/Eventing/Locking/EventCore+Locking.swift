@@ -128,8 +128,12 @@ extension EventCore {
 
   // MARK: Inside the core
 
-  /// Holds an occurrence for a handler. Returns false if it must be skipped instead. If the
-  /// occurrence came from a holding buffer, the caller puts it back there. Isolation: core.
+  /// Holds an occurrence for a handler: appends it to the handler's holding buffer, and returns
+  /// true. Returns false if the occurrence must be skipped instead. Isolation: core.
+  ///
+  /// If the occurrence came from that buffer (``DeliveryTally/isLate``), only sets
+  /// ``DeliveryTally/isHeldOn``, and returns true. Then the caller puts the occurrence back into
+  /// the buffer.
   @usableFromInline func hold(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ payload: BorrowedPayload,
     _ tally: inout DeliveryTally
@@ -153,8 +157,8 @@ extension EventCore {
     return isKept
   }
 
-  /// Delivers the occurrences that ended locks held, unless another lock still holds them.
-  /// Isolation: core.
+  /// Delivers the occurrences that were held by locks which have ended now, unless another lock
+  /// still holds them. Isolation: core.
   @usableFromInline func release(_ records: [HandlerRecord]) {
     for record in records {
       guard let buffer = mutex.withLock({ takeEndedLocks(of: record) }) else { continue }

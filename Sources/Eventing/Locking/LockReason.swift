@@ -57,7 +57,9 @@ struct LockReasons {
     known.append((reason, holding))
   }
 
-  /// Ends a lock. Until ``forgetEnded()``, it still keeps the handler from being called.
+  /// Notes that a caller has ended a lock. The lock's flag in the record of the handler stays, and
+  /// keeps the handler from being called. The thread inside clears the flag, by ``flags(_:)``, when
+  /// it calls ``forgetEnded()``.
   mutating func end(_ reason: LockReason) { ended.insert(reason) }
 
   /// Returns a handler's flags without the locks that have ended.
