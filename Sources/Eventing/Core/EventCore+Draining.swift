@@ -79,9 +79,9 @@ extension EventCore {
   }
 
   /// Does the work of an item that is no occurrence. Returns how much the item adds to the number
-  /// of changes of other threads, after which a drain hands the rest off: see ``drain(_:)``. An
-  /// item that `drainer` enqueued adds nothing. An item of another thread adds 1, or the number of
-  /// its new handlers. A barrier and the end of the event add 1 each.
+  /// of changes of other threads, after which a drain hands the rest off: see ``drain(_:)``. A
+  /// group of new handlers adds their number, and a change adds 1, if another thread than `drainer`
+  /// enqueued it. A barrier and the end of the event always add 1. Other items add nothing.
   private func work(on item: WorkItem, for drainer: UInt) -> Int {
     switch item {
     case .occurrence: preconditionFailure("an occurrence is delivered")

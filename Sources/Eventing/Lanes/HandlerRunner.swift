@@ -19,7 +19,7 @@
   case paced(PacedTarget)
   /// The sink puts the payload into the buffers of a sequence's iterators.
   case sequence(SequenceSink)
-  /// Inline, the handler's ``TransformedHandler/take`` decides what to do with the payload. For a
+  /// The closure of the ``TransformedHandler`` handles the payload where the event delivers. For a
   /// handler behind a transform, it transforms the payload, and gives the result to that handler.
   /// For a forward, it sends the payload through another event.
   case relay(TransformedHandler)

@@ -51,8 +51,8 @@ extension Handler {
   /// Creates a handler that takes several payloads in one call on the main actor: see
   /// ``init(batchesOf:within:on:clock:fileID:line:_:)-(_,_,AsyncDelivery,_,_,_,_)``.
   ///
-  /// Even if the event delivers on the main queue, no call is made at once: a call takes what
-  /// waits.
+  /// Even if the event delivers on the main queue, no call is made during the delivery. A call
+  /// begins in a later block of the main queue, and takes the payloads that wait by then.
   public init(
     batchesOf count: Int, within limit: Duration? = nil, on delivery: MainDelivery,
     clock: any Clock<Duration> = ContinuousClock(), fileID: StaticString = #fileID, line: UInt = #line,

@@ -8,9 +8,10 @@ extension Handler {
   /// key while fewer calls than the limit run. A bound, and a lock that holds occurrences, apply to
   /// all keys together. Where calls come one at a time anyway, the modifier changes nothing.
   ///
-  /// On ``AsyncDelivery/task``, a call for a `send` is a child task of the sender, also if it had
-  /// to wait for its key. So a sender whose actor is blocked meanwhile delays the later calls for
-  /// that key.
+  /// On ``AsyncDelivery/task``, a call for a `send` is a child task of the sender, also if the call
+  /// had to wait until earlier calls for its key had ended. Then the sender's task must resume to
+  /// start the child task. If the sender's actor is blocked at that moment, this call and the later
+  /// calls for the key are delayed.
   ///
   /// Memory is kept for the occurrences that wait, for keys without a waiting occurrence (at most
   /// 1,024 once no occurrence of any key waits), and for at most 512 calls that have ended.

@@ -1,8 +1,9 @@
 // How the value of an `Observed` changes. The mutex is held for the assignment alone.
 extension EventCore {
-  /// Locks the mutex if a value may change at once: if no work is enqueued, no handler wants a call
-  /// before each change, and neither a repeated `update`, a combination nor a tracked read needs
-  /// the slow path. Isolation: core.
+  /// Locks the mutex if a value may change at once. That is so if no work is enqueued, no handler
+  /// wants a call before each change, and no change needs the slow path, as it does after a tracked
+  /// read, for a combination, or while an `update` repeats its closure: see
+  /// ``ReplayValue/needsSlowChange``. Isolation: core.
   ///
   /// - Returns: Whether the value may change. Then the mutex is locked, and ``endChange(_:)``
   ///   unlocks it.

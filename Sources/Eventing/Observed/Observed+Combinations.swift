@@ -1,6 +1,7 @@
 /// A ``Combination``, as one of its values knows it.
 protocol ValueCombination: AnyObject, Sendable {
-  /// The values that are combined, in order, by the addresses of their storages.
+  /// The identities of the storages of the combined values, in the order in which the values are
+  /// combined. A combination is found by them.
   var key: [ObjectIdentifier] { get }
 
   /// Enqueues the changes that were pushed, and delivers them as a post does.

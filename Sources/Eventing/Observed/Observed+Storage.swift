@@ -83,8 +83,9 @@ extension Observed {
       withExtendedLifetime(old) {}
     }
 
-    /// Sets the value after this thread has entered the core and `beginChange(_:)` has refused a
-    /// plain change. Then leaves the core. Isolation: core, until the thread leaves.
+    /// Sets the value after this thread has entered the core and `beginChange(_:)` has returned
+    /// false, because the change needs the slow path. Then leaves the core. Isolation: core, until
+    /// the thread leaves.
     @usableFromInline @inline(never) func setInside(_ new: Value, _ own: UInt) {
       _ = setInside(new, ifStill: nil, own)
     }
@@ -225,16 +226,18 @@ extension Observed {
       return isOverloaded || isCombinationOverloaded
     }
 
-    /// Stores the current value as the replay value, before a change that is delivered later. Does
-    /// nothing if an earlier change is enqueued. The caller holds `core.mutex`.
+    /// Stores the current value as the ``ReplayValue``, before a change that is delivered later. A
+    /// handler that joins before that delivery receives the stored value first. Does nothing if an
+    /// earlier change is enqueued: then a value is stored already. The caller holds `core.mutex`.
     private func keepReplayValue() {
       guard unsafe pendingWork.replayValue.isCurrent else { return }
       unsafe pendingWork.replayValue.value = OwnedPayload(Change<Value>(old: nil, new: box.current))
       unsafe pendingWork.replayValue.isCurrent = false
     }
 
-    /// Enqueues a change, preceded by its announcement unless that was delivered already. The
-    /// caller holds `core.mutex`.
+    /// Enqueues a change. If a handler wants a call before each change, first enqueues the
+    /// occurrence for that call, the announcement, unless it was delivered already (`isPriorTold`).
+    /// The caller holds `core.mutex`.
     private func append(
       _ change: Change<Value>, to pendingWork: PendingWork, _ completion: Completion?, isPriorTold: Bool
     ) {

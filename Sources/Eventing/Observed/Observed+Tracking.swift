@@ -51,10 +51,10 @@ extension Observed.Storage {
 
   /// Tells Observation of a change. The caller holds no mutex.
   ///
-  /// If this thread made all tracked reads in closures that have not returned, these reads are
-  /// stored in `trackedReads`, and the next change tells the closures. If newer reads are stored
-  /// there already, there is no room for these. Then a task tells the closures of this change,
-  /// after they have returned.
+  /// If this thread made all tracked reads, closures that made them and have not returned are not
+  /// told now: they made the change. Their reads are stored in `trackedReads` again, so that the
+  /// next change tells them. If newer reads are stored there by then, a task tells these closures
+  /// of the present change instead, after they have returned.
   func tell(_ reads: inout TrackedReads?) {
     guard let left = TrackedReads.tell(&reads) else { return }
     let isKept = core.mutex.withLock {

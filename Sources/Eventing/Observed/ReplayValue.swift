@@ -1,15 +1,17 @@
-/// The current value of an ``Observed``, for new handlers with ``ChangeOptions/initial``.
+/// The replay value of an ``Observed``: the payload that new handlers with
+/// ``ChangeOptions/initial`` receive first. It has the value after the last delivered change.
 struct ReplayValue: ~Copyable {
   /// Returns the replay value after a change that is being delivered; `nil` if the replay value
   /// stays as it was. Set before the event is shared.
   var make: (@Sendable (BorrowedPayload) -> OwnedPayload?)?
-  /// Returns the replay value for the value as it is now. Set before the event is shared.
+  /// Makes the replay value from the value of the ``Observed`` as it is now. Set before the event
+  /// is shared.
   var makeCurrent: (@Sendable () -> OwnedPayload)?
-  /// The replay value of the last delivered change, unless `isCurrent` is true. Guarded by
-  /// `core.mutex` while `isCurrent` is true, and otherwise isolated to the core.
+  /// The stored replay value. While `isCurrent` is true, it is not used, and may be outdated or
+  /// `nil`. Guarded by `core.mutex` while `isCurrent` is true, and otherwise isolated to the core.
   var value: OwnedPayload?
-  /// Whether `makeCurrent` returns the replay value, because no change is enqueued.
-  /// Guarded by: core.mutex.
+  /// Whether the replay value is made by `makeCurrent` when it is needed, and not stored in
+  /// `value`. That is possible while no change is enqueued. Guarded by: core.mutex.
   var isCurrent = false
 
   /// Whether each change takes the slow path: an `update` is in its second or a later attempt, the

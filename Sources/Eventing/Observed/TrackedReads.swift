@@ -2,14 +2,16 @@ import Observation
 import Synchronization
 
 /// The reads of a value since Observation was last told of a change. If any read was tracked, the
-/// next change removes this object from the value, and tells the closures that made tracked reads.
+/// next change removes this object from the value, and tells the closures that made tracked reads:
+/// Observation calls the `onChange` that belongs to such a closure.
 ///
-/// Observation registers a closure only after the closure has returned. So a change may come after
-/// a read and before the registration, and then Observation tells the closure nothing.
+/// Observation registers the `onChange` only after the reading closure has returned. So a change
+/// may come after the read and before the registration, and then Observation does not call
+/// `onChange`.
 ///
-/// The lease shows whether a closure may still have to be told. During the read, the reading thread
-/// retains the lease. Until the registration, Observation's list of what the closure has read
-/// retains it. Then the registrar retains it, until the closure is told. So as long as the lease
+/// The lease shows whether a reading closure may still have to be told. The lease is retained by
+/// the reading thread during the read; then, until the registration, by Observation's list of what
+/// the closure has read; then by the registrar, until `onChange` is called. So as long as the lease
 /// exists, some closure may not have been told, and the change is reported to the registrar once
 /// more.
 @usableFromInline final class TrackedReads: Sendable {
@@ -49,8 +51,8 @@ import Synchronization
   }
 
   /// Has Observation call `onChange` for the closures that made tracked reads: now for closures
-  /// that have returned; for the others in a task, which tries until they have returned. A closure
-  /// that made the change itself is left out.
+  /// that have returned; for the others later, in a task that reports the change again, at most 13
+  /// times, until they have returned. A closure that made the change itself is left out.
   ///
   /// `onChange` is the users' code. The caller has changed the value, and holds no mutex.
   ///
@@ -70,7 +72,8 @@ import Synchronization
     return nil
   }
 
-  /// Starts a task that tells the closures of the change when they have returned.
+  /// Starts a task that reports the change to Observation, again and again, until the closures that
+  /// made these reads have returned and have been told.
   func tellLater() { TrackedReads.tellLater(lease, registrar) }
 
   private static func tellLater(_ lease: ReadLease, _ registrar: ObservationRegistrar) {

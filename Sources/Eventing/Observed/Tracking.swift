@@ -23,10 +23,11 @@ import Synchronization
   private static let probe = TrackingProbe()
 }
 
-/// The registrar by which all values ask whether a thread tracks its reads, until the first thread
-/// that does is found (see ``Tracking``). No change is ever reported to it: values report changes
-/// to registrars of their own. The closures that made the first tracked reads of the process stay
-/// registered here until a value tells them of a change.
+/// The registrar by which, at each read of any value, the library finds out whether the reading
+/// thread tracks its reads (see ``Tracking``). It is used until the first such thread is found. No
+/// change is ever reported to it: values report changes to registrars of their own. The closures
+/// that made the first tracked reads of the process stay registered here until a value tells them
+/// of a change.
 private final class TrackingProbe: Sendable {
   private let registrar = ObservationRegistrar()
   private let keyPath: any KeyPath<TrackedSubject, Void> & Sendable = \TrackedSubject[ReadMark()]

@@ -76,8 +76,9 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Appends `header`, and moves the payload `other.taken` here, beside `header`. That payload is
-  /// still in `other`, after `other.takeFirst()` has taken its former header out.
+  /// Appends `header`, and moves the payload ``taken`` of `other` beside it. The caller has just
+  /// called `other.takeFirst()`, which took out the former header of that payload and left the
+  /// payload in `other`.
   mutating func append<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if tail == capacity { makeRoom() }
     unsafe layout.move(from: other.place(other.head &- 1), to: place(tail))
@@ -85,8 +86,9 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Inserts `header` at the front, and moves the payload `other.taken` here, beside `header`. That
-  /// payload is still in `other`, after `other.takeFirst()` has taken its former header out.
+  /// Inserts `header` at the front, and moves the payload ``taken`` of `other` beside it. The
+  /// caller has just called `other.takeFirst()`, which took out the former header of that payload
+  /// and left the payload in `other`.
   mutating func prepend<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if head == 0 { relocate(to: 2 * capacity + 8, first: capacity + 8) }
     head &-= 1

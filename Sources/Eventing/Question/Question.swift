@@ -71,7 +71,8 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   /// - Complexity: O(responders).
   public var responderCount: Int { event.handlerCount }
 
-  // For remote questions, which offer these methods. A locked responder counts as one that passed.
+  // For remote questions, which offer these methods. A locked responder counts as one that passed:
+  // that declined to answer.
   package func remove(named name: String) -> Int { event.remove(named: name) }
   package func lock(_ token: HandlerToken) -> Bool { event.lock(token) }
   package func unlock(_ token: HandlerToken) -> Bool { event.unlock(token) }

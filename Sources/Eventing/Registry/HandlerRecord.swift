@@ -119,9 +119,9 @@ public import Synchronization
   /// for any other handler. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var view: ErasedView?
   /// The number of skipped occurrences that are not in `HandlerSlot.skipped`: posts on the fast
-  /// path from which the view made no payload. When the handler is unregistered, and its slot goes,
-  /// the number in `HandlerSlot.skipped` is added. Changed only inside the core; read by any
-  /// thread.
+  /// path from which the view made no payload, so that the handler did not hear of them. When the
+  /// handler is unregistered, and its slot goes, the number in `HandlerSlot.skipped` is added to
+  /// this one. Changed only inside the core; read by any thread.
   @usableFromInline let unheard = Atomic<Int>(0)
   /// Whether the closure of the slot is all that a post needs. The closure enqueues the payload on
   /// the lane, gives it to the sequence, or retains the owner of an inline handler and calls the

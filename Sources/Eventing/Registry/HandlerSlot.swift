@@ -3,8 +3,9 @@ public import Synchronization
 /// The place of one handler in the table. A slot retains the record, and lends it without a retain.
 /// In a release build a slot takes 32 bytes.
 @safe @usableFromInline struct HandlerSlot: ~Copyable {
-  /// The closure that the fast path calls: the handler's own, or one that takes a post for the
-  /// handler. Does nothing if the handler always needs the slow path. Isolation: core.
+  /// The closure that the fast path calls with the payload. It is the handler's own, or one that
+  /// does all that a post needs for the handler, such as putting the payload onto its lane. Does
+  /// nothing if the handler always needs the slow path. Isolation: core.
   @usableFromInline var body: ErasedHandler
   /// The record, which the slot retains.
   @usableFromInline let held: Unmanaged<HandlerRecord>

@@ -16,9 +16,9 @@ import Synchronization
   @exclusivity(unchecked) private var past: PayloadQueue<Past>
   /// The former content of `past`, until it is destroyed. Isolation: core.
   @exclusivity(unchecked) private var outdated: PayloadQueue<Past>
-  /// Whether `latest` is the payload to replay, and `past` is empty. So it is after a post to an
-  /// idle event, and for the first value of ``Replay/current(_:)``, if the history keeps one
-  /// payload. Then the payload need not be copied to `past`. Guarded by: core.mutex.
+  /// Whether `latest` is the payload to replay, and `past` is empty. This is only true of a history
+  /// that keeps one payload: after a post to an idle event, and for the first value of
+  /// ``Replay/current(_:)``. Then the payload need not be copied to `past`. Guarded by: core.mutex.
   @exclusivity(unchecked) private var isPastLatest = false
   /// The sequence number of `latest`, if `isPastLatest` is true. Guarded by: core.mutex.
   @exclusivity(unchecked) private var latestSequence: UInt64 = 0
@@ -128,8 +128,9 @@ import Synchronization
 extension EventCore {
   /// Installs a history, before another thread can reach the event.
   ///
-  /// From then on no thread enters by ``EventCore/enter()``, because a send also changes `latest`,
-  /// under `mutex`.
+  /// From then on ``EventCore/enter()`` fails for each thread. It locks no mutex, but each post and
+  /// send must also replace `latest`, under `mutex`. So a post to an idle event enters by
+  /// ``EventCore/postWithReplay(_:)``, and all else is enqueued.
   func keep(_ history: ReplayHistory) {
     _ = pendingWork.historyReference.set(history)
     mustEnqueue = true

@@ -8,13 +8,13 @@ package protocol IdleAwareClock: AnyObject, Sendable {
   /// Notes work of the library that begins: a timer that is about to sleep on the clock with
   /// `Scheduling.isTimer` bound, or a thread that adds delayed work and sets the timer for it.
   func timerBegan()
-  /// Notes the end of that work.
+  /// Notes the end of the work that ``timerBegan()`` noted.
   func timerEnded()
   /// Notes work that begins to wait for a time of the clock although no task sleeps for it, such as
   /// a delay between two attempts.
   func sleepBegan(_ work: SleepingWork)
-  /// Notes the end of that wait. If a timer ends the wait, this is, as a rule, called before the
-  /// timer calls ``timerEnded()``.
+  /// Notes the end of the wait that ``sleepBegan(_:)`` noted for the work. If a timer ends the
+  /// wait, this is, as a rule, called before the timer calls ``timerEnded()``.
   func sleepEnded(_ work: SleepingWork)
 }
 

@@ -76,8 +76,8 @@ extension SequenceIterator {
     noteHandled()
     var batch: [Arrival<Payload>] = []
     while batch.count < count {
-      // The number of dropped payloads comes before the payload that the iterator took with it: the
-      // buffer dropped them before that payload came.
+      // The iterator takes a payload together with the number of payloads that were dropped before
+      // it came. So the number comes first.
       if let missing = takeLag() {
         batch.append(.lagged(missing))
       } else if let payload = takeNext(isAsked: false) {

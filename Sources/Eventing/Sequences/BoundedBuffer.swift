@@ -100,8 +100,11 @@ struct BoundedBuffer: ~Copyable {
   }
 
   /// Removes from the buffer all sends that wait for room, and returns them. The caller resumes
-  /// them. But if the buffer has just been copied for a new iterator, and the other one of the two
-  /// buffers keeps the sends, the caller ignores them. Complexity: O(*n*).
+  /// them. Complexity: O(*n*).
+  ///
+  /// After a buffer has been copied for a new iterator, the original and the copy have the same
+  /// sends. The caller then calls this for one of the two, and ignores the result, so that the
+  /// sends go on waiting in the other.
   mutating func takeSenders() -> [WaitingSender] {
     guard buffering.suspendsSender else { return [] }
     var senders: [WaitingSender] = []

@@ -18,8 +18,8 @@ enum ConsumerTasks {
     return WaitGraph.mutex.withLock { unsafe all[task]?.invocation }
   }
 
-  /// Counts one more iterator of a task. Returns the invocation of the task. The caller holds
-  /// `WaitGraph.mutex`.
+  /// Adds 1 to the number of iterators of a task. Returns the invocation of the task. The caller
+  /// holds `WaitGraph.mutex`.
   static func join(_ task: UInt64) -> Invocation {
     let known = unsafe all[task] ?? (Invocation(ExecutionSlot()), 0)
     unsafe all[task] = (known.invocation, known.iterators + 1)
@@ -27,8 +27,8 @@ enum ConsumerTasks {
     return known.invocation
   }
 
-  /// Counts one iterator of a task less. After the last one, ends the invocation of the task. The
-  /// caller holds `WaitGraph.mutex`.
+  /// Subtracts 1 from the number of iterators of a task. After the last iterator, ends the
+  /// invocation of the task. The caller holds `WaitGraph.mutex`.
   static func leave(_ task: UInt64) {
     guard let known = unsafe all[task] else { return }
     if known.iterators > 1 {

@@ -110,9 +110,9 @@
     withExtendedLifetime(gone) {}  // released after the mutex
   }
 
-  /// Makes the sends that wait for room in this buffer wait for the task of the first iterator.
-  /// Called for `hub.origin`, the buffer that new iterators copy. Only the first call has an
-  /// effect.
+  /// Makes this node of the wait graph wait for `buffer`, the buffer of the first iterator. So the
+  /// sends that wait for room here wait, in the graph, for the task of that iterator. Called for
+  /// `hub.origin`, the buffer that new iterators copy. Only the first call has an effect.
   func hand(over buffer: IteratorBuffer) {
     WaitGraph.mutex.withLock {
       if unsafe successor == nil { unsafe successor = buffer }

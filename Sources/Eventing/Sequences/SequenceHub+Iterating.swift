@@ -90,10 +90,10 @@ extension SequenceHub {
     let taken = unsafe isSomething ? Taken.something : isEnded ? .end : .nothing
     let begun = unsafe isSomething ? origin : nil
     if let begun {
-      // A send that finds no iterator waits for room in the origin, the buffer that new iterators
-      // copy. If an iterator was made before the payload of that send came to the origin, the
-      // iterator's copy does not have the send. So the send still waits in the origin, which goes
-      // now.
+      // A `send` that finds no iterator waits for room in the origin, the buffer that new iterators
+      // copy. If the first iterator is made before the `send` has put its payload into the buffers,
+      // the `send` still waits in the origin alone. The hub gives up the origin now, so such sends
+      // need not wait any longer, and go on.
       unsafe senders += begun.bounded.takeSenders()
       unsafe origin = nil
       noteOnly()

@@ -17,8 +17,8 @@
   @usableFromInline @exclusivity(unchecked) var origin: IteratorBuffer?
   /// The buffers of the iterators. Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var buffers: [IteratorBuffer] = []
-  /// The one buffer, if `origin` and `buffers` together have exactly one; otherwise `nil`. Not
-  /// retained by this field. Guarded by: mutex.
+  /// The only buffer of the sequence, if there is exactly one: `origin`, or the one element of
+  /// `buffers`. Otherwise `nil`. Not retained by this field. Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var only: Unmanaged<IteratorBuffer>?
   /// The token of the handler; `nil` before it is added, and after its end. Guarded by: mutex.
   @exclusivity(unchecked) var token: HandlerToken?

@@ -83,7 +83,8 @@
     return unsafe lag > 0 ? lag : nil
   }
 
-  /// Takes payloads, or a number of dropped ones, from the buffer. Waits if there are none.
+  /// Takes the next payloads from the buffer, and the count of payloads that were dropped before
+  /// them. Waits if there is neither.
   ///
   /// - Returns: `false` at the end, if the task is cancelled, and if another task waits with this
   ///   iterator.
@@ -109,9 +110,10 @@
     return false
   }
 
-  /// Takes payloads, or a number of dropped ones, from the buffer, and never waits.
+  /// Takes the next payloads from the buffer, and the count of payloads that were dropped before
+  /// them. Never waits.
   ///
-  /// - Returns: `false` if there are none now, or no more may be taken.
+  /// - Returns: `false` if there is neither now, or no more may be taken.
   func refill() -> Bool {
     unsafe batch.recycle()
     guard mayGoOn, case .something = unsafe hub.take(buffer, &batch, &marks, &lag) else { return false }

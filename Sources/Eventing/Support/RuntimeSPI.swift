@@ -81,8 +81,8 @@ package enum TaskID {
     #endif
   }
 
-  /// Returns a main-actor closure without its isolation. The caller of that closure runs on the
-  /// main queue, and checks this once for each drain.
+  /// Returns a main-actor closure without its isolation. The lane that calls the closure runs on
+  /// the main queue, and checks this once in each block in which it makes calls.
   ///
   /// Assumption: a synchronous function is called alike with an isolation and without one. The
   /// standard library's `MainActor.assumeIsolated` rests on it, too. There is no fallback.
