@@ -64,9 +64,9 @@ public import Synchronization
     }
   }
 
-  /// Returns the next handler to check, among those that listen to one key each. Successive calls
-  /// go through one key table after the other. The caller checks whether the owner or the key of
-  /// the handler is gone, so that the handler has to end: see ``Sweep``. Isolation: core.
+  /// Returns the next handler to check, among the handlers that listen to one key each. Successive
+  /// calls go through one key table after the other. The caller checks whether the owner or the key
+  /// of the handler is gone, so that the handler has to end: see ``Sweep``. Isolation: core.
   ///
   /// - Parameter mutex: The mutex of the core, which this method locks.
   /// - Returns: The handler and its table; `nil` if there are no tables, or the next slot is dead.

@@ -41,7 +41,7 @@ public import Synchronization
   @usableFromInline init(_ key: Key?) { self.key = key }
 }
 
-/// A ``KeyBox`` of any key type, whose key code can read as `any Hashable`.
+/// A ``KeyBox`` of any key type. Its key can be read as `any Hashable`.
 protocol HashableKey: Sendable {
   /// The key; `nil` for occurrences that are sent to no key.
   var hashableKey: (any Hashable & Sendable)? { get }

@@ -28,15 +28,16 @@ extension LaneTurn {
   }
 }
 
-/// Successive turns of a ``SerialLane`` on a shared ``Lane``. Here a turn is one call, for one item
-/// that waits on the serial lane. The slot makes all of these calls in one ``LaneTurn``.
+/// Successive calls of a ``SerialLane`` on a shared ``Lane``, one for each item that waits on the
+/// serial lane. The slot makes all of these calls in one ``LaneTurn``. Only in names, such as
+/// `openTurns(_:)` of the serial lane, each of these calls is a turn.
 struct SharedTurns: Sendable {
   let lane: SerialLane
-  /// The number of turns. While these turns are the last entry of the queue, the serial lane counts
-  /// further turns in its `openCount`, and not here; see ``LaneTurn/closed()``.
+  /// The number of calls. While these calls are the last entry of the queue, the serial lane counts
+  /// further calls in its `openCount`, and not here; see ``LaneTurn/closed()``.
   var count: Int
   /// The number of times that the serial lane had resumed after a lock, when the items of these
-  /// turns were put onto it: see ``SerialLane/era``.
+  /// calls were put onto it: see ``SerialLane/era``.
   let era: Int
 
   func withCount(_ count: Int) -> SharedTurns { SharedTurns(lane: lane, count: count, era: era) }

@@ -40,8 +40,8 @@ struct PacedOccurrence: PayloadHeader {
     return copy
   }
 
-  /// Returns the state of the delivery of this occurrence that follows when the pace lets it
-  /// through.
+  /// Returns a tally for the delivery of this occurrence to the handler, which begins when the pace
+  /// lets the occurrence through.
   ///
   /// - Parameter payload: The payload; `nil` if a view made it, so that its type is not that of the
   ///   event's payloads.

@@ -39,7 +39,7 @@ import Synchronization
     super.init(record, anchor)
   }
 
-  /// Returns what a payload that the pace keeps waits for in the wait graph: the handler's lane.
+  /// Returns the handler's lane: in the wait graph, a payload that the pace keeps waits for it.
   override func needs(_ goal: Invocation) -> WaitNeeds { lane.map { .any([$0]) } ?? .free }
 
   /// The target that counts the calls: the lane of the handler if there is one, otherwise this one.

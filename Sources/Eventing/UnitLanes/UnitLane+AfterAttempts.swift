@@ -8,7 +8,8 @@ extension UnitLane {
   func finish(_ unit: LaneUnit, _ result: UnitResult, _ slot: ExecutionSlot) -> LaneTurn? {
     switch result {
     case .ended(let outcome):
-      // Before the unit ends, and its barriers complete: by then the payload must be destroyed.
+      // The report also destroys the payload. So it comes before the end of the unit: then the
+      // unit's barriers complete, and the payload must be gone by then.
       reportOutcome(unit, outcome)
       return finishEnded(unit, slot)
     case .delayed(let delay): return finishDelayed(unit, delay, slot)
@@ -104,8 +105,9 @@ extension UnitLane {
     }
   }
 
-  /// Lets a sender run a call of a `.task` handler that waited for its key, as a child task.
-  /// Returns false if `turn` is not such a call, or the sender does not wait for it.
+  /// Lets a sender's task run a call of a `.task` handler as a child task. The call has waited
+  /// until the earlier calls for its key had ended, and is now the turn of the slot. Returns false
+  /// if `turn` is not such a call for a `send`, or the sender does not wait for it.
   private func wasAdopted(_ turn: LaneTurn, _ slot: ExecutionSlot) -> Bool {
     guard case .task(let priority) = record.place, let unit = turn.unit, let completion = unsafe unit.completions.first,
       completion.purpose == .send

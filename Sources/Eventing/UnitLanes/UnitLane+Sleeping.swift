@@ -20,8 +20,9 @@ extension UnitLane {
     return !Task.isCancelled
   }
 
-  /// Returns the result of a unit for which no further attempt follows in its child task. If
-  /// `result` asks for a delay, the task was cancelled, and the last error is the outcome.
+  /// Returns the final result of a unit in the child task that runs it, when that task makes no
+  /// further attempt. If `result` still asks for a delay, the task was cancelled during the delay.
+  /// Then the unit has failed with its last error.
   func givenUp(_ unit: LaneUnit, _ result: UnitResult) -> UnitResult {
     guard case .delayed = result, let error = unsafe unit.lastError else { return result }
     return .ended(failure(error, unit))

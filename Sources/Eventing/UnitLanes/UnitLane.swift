@@ -58,13 +58,13 @@ import Synchronization
   @exclusivity(unchecked) private(set) var gatheringReference: Unmanaged<LaneUnit>?
   /// The number of payloads of the batch that began last.
   @exclusivity(unchecked) var lastBatchCount = 0
-  /// The batches that gather, and some that no longer do.
+  /// The batches that wait for more payloads before they are enqueued, and some that no longer do.
   @exclusivity(unchecked) var openBatches: [LaneUnit] = []
-  /// The least number (`turn`) of a unit that may be dropped: those below it have begun or ended.
+  /// The lowest ``LaneUnit/turn`` of a unit that may be dropped: units below have begun or ended.
   @exclusivity(unchecked) var oldestTurn: UInt64 = 0
   /// The unit that runs, or is between two attempts, if the handler restarts.
   @exclusivity(unchecked) var current: LaneUnit?
-  /// The units whose turn came while a lock held them.
+  /// The units that would begin now, if a lock of the handler did not hold them.
   @exclusivity(unchecked) var held: [LaneUnit] = []
   /// Whether a lock of the handler holds the units that wait.
   @exclusivity(unchecked) var isPaused = false
@@ -137,8 +137,8 @@ import Synchronization
   override var runningCalls: RunningCount? {
     let ended = ended.load(ordering: .acquiring)
     let count = max(0, calls.load(ordering: .relaxed) - ended)
-    // Calls may begin and end while the oldest call hangs. So the number of its unit (`turn`) names
-    // the oldest call, and not the number of calls that have begun.
+    // Calls may begin and end while the oldest call hangs. So the number of its unit (`turn`)
+    // identifies the oldest call. How many calls have begun does not.
     if count == 0 { return RunningCount(count: 0, oldest: 0) }
     let oldest = scheduler.mutex.withLock { unsafe units.first { $0.isInCall }.map { unsafe $0.turn } }
     return RunningCount(count: count, oldest: oldest ?? 0)
@@ -254,8 +254,8 @@ import Synchronization
   /// Puts a batch into the queue, where it still takes payloads until it begins or is full. The
   /// caller holds `scheduler.mutex`.
   ///
-  /// - Returns: The timer of the batch, which is cancelled after the mutex. Until then, a clock of
-  ///   a test counts the batch as asleep: as if it waited for the timer.
+  /// - Returns: The timer of the batch, which the caller cancels after the mutex. Until then, a
+  ///   clock of a test counts the batch as asleep, that is, as waiting for the timer.
   func enqueue(_ batch: LaneUnit) -> UnitTimer? {
     guard unsafe batch.stage == .gathering else { return nil }
     unsafe batch.stage = .waiting

@@ -64,7 +64,9 @@ extension UnitScheduler {
     }
   }
 
-  /// Drains the lane of a synchronous handler. Its turns are units: no such handler shares a lane.
+  /// Runs the calls of a synchronous handler: the call of `first`, and the calls that follow it on
+  /// the slot. Each turn is a unit. The other kind of turn, calls of a serial lane, exists only on
+  /// a shared ``Lane``, and no synchronous handler is on one.
   private func drain(_ first: LaneTurn, _ slot: ExecutionSlot, isMain: Bool) {
     if case .mainBlocks = driver { Scheduling.checkMain() }
     var quota = DrainQuota(isMain: isMain)
@@ -88,9 +90,9 @@ extension UnitScheduler {
   /// Runs turns under one binding of ``Context/invocation``, until no turn is left, the quota is
   /// used up, or a call has started a task that goes on after the call.
   ///
-  /// - Returns: The next turn of the slot, if such a task keeps the binding: the caller runs the
-  ///   turn under a new binding. `nil` if no turn is left, or if a new block or task runs it
-  ///   because the quota is used up.
+  /// - Returns: The next turn of the slot, if such a task has inherited the binding. The bound
+  ///   invocation has ended with the call, so the caller runs the turn under a new binding. `nil`
+  ///   if no turn is left, or if a new block or task runs it because the quota is used up.
   private func drainBound(
     _ first: LaneTurn, _ slot: ExecutionSlot, _ quota: inout DrainQuota, on place: isolated (any Actor)?
   ) async -> LaneTurn? {

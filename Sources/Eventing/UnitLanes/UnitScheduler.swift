@@ -59,8 +59,9 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     super.init()
   }
 
-  /// Returns what a unit that waits for a slot waits for in the wait graph: if the scheduler has
-  /// made all slots that `limit` allows, any one of them; otherwise nothing.
+  /// Returns the nodes that may block a unit which waits for a slot. If the scheduler has made all
+  /// slots that `limit` allows, these are the slots: the unit is blocked only if all of them are.
+  /// Otherwise there are none, because a slot can still be made.
   override func needs(_ goal: Invocation) -> WaitNeeds { unsafe slots.count == limit ? .all(slots) : .free }
 
   // MARK: The queue. The caller holds `mutex`

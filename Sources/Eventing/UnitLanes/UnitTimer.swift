@@ -30,15 +30,16 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
   }
 
   var isWaiting: Bool { isOpen.load(ordering: .acquiring) }
-  /// False: the action retains a lane, and so the handler's closures and keys.
+  /// False: after it has fired, the timer still retains its action. The action retains a lane, and
+  /// so the handler's closures and keys, whose release may run the user's code.
   var releasesItself: Bool { false }
 
   /// Starts the timer. The queue retains it until it fires or is cancelled.
   func start(after delay: Duration) {
     guard !delay.isForever else { return }
     queue.insert(self, after: max(.zero, delay))
-    // After the insertion: a clock of a test that is told that these units and lanes sleep may
-    // advance at once, and must find the timer in its queue.
+    // Called after the insertion. A clock of a test may advance as soon as it is told that the
+    // nodes in `delayed` sleep. By then this timer must be in `queue`.
     if !delayed.isEmpty { noteSleep() }
   }
 
@@ -65,7 +66,7 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
   }
 
   /// Closes the timer, so that no other thread runs the action. Returns whether it was open. From
-  /// now on, the delayed nodes count as running.
+  /// now on, the clock of a test counts the nodes in `delayed` as running.
   private func close() -> Bool {
     guard isOpen.exchange(false, ordering: .sequentiallyConsistent) else { return false }
     if !delayed.isEmpty { noteEndOfSleep() }
