@@ -8,9 +8,9 @@
     /// - Parameters:
     ///   - message: The message.
     ///   - deadline: The end of the wait.
-    ///   - endsWhenLost: The choice between two things that may end the wait early. If true, the
-    ///     restoring of a lost connection does, and a cancellation of the task does not. If false,
-    ///     it is the other way round.
+    ///   - endsWhenLost: What may end the wait early. If true, the wait ends as soon as a lost
+    ///     connection is restored, and a cancellation of the task does not end it. If false, a
+    ///     cancellation of the task ends the wait, and a lost connection does not.
     ///   - entered: A closure that is called when the message has its place among all messages of
     ///     the connection.
     ///   - sent: A closure that is called once: with `nil` when the message was sent, or with the

@@ -68,7 +68,8 @@
     /// is called on the thread of the send queue, directly before the message is sent. A message
     /// that is not needed counts as sent.
     var isNeeded: (@Sendable () -> Bool)?
-    /// The number of connections that did not take the message in time.
+    /// The number of connections on which this message was tried, and whose socket did not take the
+    /// message in time. libnats has ended each of them.
     var lateWrites = 0
 
     /// The headers in the form in which libnats can send them.
@@ -101,7 +102,8 @@
     }
   }
 
-  /// The facts about a message of a stream that the server writes into the subject for the verdict.
+  /// The facts about one delivery of a message of a stream. The server writes them into the reply
+  /// subject of the message, to which the verdict is sent.
   struct StreamPlace: Sendable {
     /// The number of times that the server has delivered the message.
     let delivered: Int

@@ -119,8 +119,11 @@
     /// permissions.
     public var incidents: any EventSource<TransportIncident> { engine.incidents.source }
 
-    /// Drains all subscriptions and responders, sends the waiting messages, and closes the
-    /// connection. Later calls throw.
+    /// Ends all subscriptions and responders, waits for their handlers, sends the messages in the
+    /// send queue, and closes the connection. Later calls throw.
+    ///
+    /// Received messages of a stream that no handler has begun go back to the server, which
+    /// redelivers them. Other received messages and requests are handled first, within the limit.
     ///
     /// - Parameter limit: The longest wait for handlers. The method returns shortly after the limit
     ///   at the latest, even if the server is unreachable.

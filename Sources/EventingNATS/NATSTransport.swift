@@ -157,21 +157,24 @@
 
     /// Returns the error for a copy of a message that was refused.
     ///
-    /// - Parameter mayBeStored: Whether an earlier copy may be stored.
+    /// - Parameter mayBeStored: Whether the stream has possibly stored an earlier copy.
     private func refusal(_ expected: String, _ mayBeStored: Bool) -> TransportError {
       mayBeStored
         ? TransportError(.mayBeStored, "expected \(expected). An earlier copy of the message may be stored")
         : TransportError(.refused, "expected \(expected)")
     }
 
-    /// Waits until the engine is reachable and has sent the last copy of the message. Returns false
-    /// after the deadline. Throws if the copy cannot be sent.
+    /// Waits until the engine is reachable and has sent the newest copy of the message. Returns
+    /// true if the next copy can be sent, and false after the deadline. Throws if the newest copy
+    /// cannot be sent, or the connection was closed.
     ///
-    /// While the last copy waits for the socket, another copy would only take memory.
+    /// While the newest copy waits for the socket, another copy would only take memory.
     ///
     /// - Parameters:
-    ///   - mayBeStored: Whether a copy before the last one may be stored.
-    ///   - isAnswered: Whether the server has answered the last copy.
+    ///   - mayBeStored: Whether the stream has possibly stored a copy before the newest one. If so,
+    ///     the thrown error says it.
+    ///   - isAnswered: Whether the server has answered the newest copy. If not, and the connection
+    ///     was closed, the thrown error says that this copy, too, is possibly stored.
     func canStoreAgain(
       _ subject: String, after copy: OneShot<String?>, _ mayBeStored: Bool, _ isAnswered: Bool,
       until end: ContinuousClock.Instant

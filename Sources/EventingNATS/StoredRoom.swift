@@ -21,8 +21,9 @@
       return OneShot()
     }
 
-    /// Removes a user of the room: the publisher, or a copy of the message. The removal of the last
-    /// user returns the room to the publish budget.
+    /// Removes a user of the room: the publisher, or a copy of the message that has left the send
+    /// queue. The room is the message's part of the publish budget. The removal of the last user
+    /// returns the room to the budget.
     func release() {
       let isLast = users.withLock { users in
         users -= 1

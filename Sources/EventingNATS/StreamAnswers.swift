@@ -63,8 +63,8 @@
     /// The last delivery of a consumer. Before the first delivery, its position is one less than
     /// the position at which the consumer starts.
     var delivered: Place?
-    /// The delivery of a consumer up to which the server has all verdicts. Before the first one,
-    /// the position is always 0.
+    /// The delivery of a consumer up to which the server has all verdicts. While the first delivery
+    /// of the consumer has no verdict, the position in `floor` is 0, wherever the consumer starts.
     var floor: Place?
 
     enum CodingKeys: String, CodingKey {

@@ -79,15 +79,17 @@ extension ManualClock {
     return false
   }
 
-  /// The state of all events that the clock has met, as `look` read one event after the other.
+  /// The state of all events that the clock has met, as one call of ``look(_:)`` read it, one event
+  /// after the other. The clock has met the events that use it or were passed to ``meet(_:)``.
   private struct Look: Equatable {
     let version: Int
     /// For each event, the number of the last occurrence that it had delivered when it was read.
     var occurrences: [EventReference: UInt64] = [:]
   }
 
-  /// Waits for each event that the clock has met until the event has only sleeping work left, and
-  /// returns what it read of them. Returns `nil` if a timer is awake or the task was cancelled.
+  /// Waits until each event that the clock has met has only sleeping work left, and returns what it
+  /// read of these events. The clock has met the events that use it or were passed to
+  /// ``meet(_:)``. Returns `nil` if a timer is awake or the task was cancelled.
   private func look(_ patience: inout Patience) async -> Look? {
     let (version, events, timers) = mutex.withLock { unsafe (activity.version, activity.events, activity.timersAtWork) }
     guard timers == 0 else {
@@ -148,8 +150,8 @@ extension ManualClock: IdleAwareClock {
   /// ``meet(_:)``.
   struct Activity {
     var events: Set<EventReference> = []
-    /// The work that waits for a time of the clock although no task of it sleeps, such as a delay
-    /// between two attempts.
+    /// The work that waits for a time of the clock and has no sleeping task, such as a handler that
+    /// waits for its next attempt: a timer of the library continues such work.
     var waiting: [SleepingWork] = []
     /// The number of the library's timers that are awake, and of threads that add delayed work.
     var timersAtWork = 0

@@ -58,8 +58,8 @@ public final class ManualClock: Clock, @unchecked Sendable {
   public var minimumResolution: Duration { .zero }
   /// The number of tasks that sleep on this clock.
   public var sleeperCount: Int { mutex.withLock { unsafe sleepers.count } }
-  /// The handler calls that sleep on this clock, and the work that waits for a time although no
-  /// task of it sleeps.
+  /// The handler calls that sleep on this clock, and the work that waits for a time of the clock
+  /// and has no sleeping task, such as a handler that waits for its next attempt.
   var sleepingWork: [SleepingWork] { mutex.withLock { unsafe sleepers.compactMap(\.work) + activity.waiting } }
 
   /// Waits until a number of tasks sleep on this clock, or the calling task is cancelled.

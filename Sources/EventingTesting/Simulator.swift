@@ -181,7 +181,8 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
 
   /// Runs the next step.
   ///
-  /// - Returns: `false` if the number of eligible steps differs from the number in the earlier run.
+  /// - Returns: `false` if the simulation repeats an earlier run, and the number of eligible steps
+  ///   differs from the number that the earlier run had before this step. No step runs then.
   private func takeStep() -> Bool {
     // Only the first step of each queue, and of the main actor, is eligible.
     var seen: Set<UInt64> = []

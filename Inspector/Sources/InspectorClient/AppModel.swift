@@ -7,7 +7,8 @@ public struct AppModel: Sendable {
   public private(set) var history = History()
   /// The time of the last update, in nanoseconds of the app's clock.
   public private(set) var time = 0
-  /// The number, `n` in the protocol, of the last update of which a line was applied.
+  /// The number, `n` in the protocol, of the last update that was applied, wholly or in part: an
+  /// update has one line or more.
   private var number: Int?
 
   public init() {}
@@ -59,9 +60,9 @@ public struct AppModel: Sendable {
   /// The whole state as one update of the protocol, for a reader that has seen nothing.
   ///
   /// Its number `n` is 0; the updates of the app begin at 1. Its `upTo` is the number of the last
-  /// update of the app of which a line was applied; null before the first one. Further lines of
-  /// that update may come. Their number is `upTo`, so the reader adds them to this state and does
-  /// not replace the state.
+  /// app update that this state contains, wholly or in part; null before the first one. If further
+  /// lines of that app update come, their `n` equals `upTo`, so the reader adds them to this state
+  /// and does not replace the state.
   public var asUpdate: String {
     let parts = parts.map { part, rows in
       let texts = rows.values.map { String(decoding: $0.bytes, as: UTF8.self) }

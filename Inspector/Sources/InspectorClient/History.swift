@@ -52,15 +52,16 @@ public struct History: Sendable {
 
   mutating func remove(_ event: Int) { events[event] = nil }
 
-  /// The counts of the last 120 seconds of an event, the oldest first; the last second is not over.
+  /// Returns the number of occurrences of an event in each of the last 120 seconds, the oldest
+  /// second first. The last second is not over.
   public func counts(of event: Int) -> [Int] {
     guard var counts = events[event] else { return [] }
     counts.advance(to: second)
     return (0..<Self.seconds).map { Int(min(counts.slots[(second + 1 + $0) % Self.seconds], 1e15).rounded()) }
   }
 
-  /// The history as JSON: `second`, and the counts of each event with an occurrence in the last 120
-  /// seconds.
+  /// The history as JSON: `second`, and the ``counts(of:)`` of each event with an occurrence in the
+  /// last 120 seconds.
   public var asJSON: String {
     let rows = events.keys.compactMap { id -> String? in
       let counts = counts(of: id)

@@ -58,7 +58,8 @@ public final class TraceCollector: Sendable {
       traces[trace] = nil
       return true
     }
-    // If the app has ended, so has the trace.
+    // `isLeft` is true if `stop` was not called for this trace. An error of `stop` is ignored: if
+    // the app has ended, its trace has ended, too.
     if isLeft { _ = try? await stop(trace, of: session) }
   }
 

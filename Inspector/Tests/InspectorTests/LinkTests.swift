@@ -27,7 +27,9 @@ import Testing
       defer { next.end() }
       try await eventually("no third connection") { recorder.state.withLock { $0.sessions } == 3 }
       try await eventually("rows of an app that has ended") { recorder.model.rows("events").isEmpty }
-      // While there was no app, the link reported the reason once, not at each attempt.
+      // While there was no app, each attempt to connect failed. The link reported the reason of
+      // these failures once, not at each attempt. The other reasons are those of the connections
+      // that ended.
       #expect(recorder.state.withLock { $0.reasons.count } <= 4)
     }
   }

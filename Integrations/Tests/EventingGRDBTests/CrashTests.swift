@@ -6,9 +6,10 @@ import Foundation
 import GRDB
 import Testing
 
-/// Tests of the crash points in the table of the README. Each test ends a relay or a handling after
-/// a step. Then it continues with new objects, which know only what is in the database and in the
-/// engine.
+/// Tests of the crash points in the table of the README. In place of a crash, each test throws an
+/// error after one step of an outbox's relay, or of an inbox that handles a message: this ends the
+/// relay or the handling. Then the test continues with new objects, which know only what is in the
+/// database and in the engine.
 @Suite(.timeLimit(.minutes(2))) struct CrashTests {
   private static let orders = Array(0..<8)
 

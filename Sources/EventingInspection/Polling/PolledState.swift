@@ -66,9 +66,10 @@ struct PolledHandler {
 
   /// Notes the failures so far if a call has succeeded since the last poll.
   ///
-  /// A failed call is counted as ended first, and as failed a moment later. A poll between the two
-  /// counts one success too many. If `successes` then fell back, the next poll of that kind would
-  /// look like a new success. So `successes` never decreases.
+  /// A failed call is counted as ended first, and as failed a moment later. A poll between these
+  /// two counts finds one success too many. If `successes` then fell back, the next poll that comes
+  /// between the two counts of a failed call would seem to find a new success. So `successes` never
+  /// decreases.
   mutating func noteSuccesses(_ reading: HandlerReading) {
     let ended = reading.ended - reading.failed
     guard ended > successes else { return }
@@ -101,8 +102,9 @@ struct GoneRow {
     case warning(UInt64)
   }
   let row: Row
-  /// The event that the removed row belonged to; 0 for an edge of a bus. A client that asked for
-  /// some events only is told of the removal only if this event is one of them.
+  /// The event that the removed row belonged to; 0 for an edge of the graph from an event bus to
+  /// one of its events. A client that asked for some events only is told of the removal only if
+  /// this event is one of them.
   let event: UInt64
   /// The number of the poll that removed the row.
   let version: UInt64

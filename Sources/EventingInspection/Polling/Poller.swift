@@ -10,7 +10,8 @@ final class Poller {
   private(set) var events: [PolledEvent] = []
   private(set) var waits: [(wait: PolledWait, version: UInt64)] = []
   private(set) var busEdges: [(edge: GraphEdge, version: UInt64)] = []
-  /// The number of the last poll that saw an edge of a bus come or go.
+  /// The number of the last poll that saw an edge in ``busEdges`` come or go. Each is an edge of
+  /// the graph from an event bus to one of its events.
   private(set) var busEdgesVersion: UInt64 = 0
   let warnings = Warnings()
   let durations = CallDurations()
@@ -100,8 +101,9 @@ final class Poller {
     return Warnings.title(events[place.event].handlers[place.handler])
   }
 
-  /// Notes the place of each handler. O(handlers), once a poll: a search for each title would take
-  /// minutes beside a thousand waits and a million handlers.
+  /// Notes the indices of all handlers, for ``title(ofHandler:)``. O(handlers), once a poll at
+  /// most. Warnings need titles: with a thousand waits and a million handlers, a search through all
+  /// handlers for each title would take minutes.
   private func findHandlerPlaces() -> [UInt64: (event: Int, handler: Int)] {
     var places: [UInt64: (event: Int, handler: Int)] = [:]
     for (event, polled) in events.enumerated() {
@@ -122,8 +124,8 @@ final class Poller {
   private func noteDurations() {
     var changed = durations.takeChanged()
     if changed.isEmpty { return }
-    // The handlers that are left in `changed` in the end have no row: they were removed before a
-    // poll saw them, or after their last call.
+    // The handlers that are left in `changed` after the loop have no row in `events`: they were
+    // removed before a poll saw them, or between their last call and this poll.
     defer { for handler in changed { durations.forget(handler) } }
     for polled in events {
       for index in polled.handlers.indices where changed.contains(polled.handlers[index].reading.id) {

@@ -24,8 +24,9 @@ final class Warnings {
     let code: PolledWarning.Code
     let event: UInt64
     let handler: UInt64?
-    /// The file and line that the handlers of a warning `many` share. This line identifies the
-    /// warning even after the handler that its row names has gone.
+    /// For a warning with the code `many`, the file and line at which all the handlers that it
+    /// counts were added; `nil` for the other codes. This line identifies the warning even after
+    /// the handler that its row names has gone.
     var line: String?
   }
 
@@ -94,10 +95,11 @@ final class Warnings {
       }
     }
     // Takes the waits in `DeferredWaits` that have ended since the last poll: those with an `id`
-    // above `lastEnded`. Two threads may store their waits there in the reverse order of the ids,
-    // so a poll may see the higher `id` first. So each wait is also taken again for a second after
-    // its end, which its `since` tells. The first poll after a time without clients takes all waits
-    // there, because `lastEnded` is 0 then.
+    // above `lastEnded`. Two threads may store their waits there in the reverse order of the ids. A
+    // poll between the two sees only the higher `id`, and would never take the lower one. So each
+    // poll also takes the waits that ended less than a second ago; the `since` of these waits is
+    // the time of their end. The first poll after a time without clients takes all waits there,
+    // because `lastEnded` is 0 then.
     let ended = DeferredWaits.last.filter { $0.id > lastEnded || now.since($0.since) < Self.second }
     lastEnded = ended.reduce(lastEnded) { max($0, $1.id) }
     for wait in poller.waits.map(\.wait) + ended {

@@ -156,9 +156,9 @@ public struct EventReplay: Sendable {
     return deliveries
   }
 
-  /// Returns the numbers of the occurrences that led to others, and whose lines are damaged or
-  /// missing. Each comes with the number of the occurrences that are left out because of it: those
-  /// that it led to, directly or through others.
+  /// Returns the occurrences that led to others, and whose lines are damaged or missing. For each,
+  /// `cause` is its number in the recording, and `count` is the number of occurrences that are left
+  /// out because this one led to them, directly or through others.
   ///
   /// - Parameter damaged: The numbers of the lines that were left out because of damage.
   private func lostCauses(_ damaged: Set<Int>) -> [(cause: Int, count: Int)] {

@@ -4,8 +4,9 @@ import Foundation
 /// Puts the lines of a recording in order, and writes them to the file.
 ///
 /// A delivery takes its place in the order first, encodes its payload without a mutex, and then
-/// hands in its line. A line is written as soon as all lines before it are there, by a thread that
-/// has handed in a line or by a block on a global queue: one at a time, and never under a mutex.
+/// adds its line to the journal. A line is written as soon as all lines before it are there, by a
+/// thread that has added a line or by a block on a global queue: one at a time, and never under a
+/// mutex.
 ///
 /// At most ``waitingLimit`` bytes wait for the file, and one line more for each thread that
 /// encodes. Further occurrences get no place and are left out: this is a *gap* in the recording. A
@@ -28,7 +29,7 @@ final class Journal: Sendable {
     var nextLine = 1
     /// The number of the first line that is not written because of an error.
     var end = Int.max
-    /// The lines that were handed in and not taken for writing yet, by their numbers.
+    /// The lines that were added and not taken for writing yet, by their numbers.
     var lines: [Int: [UInt8]] = [:]
     /// The lines that belong to no occurrence, each with the number of the occurrence's line before
     /// which it stands: the file's first line, the names of recorded events, and gaps.
@@ -179,7 +180,11 @@ final class Journal: Sendable {
   /// Notes the call of a handler, which may send further occurrences.
   func began(_ call: TracedCall) { state.withLock { $0.causes.began(call) } }
 
-  /// Hands in the line of the occurrence with a place.
+  /// Adds the line of an occurrence to the lines that wait for the file.
+  ///
+  /// - Parameters:
+  ///   - line: The line, with its line break.
+  ///   - place: The place of the occurrence in the order of the recording.
   func write(_ line: [UInt8], at place: Place) {
     state.withLock { state in
       state.lines[place.number] = line
@@ -188,7 +193,11 @@ final class Journal: Sendable {
     writeLines()
   }
 
-  /// Ends the recording before a place, because the line of that place cannot be made.
+  /// Ends the recording before the line of an occurrence, because that line cannot be made.
+  ///
+  /// - Parameters:
+  ///   - place: The place of the occurrence in the order of the recording.
+  ///   - error: The reason.
   func fail(at place: Place, _ error: any Error) {
     state.withLock { state in
       if place.number < state.end { (state.end, state.failure) = (place.number, state.failure ?? error) }
@@ -211,8 +220,10 @@ final class Journal: Sendable {
 
   private enum Step { case write([UInt8], size: Int), close([UInt8]), wait }
 
-  /// Writes the lines before which none is missing, unless another thread is writing. A thread that
-  /// posts writes one batch, and leaves further lines to a block on a global queue.
+  /// Writes the waiting lines, in the order of their numbers, up to the first number whose line is
+  /// not there yet. Does nothing while another thread writes. If `inBackground` is false, the
+  /// calling thread may be posting: it writes one batch, and leaves further lines to a block on a
+  /// global queue.
   private func writeLines(inBackground: Bool = false) {
     while true {
       let time = elapsed()

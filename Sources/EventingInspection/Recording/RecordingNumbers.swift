@@ -44,9 +44,9 @@ struct SenderNumbers {
 /// For each recent call, the number of the recorded occurrence that it handles. In the file, that
 /// occurrence is the cause of each post that the call makes.
 ///
-/// At least the last 500,000 occurrences and the last 500,000 calls are known. So a cause may be
-/// lost if more occurrences begin before the call does, or if more calls begin between the call and
-/// the delivery of its post.
+/// At least the last 500,000 occurrences and the last 500,000 calls are known. A cause may be lost
+/// in two cases: more than 500,000 occurrences begin between an occurrence and a call that handles
+/// it, or more than 500,000 calls begin between that call and the delivery of its post.
 struct CauseNumbers {
   private struct Occurrence: Hashable {
     let event: UInt64

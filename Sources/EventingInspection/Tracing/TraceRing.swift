@@ -29,7 +29,8 @@ final class TraceRing: Sendable {
     /// The bytes of payloads and names.
     var textBytes = 0
     /// The number of records that tell that an occurrence or a call begins, or that a handler was
-    /// not called. Calls that were withdrawn do not count.
+    /// not called. Withdrawn calls do not count: the trace told of the beginning of the call, and
+    /// then the handler, a forward, was not called after all.
     var beginnings = 0
 
     init() {
@@ -69,10 +70,12 @@ final class TraceRing: Sendable {
     /// The sum of ``Chunk/beginnings`` over the chunks in `filled`.
     var filledCount = 0
 
-    /// Takes a call that has not happened out of the count of the chunk in which it began.
+    /// Takes a withdrawn call out of the count of the chunk that has the record of its beginning.
+    /// The trace has told of that beginning, but the handler was not called after all.
     ///
     /// Looks in the current chunk and in the one before, because a call is withdrawn directly after
-    /// its beginning. If other threads have filled more chunks since, the call stays counted.
+    /// the record of its beginning. If other threads have filled more chunks since, the call stays
+    /// counted.
     mutating func withdraw(_ call: UInt64) {
       if current.withdraw(call) { return }
       var isFound = false
@@ -90,10 +93,11 @@ final class TraceRing: Sendable {
   }
 
   /// The number of records in the ring that tell that an occurrence or a call begins, or that a
-  /// handler was not called. Calls that were withdrawn do not count.
+  /// handler was not called. Withdrawn calls do not count: see ``Chunk/beginnings``.
   var count: Int { state.withLock { $0.filledCount + $0.current.beginnings } }
-  /// The number of records in overwritten chunks that told that an occurrence or a call begins, or
-  /// that a handler was not called.
+  /// The number of overwritten records that told that an occurrence or a call began, or that a
+  /// handler was not called. Records of ends do not count: so this is how many occurrences, calls
+  /// and refused calls have left the ring.
   var overwritten: Int { state.withLock { $0.overwritten } }
 
   /// Returns the chunks that the ring holds now, the oldest first.

@@ -1,7 +1,8 @@
 /// The rows of a trace file, called threads in its format: one for each thread with a record
 /// outside of lanes, and one for each slot of a lane. Within a row, spans nest.
 struct TraceRows {
-  /// The names of the rows. The name of row *n* is at index *n* - 1.
+  /// The names of the rows of the trace file: each row shows a thread, or a slot of a lane. The
+  /// name of row *n* is at index *n* - 1.
   private(set) var names: [String] = []
   private var threads: [UInt: Int] = [:]
   /// The row of each call, in the order of ``TraceSpans/calls``.

@@ -10,11 +10,12 @@ struct RowCursor {
   /// The parts of the state that the answer still has to write, wholly or from the present place
   /// on: the current one first.
   private var left: [(name: StaticString, part: Parts)]
-  /// The number below which all rows of the current part are written: the number of a wait or a
-  /// warning; in the other parts, of the event that a row belongs to.
+  /// The number below which all rows of the current part are written. In the parts waits and
+  /// warnings, this is the number of the row itself. In the other parts, it is the number of the
+  /// event that the row belongs to.
   private var next: UInt64 = 0
   /// The index of the next row in the list that is being written, and the version of that list. The
-  /// list is one event's handlers or edges, or the edges of buses.
+  /// list is one event's handlers or edges, or the edges from event buses to their events.
   private var (inner, innerVersion): (Int, UInt64) = (0, 0)
   private let events: Set<UInt64>?
   /// The last version that the client has; rows of later versions are written.
@@ -82,7 +83,8 @@ struct RowCursor {
     }
   }
 
-  /// Writes rows that belong to events, event by event. The edges of buses come first.
+  /// Writes the rows of one of the parts events, handlers and graph, event by event. In the graph,
+  /// the edges from event buses to their events belong to no event, and are written first.
   private mutating func writeEvents(
     of part: Parts, _ poller: Poller, _ line: inout JSONWriter, _ room: Int
   ) -> Bool {

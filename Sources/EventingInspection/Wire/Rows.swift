@@ -92,7 +92,8 @@ extension JSONWriter {
     endObject()
   }
 
-  /// Writes the rows that were removed, by part: edges as whole rows, all others as their ids.
+  /// Writes the removed rows, by part of the state: events, handlers, graph, waits and warnings. An
+  /// edge of the graph is written as a whole row, any other row as its id.
   mutating func gone(_ rows: [GoneRow]) {
     beginObject()
     for (name, part) in Parts.named {

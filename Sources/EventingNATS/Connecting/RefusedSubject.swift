@@ -7,10 +7,12 @@
     /// How an error text names the subject.
     enum Match { case whole, cut }
 
-    /// libnats may have cut a text of this many bytes or more. It keeps 255 bytes at most.
+    /// The number of bytes from which an error text may have been cut by libnats. libnats keeps 255
+    /// bytes of a text at most; this number is smaller, to be safe.
     private static let cutLength = 240
 
-    /// The part of an error text that names the subject, with the escapes of the server.
+    /// The part of an error text that names the subject. It is written as the server writes it,
+    /// with a backslash before each quotation mark and each backslash of the subject.
     private let words: String
     private let begin: String
 

@@ -18,14 +18,14 @@
       /// The index of the first item of `waiting` that was not taken.
       var head = 0
       var inHand: [UInt64: Item] = [:]
-      /// The messages whose verdict is known, or whose return to the server has begun, until that
-      /// is carried out.
+      /// The messages whose verdict is known, or whose return to the server has begun, until the
+      /// verdict or the return is carried out.
       var settling: [UInt64: Item] = [:]
       var last: UInt64 = 0
       /// Whether new messages are accepted.
       var isOpen = true
-      /// Whether the task that takes messages is running. `mustLook` says whether the task must
-      /// check again before it ends.
+      /// Whether the task that takes the waiting messages and begins them is running. `mustLook`
+      /// says whether the task must look for messages again before it ends.
       var isPumping = false
       var mustLook = false
       /// The tasks that wait until all verdicts were carried out.
@@ -114,13 +114,13 @@
       }
     }
 
-    /// Records that a begun message has a verdict. Returns the message; `nil` if it was returned to
-    /// the server before.
+    /// Records that a begun message has a verdict. Returns the message; `nil` if ``end()`` has
+    /// taken it before, so that it goes back to the server.
     ///
     /// Until ``finish(_:)``, ``drain(within:)`` waits for the message. So the close of a
     /// connection, which comes after the drain, cannot come before the verdict is in the send
-    /// queue. ``end()`` does not return the message, so that its caller does not return it to the
-    /// server, too.
+    /// queue. A later ``end()`` leaves the message out of its result, because the caller of
+    /// ``end()`` sends the messages in the result back to the server.
     func settle(_ item: Item) -> Item? {
       state.withLock { state in
         state.settling[item.number] = state.inHand.removeValue(forKey: item.number)
@@ -174,7 +174,9 @@
       }
     }
 
-    /// Ends the task that takes messages. Returns false if the task must check again.
+    /// Records that the task that takes and begins the waiting messages ends. Returns false, and
+    /// records no end, if ``wake()`` was called meanwhile: then the task must look for messages
+    /// again.
     func stopPumping() -> Bool {
       state.withLock { state in
         defer { state.mustLook = false }

@@ -12,8 +12,9 @@
       /// The number of messages that libnats had dropped at the last check.
       var droppedBefore = 0
       var nextReport = ContinuousClock.now
-      /// Whether messages that arrive after the end count as dropped: after a drain they do, after
-      /// a cancellation alone they do not.
+      /// Whether messages that arrive after the end of the subscription count as dropped. After
+      /// ``drain(within:)`` they do, because that call was to handle all messages that the server
+      /// had sent. After a cancellation without a drain they do not.
       var countsLate = false
     }
 

@@ -36,9 +36,9 @@
     /// it has verdicts on all messages. It is asked at most every 10 s. The recorded positions up
     /// to the answered floor are then removed.
     ///
-    /// - Parameter isShared: Whether the consumer may have other members. Without other members,
-    ///   the floor matters only for the recorded positions, so the server is not asked while there
-    ///   are none.
+    /// - Parameter isShared: Whether the consumer may have other members. Without them, the floor
+    ///   only serves to remove recorded positions, so the server is not asked while none are
+    ///   recorded. With them, the floor also decides where a new consumer begins.
     mutating func mustAsk(_ now: ContinuousClock.Instant, isShared: Bool) -> Bool {
       guard isShared || !positions.isEmpty, nextQuestion <= now else { return false }
       nextQuestion = now + RetreatedPositions.pause

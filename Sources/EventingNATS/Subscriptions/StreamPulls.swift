@@ -22,8 +22,8 @@
     private var pulls: [Pull] = []
     private var last: UInt64 = 0
     /// The smallest token of a pull that was not given up. Earlier pulls were given up by
-    /// ``endAll()``, or because their time had passed. They may still be open at the server, but
-    /// their end changes no number here.
+    /// ``endAll()``, or because their time had passed. They may still be open at the server. When
+    /// the server ends such a pull, no count of expected messages changes here.
     private var first: UInt64 = 1
 
     var isEmpty: Bool { pulls.isEmpty }

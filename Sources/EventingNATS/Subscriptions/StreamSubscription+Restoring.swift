@@ -63,10 +63,10 @@
       }
     }
 
-    /// Forgets the positions of a stream that was deleted. The consumer begins with the first
-    /// message of the stream that was made instead.
+    /// Forgets the positions in a stream that was deleted. The consumer begins with the first
+    /// message of the new stream, which was made instead.
     ///
-    /// - Parameter time: The time at which the other stream was made; `nil` if it is not known.
+    /// - Parameter time: The time at which the new stream was made; `nil` if it is not known.
     private func forgetPositions(before time: Date?) {
       inflow.forgetReplies(before: time)
       engine.released.removeAll(config.name)
@@ -83,8 +83,8 @@
     /// In a group, other members know of further messages without a verdict, and members that have
     /// ended knew of some. So the new consumer of a group begins at the latest at the position
     /// after the *floor* of the lost one. Up to the floor, the server had verdicts on all messages:
-    /// see ``RetreatedPositions``. Without a group, and without such a message, the new consumer
-    /// begins after the last received message.
+    /// see ``RetreatedPositions``. If a subscription without a group has no message without a final
+    /// verdict, the new consumer begins after the last message that the subscription received.
     ///
     /// - Parameter lastPosition: The last position of the stream. A server may have lost the last
     ///   messages. It then stores other messages at their positions.

@@ -57,7 +57,11 @@
   }
 
   extension Guarded<SubscriptionEnding> {
-    /// Calls the closures that waited for a step, without the mutex, until none is left.
+    /// Records a step of the end of a subscription, and calls the closures that waited for this
+    /// step, without the mutex. Repeats this until no closure is left.
+    ///
+    /// - Parameter step: A method that records the step and returns the closures, such as
+    ///   ``SubscriptionEnding/enqueued()``.
     func callAll(_ step: (inout SubscriptionEnding) -> [@Sendable () -> Void]) {
       while case let closures = withLock(step), !closures.isEmpty {
         for closure in closures { closure() }

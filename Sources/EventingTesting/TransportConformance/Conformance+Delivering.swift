@@ -42,8 +42,8 @@ extension Conformance {
   }
 
   /// Checks that a subscription gets the messages of a forward in the order in which its event
-  /// delivers them. The forward publishes a message only when the place of the message before it in
-  /// the order is certain.
+  /// delivers them. The forward publishes a message only when the engine has decided the place of
+  /// the previous one, so that no later message comes before that one.
   func forward() async throws {
     guard first.promises.keepsOrder else { return }
     let (log, local) = (MessageLog(), Event<[UInt8]>("local"))

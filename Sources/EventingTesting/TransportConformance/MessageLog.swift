@@ -42,7 +42,8 @@ final class MessageLog: Sendable {
     return held
   }
 
-  /// Gives its verdict to the first message that is held back. Returns false if there is none.
+  /// Gives a verdict, the one of the log's `judge`, to the first message that is held back. Returns
+  /// false if no message is held back.
   @discardableResult func decideOne() -> Bool {
     let held = state.withLock { $0.open.isEmpty ? nil : $0.open.removeFirst() }
     if let held { held.decide(judge(held.message)) }

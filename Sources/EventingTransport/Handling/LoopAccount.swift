@@ -22,11 +22,13 @@ final class LoopAccount: Sendable {
     return LoopMark(self)
   }
 
-  /// Whether all loops have asked for the next element; `nil` while a mark is still open. After the
-  /// delivery no mark is added, so a result that is not `nil` stays.
+  /// Whether all loops have asked for the next element; `nil` while a loop has neither asked for it
+  /// nor lost its mark. After the delivery no mark is added, so a result that is not `nil` stays.
   var outcome: Bool? { state.withLock { $0.open == 0 ? !$0.hasLost : nil } }
 
-  /// Waits until no mark is open. Returns whether all loops have asked for the next element.
+  /// Waits until each loop that receives the message has asked for the next element or has lost its
+  /// mark, because the loop ended or a buffer was full. Returns whether all loops have asked for
+  /// the next element.
   func wait() async -> Bool {
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in

@@ -54,12 +54,14 @@ extension MemoryState {
     let queue: Deque<(message: RemoteMessage, number: UInt64)>
   }
 
-  /// Removes a subscription, and puts its messages without a verdict back into its group. O(*n*)
-  /// for each of these messages, for *n* messages to be redelivered.
+  /// Removes a subscription, and puts its messages without a verdict back into its group, for
+  /// redelivery.
   ///
   /// - Returns: In `gone`, the messages that the caller releases after the unlock, and the tasks in
-  ///   `drain(within:)` that it then resumes. In `woken`, the subscriptions whose pump, the task
-  ///   that takes messages, must be started.
+  ///   `drain(within:)` that the caller then resumes. In `woken`, the subscriptions whose pump, the
+  ///   task that takes messages, must be started.
+  /// - Complexity: O(*m* · *n*) for *m* messages that are put back, and *n* messages of the group
+  ///   that then wait for redelivery.
   mutating func remove(_ subscription: MemorySubscription) -> (gone: Gone?, woken: [MemorySubscription]) {
     guard let member = members.removeValue(forKey: subscription.id) else { return (nil, []) }
     let gone = Gone(drainers: member.drainers, queue: member.end())

@@ -45,7 +45,7 @@ extension UInt64: RemoteKey {}
 extension UUID: RemoteKey {
   public var remoteText: String { uuidString }
   public init?(remoteText: String) {
-    // Lowercase letters are refused, because they would be second texts of a key.
+    // Lowercase letters are refused, so that each key has one text only.
     guard let id = UUID(uuidString: remoteText), id.uuidString == remoteText else { return nil }
     self = id
   }

@@ -1,5 +1,5 @@
-/// The forwarding path of a message. Its steps are the subjects that the message came through, each
-/// with the identity of its transport.
+/// The way of a message: the path of subjects that it came through by forwards. The steps of the
+/// path are these subjects, each with the identity of its transport.
 ///
 /// A message is not forwarded to a subject on its path, so a cycle ends (guarantee R7 of PROOF.md).
 /// Two headers of bounded length carry the path. ``HeaderName/path`` lists the last steps. If it
@@ -19,11 +19,12 @@ struct RemoteWay: Sendable {
   /// The largest number of steps of a path, and so of the forwards of one message.
   static let longest = 1 << 20
 
-  /// Creates the empty path, for a payload that no message brought.
+  /// Creates an empty path of subjects, for a payload that came through no forward, because no
+  /// message brought it.
   init() { last = nil }
 
-  /// Creates the path of a received message. The headers are decoded only if the message is
-  /// forwarded.
+  /// Creates the path of a received message: the subjects that its headers list, and then its own.
+  /// The headers are decoded only if the message is forwarded.
   init(of message: RemoteMessage, over transport: String) {
     last = (message.headers[HeaderName.path], message.headers[HeaderName.pathMarks], message.subject, transport)
   }
@@ -44,7 +45,8 @@ struct RemoteWay: Sendable {
   /// - Parameter steps: The value of ``steps``: the last steps of the path, or all.
   private func marks(_ steps: [Substring]) -> WayMarks {
     guard let step = steps.last else { return WayMarks() }
-    // If the message has no header with step marks, its path header lists every earlier step.
+    // A message has a header with step marks, the hashes of some steps, only if its path header has
+    // no room for all steps. Without step marks, the path header lists every earlier step.
     var marks = last?.marks.flatMap(WayMarks.init) ?? WayMarks(steps.dropLast())
     marks.add(step)
     return marks

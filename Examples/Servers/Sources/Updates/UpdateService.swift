@@ -56,7 +56,8 @@ public struct UpdateService: Sendable {
 
 /// Returns a text in the format of Server-Sent Events: a field for each line, then an empty line.
 func serverSentEvent(_ text: String) -> String {
-  // Three characters end a line in this format. A line without its field name would be a field.
+  // Three characters end a line in this format. A client reads each line as a field, with its name
+  // before the colon. So each line of the text gets the field name `data`.
   let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r" || $0 == "\r\n" }
   return lines.map { "data: \($0)\n" }.joined() + "\n"
 }
