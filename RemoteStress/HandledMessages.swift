@@ -6,8 +6,8 @@
     private(set) var repeats = 0
     /// The number of repeats whose attempt number is not higher than that of the previous handling
     /// of the message. Such a repeat shows that the broker has lost a part of its record of the
-    /// group. Every other repeat has another cause. The verdict on the previous handling came to
-    /// the broker too late, or was lost with a connection or a process.
+    /// group. All other repeats happen because the verdict on the previous handling came to the
+    /// broker too late, or was lost with a connection or a process.
     private(set) var forgotten = 0
 
     init(_ lines: [Substring]) {

@@ -135,8 +135,8 @@ struct ChangeVerifier {
     }
     guard let first else { return }
     if first > 1 || replayValue?.new != nil {
-      // The handler gets no call for a change up to the initial value, or before the first received
-      // change. So none of these changes may have begun after the addition returned.
+      // No change with a number below `first` led to a call. If such a change had begun after the
+      // addition returned, the handler would have missed it.
       let missed = (1..<max(1, min(first, sent.count))).first { listener.adding.isBefore(sent[$0]) }
       checks.expect(.g6, missed == nil, "change \(missed ?? 0), made after \(listener) was added, never reached it")
     }

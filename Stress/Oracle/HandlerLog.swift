@@ -46,7 +46,8 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   let isOnce: Bool
   let name: String?
   let checks: Checks
-  /// The divisor of the payload numbers for which the handler throws. 0 for no payloads.
+  /// The step between planned failures: the handler throws for each payload whose number is a
+  /// multiple of this. 0 for no planned failures.
   let throwsEvery: Int
   /// Whether no call throws, even if a fault is due.
   var neverThrows = false

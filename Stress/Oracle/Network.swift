@@ -5,8 +5,9 @@ import Eventing
 struct Traveller: Sendable {
   let payload: StressPayload
   let origin: Int
-  /// The numbers of the marked edges that the payload passed, four bits each. The lowest four bits
-  /// are the number of the edge that was passed last. The numbers begin at 1; 0 stands for no edge.
+  /// The numbers of the edges (forwards) that the payload passed, four bits each. Forwards without
+  /// a transform are missing, because they change nothing in the payload. The lowest four bits are
+  /// the number of the edge that was passed last. The numbers begin at 1; 0 stands for no edge.
   var trace: UInt64 = 0
 
   /// A unique number, which seeds random numbers.
@@ -38,8 +39,9 @@ final class Network: Sendable {
     func lets(_ index: Int32) -> Bool { filter.map { index % 5 != $0 } ?? true }
   }
 
-  // At most 15 edges, because `Traveller.trace` has four bits for the number of each. No edge is
-  // parallel to one with `isMarked: false`, and no path has two such edges in a row.
+  // At most 15 edges, because `Traveller.trace` has four bits for the number of each. The trace
+  // leaves out the edges with `isMarked: false`, and `path(of:to:)` has to find these. So such an
+  // edge is the only one from its source to its target, and no path has two of them in a row.
   static let edges: [Edge] = [
     // A ring of three events, one backward edge, and an event that forwards to itself.
     Edge(source: 0, target: 1, isMarked: false), Edge(source: 1, target: 2), Edge(source: 2, target: 0, filter: 3),
@@ -52,7 +54,7 @@ final class Network: Sendable {
     Edge(source: 5, target: 6, isMarked: false), Edge(source: 6, target: 7), Edge(source: 7, target: 3, filter: 4),
   ]
   static let size = 8
-  /// The event that also forwards to guests: events that workers make and release.
+  /// The event that also forwards to *guests*: temporary events that workers make and release.
   static let guestHouse = 7
 
   /// Returns the numbers of all edges, this one included, from its source to its target.

@@ -90,8 +90,9 @@ class AnyTrial: @unchecked Sendable {
 
   /// Creates a trial and its witness.
   ///
-  /// - Parameter attach: A closure that adds the handler of a log, in one of the places, with a
-  ///   priority.
+  /// - Parameter attach: A closure that adds the handler whose calls a log records, with a
+  ///   priority. The log names where the handler runs, and `Places` has the queues and the actor
+  ///   for that.
   init(
     _ context: ScenarioContext, _ subject: any TrialSubject,
     _ attach: @escaping @Sendable (HandlerLog, Places, Int) -> HandlerToken

@@ -8,9 +8,11 @@ struct Flood: Scenario {
   static let name = "flood"
   static let summary = "posters outrun the handlers: the backlog is bounded, isolated calls get their turn"
 
-  /// The bound on the number of queued occurrences, if a delivery takes no time.
+  /// The largest number of queued occurrences that this scenario accepts, if a delivery takes no
+  /// time. During a longer delivery more occurrences come in, and `verify` allows for these.
   static let most = 3_000
-  /// The least pause of a post to an overloaded event on Linux, in nanoseconds.
+  /// The shortest time for which the library lets a thread sleep after a post to an overloaded
+  /// event, on Linux, in nanoseconds. It limits how many occurrences come in during a delivery.
   static let pause = 50_000.0
 
   struct Drop: Sendable {

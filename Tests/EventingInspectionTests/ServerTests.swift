@@ -63,7 +63,9 @@ import Testing
       }
       let first = try await update()
       #expect(first["whole"] as? Bool == true && first["n"] as? Int == 1 && rows(first, "events").count == 2)
-      // An update has all rows if too many rows of other tests were removed since the last update.
+      // The server remembers a limited number of removed rows, of all events of the process. If
+      // other tests, which run at the same time, remove too many between two updates, the next
+      // update is whole: it has all rows.
       var sequence: Int?
       var handlers = Set(rows(first, "handlers").compactMap { $0["id"] as? UInt64 })
       var number = 1

@@ -4,7 +4,8 @@
   import Foundation
   import Testing
 
-  /// Dead letters that go to another stream, that fail themselves, or that the server refuses.
+  /// Dead letters that go to another stream, whose own handlers fail, or that the server refuses to
+  /// store.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct DeadLetterTests {
     private struct Refused: Error {}
 

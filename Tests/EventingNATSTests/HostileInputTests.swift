@@ -82,7 +82,8 @@
       await listener.nats.close()
     }
 
-    /// Without a stream no dead letters are made, but incidents are posted.
+    /// Without a stream, messages that cannot be read make no dead letters. Instead, an incident is
+    /// posted for each of them.
     @Test func withoutAStreamTheyMakeIncidents() async throws {
       let listener = try await Listener()
       let plain = RemoteEvent<Int>("plain", over: listener.nats.plain)

@@ -38,8 +38,9 @@
       await other.close()
     }
 
-    /// No stream stores the subject, so the server answers each copy at once. The publisher pauses
-    /// for 50 ms before the next copy.
+    /// A publisher sends a message again (a *copy*) until a stream has confirmed that it stored the
+    /// message. Here no stream stores the subject, so the server answers at once that nobody
+    /// responds. The publisher pauses for 50 ms before the next copy.
     @Test func aCancelledPublishPausesBetweenItsCopies() async throws {
       let server = try NATSServer(hasStreams: false)
       let nats = try await server.connect(publishTimeout: .seconds(1))
@@ -55,8 +56,9 @@
       await nats.close()
     }
 
-    /// The send queue may report the failure after the wait for the receipt has ended. Another copy
-    /// would fail, too.
+    /// If the send queue cannot send a copy of a message, the publish ends: another copy of this
+    /// message would fail, too. The queue may report the failure after the wait for the receipt has
+    /// ended.
     @Test(arguments: [false, true]) func aCopyThatCannotBeSentEndsThePublish(mayBeStored: Bool) async throws {
       let server = try NATSServer(hasStreams: false)
       let nats = try await server.connect()

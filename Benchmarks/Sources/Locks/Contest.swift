@@ -61,7 +61,8 @@ struct Contest: Sendable {
     }
   }
 
-  /// Returns the nanoseconds per pair of the fastest of many uncontended batches.
+  /// Returns the nanoseconds that one lock and its unlock take, in the fastest of many uncontended
+  /// batches of such pairs.
   private static func alone<Lock: ~Copyable>(_ guarded: Guarded<Lock>, _ seconds: Double) -> Double {
     let batch = 100_000
     var best = Double.infinity

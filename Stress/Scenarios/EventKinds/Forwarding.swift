@@ -38,8 +38,8 @@ struct Forwarding: Scenario {
   final class Guest: @unchecked Sendable {
     weak let event: Event<StressPayload>?
     let senderLog: Int32
-    /// The number of the first payload that has to arrive, among the payloads of the worker that
-    /// made the guest.
+    /// The number of the first payload that this temporary target must receive, among the payloads
+    /// of the worker that made the target.
     let first: Int
     private(set) var heard: [Int] = []
 
@@ -192,9 +192,9 @@ struct Forwarding: Scenario {
     desk.gone.append(WeakLook(object: event))
   }
 
-  /// Checks the events of the guests. The target of a weak forward must be deallocated, and the
-  /// forward must have ended. The target of a strong forward must have received everything, and be
-  /// deallocated when the forward ends.
+  /// Checks the *guests*: events that workers made as temporary targets of forwards. The target of
+  /// a weak forward must be deallocated, and the forward must have ended. The target of a strong
+  /// forward must have received everything, and be deallocated when the forward ends.
   private func judgeGuests(_ desks: [Desk], _ network: Network, _ context: ScenarioContext) async {
     let (host, checks) = (network.nodes[Network.guestHouse].event, context.checks)
     let areGone = await eventually { desks.allSatisfy { $0.gone.allSatisfy { $0.object == nil } } }

@@ -139,7 +139,8 @@ extension Keyed {
         .g10, report.delivered == 9 && heard.value == 8, "eight handlers of an object and one of any key: \(report)")
       // Each add examines two handlers, and removes those of released objects. So these adds
       // examine every handler that is there now, and leave nine of them: eight of `target`, and one
-      // of `anyKey`. The check allows 129 more, most of them from these adds.
+      // of `anyKey`. Some handlers of the last adds may be left, too, because no later add has
+      // examined them. The check allows 129 of these.
       for _ in 0..<event.handlerCount + 200 { event[make()].addHandler { _ in } }
       // If another thread was inside the event, these adds wait in its mailbox, and so do the
       // removals that the adds make. `quiesce` waits for both.

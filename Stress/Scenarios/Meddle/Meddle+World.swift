@@ -154,8 +154,9 @@ extension Meddle {
       }
     }
 
-    /// Shares a token with the other workers. If the shelf is full, removes the handler of the
-    /// oldest token from its event.
+    /// Shares a token with the other workers, on the shelf `tokens`. If the shelf is full, the
+    /// oldest token leaves it, and its handler is removed from the event: the bag that takes the
+    /// token removes the handler when the bag is released, which is at once.
     func keep(_ token: HandlerToken) {
       if let oldest = tokens.put(token) { HandlerBag().insert(oldest) }
     }

@@ -28,7 +28,8 @@ import Testing
     #expect(recording.waitingBytes <= 18_100_000, "16 MiB, and the line that passed the limit")
     #expect(recording.lostCount >= 380)
     #expect(residentBytes - before < 200_000_000)
-    // The test reads the pipe until no bytes wait. So the next occurrence is recorded again.
+    // The test reads the pipe until no bytes wait. So the recording has room, and records the next
+    // occurrence.
     #expect(await eventually { pipe.read(until: "no such text") || recording.waitingBytes == 0 })
     await others.send("after the gap")
     async let ended = recording.end()

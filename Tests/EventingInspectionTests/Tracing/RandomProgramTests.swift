@@ -184,8 +184,8 @@ private final class RandomProgram: Sendable {
   }
 }
 
-/// Collects the number of each occurrence's step, by the number of the event and the sequence
-/// number.
+/// Collects the payloads of all occurrences: the number of the `Step` that was sent. Its key is
+/// made of the number of the event and the sequence number of the occurrence.
 private final class NumberSink: TraceSink {
   let numbers = Guarded<[String: Int]>([:])
 

@@ -28,7 +28,8 @@ import Testing
     #expect(chunks.reduce(0) { $0 + $1.records.count { $0.handler == 7 } } == 2)
   }
 
-  /// Checks a call whose beginning and withdrawal lie before, at or behind the end of a chunk.
+  /// Checks a call that a trace first tells as begun, and then as withdrawn, because the handler is
+  /// skipped. The records of the two lie before, at or behind the end of a chunk.
   @Test func aWithdrawnCallIsTakenOutOfTheChunkInWhichItBegan() {
     let most = TraceRing.chunkBytes / MemoryLayout<TraceRecord>.stride
     for before in (most - 3)...most {
@@ -39,7 +40,8 @@ import Testing
       let chunks = ring.contents().chunks
       #expect(chunks.map(\.beginnings) == chunks.map { chunk in chunk.records.count { $0.kind == .occurrenceBegan } })
       #expect(ring.count == before && ring.overwritten == 0)
-      // The first chunk is overwritten. Its count does not include the withdrawn call.
+      // The ring overwrites the first chunk. It adds the records of that chunk to `overwritten`,
+      // without those of the withdrawn call.
       while ring.overwritten == 0 { ring.append(record(.occurrenceBegan)) }
       #expect(ring.overwritten == most - min(2, most - before))
     }

@@ -49,7 +49,8 @@
       await nats.close()
     }
 
-    /// The server would send messages for both the forgotten request and the next one.
+    /// On a reconnection, a subscription forgets its requests for messages, and makes new ones. If
+    /// a forgotten request were sent nevertheless, the server would send messages for both.
     @Test func aRequestForMessagesThatWasForgottenIsNotSent() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()

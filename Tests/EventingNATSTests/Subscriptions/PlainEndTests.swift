@@ -5,8 +5,9 @@
   import Foundation
   import Testing
 
-  /// At the end of a listening or of a connection, each plain message is handled, sent or counted
-  /// as dropped.
+  /// The end of a listening or of a connection over plain NATS, where no stream stores the
+  /// messages. Each received message is handled, or counted as dropped. Each message or reply that
+  /// waits to be sent is sent, or counted as dropped.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct PlainEndTests {
     /// A begun message whose handling ends when a test sets `isOver`.
     private struct Begun: BegunMessage {
@@ -19,7 +20,8 @@
       }
     }
 
-    /// A close beside a drain waits for the messages that the server has sent, as the drain does.
+    /// If the connection is closed while `drain(within:)` of a subscription is under way, the close
+    /// waits for the messages that the server has sent, too.
     @Test func twoEndsWaitForTheSameStepsOfTheServer() {
       var ending = SubscriptionEnding()
       let steps = Guarded<[String]>([])
@@ -101,8 +103,8 @@
       #expect(found.withLock { $0.map(\.dropped) } == [3])
     }
 
-    /// The number of dropped messages is read when the end begins. So libnats must drop none
-    /// afterwards.
+    /// When the end of a subscription begins, it reads how many messages libnats has dropped for
+    /// it, and never reads that number again. So libnats must drop none afterwards.
     @Test func libnatsDropsNoMessageAfterTheEndHasBegun() async throws {
       // The first two `PONG`s answer the connect and the subscribe call. The messages come before
       // the third one, which answers the flush after the end.

@@ -29,8 +29,9 @@
       return String(decoding: answer.body, as: UTF8.self)
     }
 
-    /// If the requests to the lost consumer counted until their deadline, they would take the room
-    /// of new requests.
+    /// A subscription requests no more messages than it has room for, minus those that are still to
+    /// come. If requests to the lost consumer were open until their deadline, the subscription
+    /// would make no new ones.
     @Test func theRequestsToALostConsumerEndWhenItIsMadeAgain() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()
@@ -104,8 +105,9 @@
       await nats.close()
     }
 
-    /// A member that has no open request does not hear of the deletion. Its verdict would count for
-    /// the message that the new stream has at that position.
+    /// A member that has no open request for messages does not hear that the stream was deleted.
+    /// Its verdict on a message of the deleted stream would count for the message at the equal
+    /// position of the new stream.
     @Test func aMemberNoticesAStreamThatAnotherMemberHasFoundAgain() async throws {
       let server = try NATSServer()
       let (nats, other) = (try await server.connect(), try await server.connect())

@@ -32,7 +32,8 @@
       return subscription
     }
 
-    /// Unless the drain deletes the consumer, the server keeps it for minutes.
+    /// A subscription without a group has its own consumer. If `drain(within:)` of the subscription
+    /// did not delete the consumer, the server would keep it for minutes.
     @Test func aDrainEndsAfterTheMessagesInHandAreReturned() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()

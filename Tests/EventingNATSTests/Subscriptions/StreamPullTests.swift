@@ -22,7 +22,9 @@
       #expect(!hasExpired)
     }
 
-    /// The server may also end the second pull (request for messages) before the first one.
+    /// The server may end the second pull (request for messages) while the first one is open. Here
+    /// all messages counted for the first pull. So those of the second pull count for it now, and
+    /// the first pull expects more.
     @Test func messagesThatCountedForAnotherPullMoveToIt() {
       let (pulls, now) = (Guarded(StreamPulls()), ContinuousClock.now)
       func room() -> Int? { pulls.withLock { $0.begin(room: 1_024, of: 1_024, now)?.batch } }

@@ -4,8 +4,9 @@
   import Foundation
   import Testing
 
-  /// A verdict is in the send queue before `drain(within:)` of its subscription returns. No
-  /// heartbeat follows a verdict.
+  /// A verdict is in the send queue before `drain(within:)` of its subscription returns. A
+  /// *heartbeat* tells the server that a message is still being handled; none is sent after the
+  /// verdict on that message.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct VerdictTests {
     /// A subscription that calls a closure for each verdict.
     private final class Subscription: InflowSubscription {

@@ -1,6 +1,7 @@
 import CMeasure
 
-/// A route with the sink that its handler writes to.
+/// A route (one way in which a peer delivers payloads to a handler that does not run inline), after
+/// the handler was added. The handler records the payloads in `sink`.
 struct LiveRoute {
   let peer: Peer
   let route: Route
@@ -13,7 +14,11 @@ struct LiveRoute {
 }
 
 extension Harness {
-  /// Returns every wanted route of every peer that takes part, each with a handler of its own.
+  /// Returns the wanted routes of all peers that take part in the workload, each with a handler of
+  /// its own.
+  ///
+  /// A peer is a library, or one way to use it. A route is one way in which the peer delivers
+  /// payloads to a handler that does not run inline.
   func liveRoutes(
     in workload: Workload, where isWanted: (Route) -> Bool = { _ in true },
     handler: (RouteSink, Route) -> @Sendable (Int) -> Void

@@ -1,4 +1,4 @@
-/// One line of a table: one peer in one workload at one size.
+/// One line of a table: one peer (a library, or one way to use it) in one workload at one size.
 package struct Row: Codable, Sendable {
   package enum Status: String, Codable, Sendable {
     case ok
@@ -23,10 +23,10 @@ package struct Row: Codable, Sendable {
   package var cpu: Double?
   /// The figures that only this workload has.
   package var extra: [String: Double] = [:]
-  /// The share of one core that other processes took, as a median over the used rounds.
+  /// The share of one core that other processes took, as a median over the rounds that count.
   package var noise: Double?
-  /// One value for each used round, with the rounds in an order that all peers share; nil where
-  /// this peer failed.
+  /// One value for each round that counts. A round that other processes disturbed may not count.
+  /// All peers have the rounds in the same order; the value is nil where this peer failed.
   package var samples: [Double?] = []
   /// The number of operations in one repeat.
   package var batch = 0

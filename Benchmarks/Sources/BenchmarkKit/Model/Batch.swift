@@ -4,7 +4,7 @@
 /// measures the code that the compiler generates at a call site of the library. The harness itself
 /// adds only one closure call for thousands of operations.
 public struct Batch: Sendable {
-  /// The cell of the handlers that the batch adds and removes.
+  /// The words in memory to which the handlers that the batch adds and removes add their payloads.
   public let cell: Cell
   /// The first payload.
   public let first: Int

@@ -18,11 +18,12 @@ public struct Cell: @unchecked Sendable {
   /// other senders are at the same place in the later rows of the ``CellBlock``.
   @usableFromInline let base: UnsafeMutablePointer<Int>
 
-  /// Creates the cell of a handler from the address of the word for the payloads of sender 0.
+  /// Creates the cell of a handler. At the address `base` is the word to which the handler adds the
+  /// payloads of sender 0.
   @inlinable @inline(__always) public init(_ base: UnsafeMutablePointer<Int>) { self.base = base }
 
-  /// The address of the word for the payloads of sender 0, for handlers that are not written in
-  /// Swift.
+  /// The address of the word to which the handler adds the payloads of sender 0. Handlers that are
+  /// not written in Swift use it.
   package var address: UnsafeMutablePointer<Int> { base }
   /// The shift that turns a payload into the distance, in words, from `address` to its sender's
   /// word. It serves handlers that are not written in Swift.

@@ -1,4 +1,5 @@
-/// The number of the lowest bit of the sender in a payload. The bits below are the sequence number.
+/// The number of bits for the sequence number in a payload. The bits above them are the number of
+/// the sender.
 @inlinable @inline(__always) var senderShift: Int { 47 }
 /// The shift that finds a payload's row of words (`Int`s) in a `CellBlock`, which has one row for
 /// each sender. The shifted payload is the index of the row's first word.

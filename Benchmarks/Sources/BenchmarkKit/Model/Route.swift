@@ -1,4 +1,5 @@
-/// A route to one handler that runs elsewhere: on a queue, in a task, on the main actor.
+/// One way in which a peer delivers payloads to a handler that does not run inline. The handler
+/// runs, for example, on a queue, in a task or on the main actor.
 package struct Route: Sendable {
   package let label: String
   /// Whether the handler may run concurrently with itself, and so out of order.
@@ -13,7 +14,8 @@ package struct Route: Sendable {
   /// Creates the route and adds its handler.
   package let make: @Sendable (_ handler: @escaping @Sendable (Int) -> Void) async -> Live
 
-  /// A route whose handler has been added.
+  /// A route after its handler was added: the operation that sends to the handler, and the one that
+  /// ends the route.
   package struct Live: Sendable {
     package let send: BulkOperation
     package let close: @Sendable () async -> Void

@@ -2,7 +2,8 @@ import AsyncAlgorithms
 import BenchmarkKit
 import Synchronization
 
-/// Returns the peer for `share()` of swift-async-algorithms: one stream with many consumers.
+/// Returns `share()` of swift-async-algorithms as a peer, which is an entry of the comparison: one
+/// stream with many consumers.
 func sharedSequencePeers() -> [Peer] {
   let shared = Peer(
     "share", "AsyncStream.share()", .peer,

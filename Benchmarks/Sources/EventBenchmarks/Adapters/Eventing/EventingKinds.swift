@@ -2,7 +2,8 @@ import BenchmarkKit
 import Eventing
 import Observation
 
-/// Returns the other kinds of events of swift-eventing, each written as its users write it.
+/// Returns the kinds of events of swift-eventing that are compared besides the plain event, such as
+/// events by key and observed values. Each is written as users write it.
 func eventingKinds() -> [EventKind] {
   [
     EventKind("by key, Int", "Eventing KeyedEvent") { cell in

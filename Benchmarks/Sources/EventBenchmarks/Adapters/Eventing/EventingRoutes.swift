@@ -2,7 +2,8 @@ import BenchmarkKit
 import Dispatch
 import Eventing
 
-/// Returns a route for each kind of delivery that is not inline.
+/// Returns the routes of swift-eventing, one for each kind of delivery that is not inline. A route
+/// has an event, one handler, and the operation that posts to the event.
 func eventingRoutes() -> [Route] {
   [
     route(".background") { event, handler in event.addHandler(on: .background) { handler($0) } },

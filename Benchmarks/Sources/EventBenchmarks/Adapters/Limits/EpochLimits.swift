@@ -46,8 +46,8 @@ final class EpochBus: @unchecked Sendable {
   /// The address of the current `Handlers`.
   private let current: UnsafeMutablePointer<Int>
   private let epoch: UnsafeMutablePointer<Int>
-  /// The stripes: for each sender, and for each value of `epoch`, the number of sends that walk the
-  /// array.
+  /// For each sender, and for each value of `epoch`, the number of its sends that are walking the
+  /// array of handlers. The two counters of a sender are its *stripe*.
   private let inside: UnsafeMutablePointer<Int>
   private let changes = Mutex(())
 

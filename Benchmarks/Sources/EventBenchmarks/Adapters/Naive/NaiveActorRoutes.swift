@@ -1,6 +1,7 @@
 import BenchmarkKit
 
-/// Returns the routes to one handler of the hand-written actors.
+/// Returns the routes of a hand-written actor, `SyncActorBus`: two ways to send to its only
+/// handler, with `await` and in a task.
 func naiveActorRoutes() -> [Route] {
   [
     Route("await send") { handler in
