@@ -1,6 +1,7 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// Functions that read through specialised code in another module, as clients of the library do.
+// Functions that read a value behind the mutex of `Guarded`, a generic type of another module. The
+// compiler specialises `read` for each type of value, as it does in clients of the library.
 
 public import Locked
 

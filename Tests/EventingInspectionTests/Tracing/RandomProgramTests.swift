@@ -7,6 +7,7 @@ import Testing
 /// Tests of guarantee S7 with random programs: keys, observed values, locks, once handlers, tasks,
 /// forwards, and sends inside handlers.
 @Suite struct RandomProgramTests {
+  /// A payload that a random program sends, with a number of its own.
   struct Step: Sendable {
     let number: Int
     let depth: Int

@@ -1,4 +1,5 @@
-// Call sites of views of several values, of handlers of all events of a bus, and of batches.
+// Call sites of three features: views of several observed values together, handlers of all events
+// of a bus, and payloads in batches.
 // swift-format-ignore-file
 
 import Eventing

@@ -137,8 +137,9 @@ private final class Layers: Sendable {
     }
   }
 
-  /// Fills all slots of all lanes. Then starts the sends of the calls, layer by layer from the
-  /// first.
+  /// Fills all slots of all lanes with calls that wait at a gate. Then opens the gates of the
+  /// events in turn, from the first event to the last: each call goes on, and sends to the next
+  /// event.
   func start(calls: Int) async {
     for event in events { for _ in 0..<calls { event.post(0) } }
     await steps.run()

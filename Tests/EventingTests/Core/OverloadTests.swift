@@ -162,9 +162,13 @@ private final class PostingThreads: Sendable {
   ///
   /// If more than 1,024 occurrences wait, each poster sleeps for at least `nap` after each post.
   /// Suppose that each delivery takes at most half of `nap`, divided by the number of posters. Then
-  /// the drain takes at most about 2 × 1,024 occurrences out of the mailbox at once, and at most
-  /// 1,024 more wait in the mailbox while it delivers these. A longer delivery lets more
-  /// occurrences in, which `delivered()` adds to `excess`.
+  /// at most one occurrence comes in for every two deliveries. So while the drain delivers what it
+  /// took out of the mailbox at once, at most 1,024 occurrences, and half as many as it took, come
+  /// in. The drain then takes at most these. So it never takes more than about 2 × 1,024 at once,
+  /// and at most 1,024 more wait meanwhile.
+  ///
+  /// Each poster may add a few more before its first sleep. A longer delivery lets more occurrences
+  /// in, which `delivered()` adds to `excess`.
   var bound: Int { 3 * (1_024 + 2 * posters + Int(timing.withLock { $0.excess })) }
 
   /// Posts once. A handler of that post keeps the event busy until 1,500 occurrences are posted.

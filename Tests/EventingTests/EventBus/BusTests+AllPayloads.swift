@@ -1,7 +1,8 @@
 import Eventing
 import Testing
 
-/// Tests of guarantee H15: handlers of every payload of a type.
+/// Tests of guarantee H15 of PROOF.md: handlers that a bus adds to all its events whose payloads
+/// have one type, such as a protocol (`forAll`).
 extension BusTests {
   protocol Auditable: Sendable { var entry: String { get } }
   private struct Placed: Auditable {

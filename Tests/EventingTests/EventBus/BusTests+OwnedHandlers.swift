@@ -41,7 +41,8 @@ extension BusTests {
 
   // MARK: Handlers of all events
 
-  /// No event is made after the owner's end, and no payload of the type is sent.
+  /// Checks that mere posts of other payloads suffice: after the owner's end, the test makes no
+  /// event, and sends no payload of the type for which the handlers were added.
   @Test func usesOfTheBusReleaseTheHandlersOfAllEventsWhoseOwnerIsGone() {
     let (bus, live) = (EventBus(), LiveCount())
     let event = bus.event(for: Int.self)

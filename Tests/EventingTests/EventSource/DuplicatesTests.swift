@@ -2,7 +2,7 @@ import Dispatch
 import Eventing
 import Testing
 
-/// Tests of guarantee H12: views without duplicates.
+/// Tests of guarantee H12 of PROOF.md: views without duplicates.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DuplicatesTests {
   @Test func onlyChangesArrive() async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())

@@ -10,9 +10,9 @@ import Testing
   private let one = Notification.Name("one")
   private let other = Notification.Name("other")
 
-  /// An event that forwards to a notification name, the event of that name's notifications, and a
-  /// plain observer of the name. The way in, forwards that lead from `heard` to `event`, is added
-  /// by the tests that need it.
+  /// An event that forwards to a notification name (`event`), an event that receives the
+  /// notifications of that name (`heard`), and a plain observer of the name. A test that needs
+  /// forwards from `heard` to `event` adds these itself.
   private final class Bridge: Sendable {
     let event = Event<Int>()
     let heard: Event<PostedNotification>

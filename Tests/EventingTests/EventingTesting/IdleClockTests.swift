@@ -3,7 +3,8 @@ import Testing
 
 @testable import Eventing
 
-/// Tests of guarantee H14: a `ManualClock` moves when only work that sleeps on it is left.
+/// Tests of guarantee H14 of PROOF.md: a `ManualClock` moves when only work that sleeps on it is
+/// left.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct IdleClockTests {
   struct Wrong: Error {}
 

@@ -2,7 +2,8 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Tests of guarantee H14: tasks that name no executor, and the main actor, in simulations.
+/// Tests of guarantee H14 of PROOF.md: tasks that name no executor, and the main actor, in
+/// simulations.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SimulatedTaskTests {
   struct Wrong: Error {}
 

@@ -25,8 +25,8 @@ struct Operation: Sendable, CustomStringConvertible {
     case report(occurrence: Int, delivered: Int, skipped: Int)
   }
 
-  /// The change of the event lock to which an operation `gate` belongs. Such a change has `count`
-  /// operations, one for each handler, and `change` is the time at which it began.
+  /// The change that an operation `gate` is a part of: the event lock begins or ends. A change has
+  /// `count` such operations, one for each handler, and `change` is the time at which it began.
   struct GatePart: Hashable, Sendable {
     var change: Int
     var count: Int
@@ -61,7 +61,8 @@ struct Operation: Sendable, CustomStringConvertible {
       && !other.isPart
   }
 
-  /// Whether the operation is a part of another one, which is counted instead.
+  /// Whether the operation is only a part of another one. Then `overlaps(_:)` counts the other one
+  /// alone.
   private var isPart: Bool {
     switch action {
     case .place: true

@@ -132,8 +132,9 @@ struct SequentialEvent: Hashable {
     }
   }
 
-  /// Goes on with the deliveries up to the next call that the history records. The steps before,
-  /// skips and enqueueing on lanes, are no operations of the history.
+  /// Goes on with the deliveries up to the next call that the history records. On the way, handlers
+  /// skip occurrences, and occurrences are enqueued on lanes. The history does not record these
+  /// steps as operations.
   ///
   /// An occurrence that a handler with a lane will skip may or may not be enqueued on the lane.
   /// This is a choice, so there are two states.

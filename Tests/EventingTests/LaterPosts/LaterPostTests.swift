@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Tests of guarantee H9: posts that are made later.
+/// Tests of guarantee H9 of PROOF.md: posts that are made later.
 ///
 /// The end of an event cancels its later posts, and the optimizer may release the event after its
 /// last use. So a test that waits for posts uses the event at its end.

@@ -3,7 +3,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Tests of guarantee H5: calls that take several payloads.
+/// Tests of guarantee H5 of PROOF.md: calls that take several payloads.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BatchTests {
   struct Refused: Error {}
 
@@ -43,9 +43,10 @@ import Testing
     #expect(seen.values == [[1, 2, 3], [4]])
   }
 
-  /// Checks a lock that holds a batch whose call is due. The payloads are held one by one, so the
-  /// bound of the lane drops the oldest payload, and not the whole batch. The lane drops no payload
-  /// if, after the unlock, it takes a batch before payload 6 arrives.
+  /// Checks a lock that holds a batch whose call is due. The lock holds the payloads one by one. So
+  /// if they overflow the lane after the unlock, its bound drops the oldest payload, and not the
+  /// whole batch. Both outcomes are right: the lane drops no payload if it takes a batch before the
+  /// unlock has enqueued payload 6 on it.
   @Test func aBoundDropsOnePayloadOfABatchThatALockHolds() async {
     let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<[Int]>())
     let token = event.attach(

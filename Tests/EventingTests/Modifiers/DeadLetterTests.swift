@@ -2,7 +2,7 @@
 import EventingTesting
 import Testing
 
-/// Tests of guarantee H3: dead letters, the payloads that a handler could not handle.
+/// Tests of guarantee H3 of PROOF.md: dead letters, the payloads that a handler could not handle.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DeadLetterTests {
   struct Refused: Error {}
 

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Eventing
 
-/// Tests of guarantee H6 where something ends the waiting of a pace: the event's end, `finish()`,
-/// `quiesce()` or a lock.
+/// Tests of guarantee H6 of PROOF.md where something ends the waiting of a pace: the event's end,
+/// `finish()`, `quiesce()` or a lock.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PaceEndTests {
   struct Refused: Error {}
 
@@ -102,7 +102,8 @@ import Testing
       event.lock(token, holding: .upTo(9))
       await clock.advanceWhenIdle(by: .seconds(1))
       #expect(await ticket.report.deferred == 1)
-      // A thread of the pool may still be inside the event, and would make the call instead.
+      // A thread of the pool may still be inside the event. It would then call the handler after
+      // the unlock, in place of this thread, which watches for the claim.
       while event.core.stateWord.load(ordering: .relaxed) & CoreState.busy != 0 { await Task.yield() }
       var isLocked = false
       SyncPoints.watch({ edge in

@@ -3,7 +3,7 @@ import Dispatch
 import EventingTesting
 import Testing
 
-/// Tests of guarantee H6: handlers that receive only some of the occurrences.
+/// Tests of guarantee H6 of PROOF.md: handlers that receive only some of the occurrences.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PaceTests {
   /// Adds a handler with a pace on the lane with this name.
   private func add(_ place: String, to event: Event<Int>, _ seen: Recorder<Int>, _ pace: (Handler<Int>) -> Handler<Int>)

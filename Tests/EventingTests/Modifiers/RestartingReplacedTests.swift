@@ -2,7 +2,8 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Tests of restarting handlers whose waiting occurrences are replaced, and on shared lanes.
+/// Tests of restarting handlers: a new occurrence replaces one that waits, and on a shared lane it
+/// cancels only a call of its own handler.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RestartingReplacedTests {
   @Test func quiesceWaitsForTheCallThatRunsAndForNoOccurrenceThatReplacesAnother() async {
     let (event, gates, seen) = (Event<Int>(), [Gate(), Gate(), Gate()], Recorder<Int>())

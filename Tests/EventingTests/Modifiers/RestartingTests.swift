@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Tests of guarantee H11: a new occurrence cancels the running call.
+/// Tests of guarantee H11 of PROOF.md: a new occurrence cancels the running call.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RestartingTests {
   @Test(arguments: [false, true]) func aNewOccurrenceCancelsTheCallThatRuns(isOnMain: Bool) async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<String>())

@@ -2,7 +2,7 @@
 import EventingTesting
 import Testing
 
-/// Tests of guarantees H1 and H2: handlers that are called again when they throw.
+/// Tests of guarantees H1 and H2 of PROOF.md: handlers that are called again when they throw.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RetryTests {
   struct Refused: Error {}
 

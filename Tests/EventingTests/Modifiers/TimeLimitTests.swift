@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Tests of guarantee H4: attempts with a time limit.
+/// Tests of guarantee H4 of PROOF.md: attempts with a time limit.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TimeLimitTests {
   private func isTimeout(_ failure: HandlerFailure?) -> Bool { (failure?.error as? EventingError)?.code == .timedOut }
 

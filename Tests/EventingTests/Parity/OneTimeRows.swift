@@ -108,8 +108,8 @@ import Testing
     #expect(await event.send(1).delivered == 0)
   }
 
-  /// A deliberate difference: a once handler that is used up stays used up. Its `Handler` value can
-  /// be added again.
+  /// A deliberate difference from AFFEvent, IKEvents and emitter-kit: a once handler that is used
+  /// up stays used up. Its `Handler` value can be added again.
   @Test func row044AUsedOnceHandlerIsGoneAndAddedAgainAsAValue() {
     let event = Event<Int>()
     let seen = Recorder<Int>()

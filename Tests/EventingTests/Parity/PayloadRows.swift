@@ -82,8 +82,8 @@ import Testing
     #expect(calls.value == 3)
   }
 
-  /// A deliberate difference: no value is dropped silently. A handler that needs fewer values says
-  /// which ones.
+  /// A deliberate difference from AFFEvent, IKEvents and emitter-kit: no value is dropped silently.
+  /// A handler that needs fewer values says which ones.
   @Test func row018AHandlerTakesAllValuesOrSaysWhich() {
     let event = Event<(Int, Int, Int)>()
     let seen = Recorder<Int>()

@@ -3,7 +3,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// The paths through an event with one handler, one sequence, or one modifier.
+/// The ways to send payloads through an event with one handler, one sequence, or one modifier.
 enum Path: String, PayloadPath {
   case inline, nested, submitted, sentWhileBusy, throwing, view, owned, once, forwarded
   case queue, background, async, task, concurrent, boundedOldest, boundedNewest, concurrentBounded

@@ -2,7 +2,8 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// The paths to actors, through delays, and past failures and cancellations.
+/// The ways to send payloads to handlers on actors and lanes, after a delay, to handlers that fail,
+/// and by sends that are cancelled.
 enum PlacePath: String, PayloadPath {
   case main, mainAsync, calledOnMain, removedOnMain, actor, sharedLane, sharedByTwo
   case restarting, suspendingSender, sequenceSuspendingSender

@@ -1,7 +1,7 @@
 import Eventing
 import Testing
 
-/// Tests of guarantee H5: sequences whose elements are batches of all waiting payloads.
+/// Tests of guarantee H5 of PROOF.md: sequences whose elements are batches of all waiting payloads.
 extension SequenceTests {
   @Test(arguments: [Buffering.unbounded, .newest(100), .oldest(100), .suspendingSender(100)])
   func aBatchIsAllThatWaitsAndAtMostTheCount(buffering: Buffering) async {

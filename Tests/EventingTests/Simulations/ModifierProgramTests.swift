@@ -4,8 +4,8 @@ import Testing
 
 /// Tests small programs with a handler that is retried or has a pace, in up to 2,000 orders each.
 ///
-/// The simulation's clock moves only when nothing else can run. A task sleeps for as long as each
-/// delay lasts, so either may end first.
+/// The simulation's clock moves only when nothing else can run. A step `sleep` of a program takes
+/// as long as a delay of the modifier, so either the step or the delay may end first.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct ModifierProgramTests {
   enum Modifier: CaseIterable, Sendable {
     case retried, debounced, throttled

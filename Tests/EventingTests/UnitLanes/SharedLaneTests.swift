@@ -2,7 +2,7 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Tests of guarantee H8: lanes that handlers of several events share.
+/// Tests of guarantee H8 of PROOF.md: lanes that handlers of several events share.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SharedLaneTests {
   @Test func handlersOfSeveralEventsRunOneAtATimeInTheOrderOfDelivery() async {
     let (lane, one, other) = (Lane("database"), Event<Int>(), Event<String>())

@@ -55,8 +55,10 @@ import Testing
       one.post(1)
       one.post(2)
       await lane.quiesce()
-      // The earlier send waits until the other call frees its slot. The later send must not wait
-      // for the call that made the earlier one, so it is deferred.
+      // Each of the two calls sends to `other`, whose handler needs a slot of the lane. The earlier
+      // send waits until the call with the later send frees its slot. If the later send waited,
+      // too, neither call would end. So the later send does not wait, and reports its handler as
+      // deferred.
       #expect(reports.values.sorted { $0[0] < $1[0] } == [[0, 1], [1, 0]])
       await lane.quiesce()
       #expect(seen.values.sorted() == [1, 2])

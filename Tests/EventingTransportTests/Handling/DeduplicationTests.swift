@@ -85,7 +85,8 @@ import Testing
   }
 }
 
-/// An engine whose `begin` closure a test can call by itself.
+/// An engine that gives a test the `begin` closure of a subscription. So the test can begin
+/// messages without a delivery by the engine.
 private struct OpenTransport: Transport {
   let base: InMemoryTransport
   /// The `begin` closure of the last subscription.

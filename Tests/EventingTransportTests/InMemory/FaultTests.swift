@@ -39,9 +39,9 @@ import Testing
     }
   }
 
-  /// While a fault delays the delivery of a message, the engine forgets that it has delivered the
-  /// message. The listener has room for one message. The delayed delivery must not keep this room,
-  /// so that the message comes again.
+  /// A fault delays the delivery of a message. Meanwhile the engine loses its record of the
+  /// delivery, so it delivers the message again. The listener has room for one message only. If the
+  /// delayed delivery still took this room, the second one could not come.
   @Test func aForgottenDelayedMessageTakesNoRoom() throws {
     try simulate { clock in
       let bus = InMemoryTransport(seed: 5, faults: [.delay(upTo: .seconds(1))], clock: clock)

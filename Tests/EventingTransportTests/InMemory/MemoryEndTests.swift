@@ -75,8 +75,9 @@ import Testing
     }
   }
 
-  /// The engine may choose a responder for a request, and the responder may end by `drain(within:)`
-  /// before it counts the request.
+  /// The engine chooses a responder for a request, and then the responder counts the request as one
+  /// of its own. Between these steps, the responder may end by `drain(within:)`. The request must
+  /// then go to another responder.
   @Test func aRequestFindsTheMemberThatStays() async throws {
     let bus = InMemoryTransport().plain
     _ = try await bus.respond(to: "double", group: "one", inFlight: 8) { $0 }

@@ -5,9 +5,9 @@ import Testing
 
 /// Each key has one word of a subject, and each word stands for one key or for none.
 @Suite(.timeLimit(.minutes(10))) struct KeyWordTests {
-  /// A key becomes the last word of the subject, by escaping. Other programs may publish to any
-  /// subject, so the last word may be none that a key becomes. Then an incident reports the
-  /// message.
+  /// A key becomes the last word of the subject, with some characters escaped. Other programs may
+  /// publish to any subject. So they may write a last word that no key becomes, such as `%61` for
+  /// the key "a". Then an incident reports the message.
   @Test func aSecondNameOfAKeyIsNoKey() throws {
     try simulate(1...3) { clock in
       let bus = InMemoryTransport(clock: clock)

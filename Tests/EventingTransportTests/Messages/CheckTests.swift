@@ -90,7 +90,8 @@ import Testing
       #expect(error?.code == .badHeader)
       #expect(error?.description.contains("a header of your own for RemoteContext.carry") == true)
     }
-    // Without a value, no header is written, so the name of the header does no harm.
+    // Here the task-local value is `nil`. So the publish writes no header for it, and the bad name
+    // of the header does no harm.
     try await event.publish(1)
   }
 

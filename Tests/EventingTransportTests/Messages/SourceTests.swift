@@ -28,8 +28,9 @@ import Testing
     }
   }
 
-  /// Checks messages of other programs, whose ids for the engine say nothing about source and
-  /// `ce-id`. So the headers `ce-source` and `ce-id` decide whether a message is a duplicate.
+  /// Checks messages of other programs. Such a program may give the engine any `id` for a message,
+  /// whatever the source and the `ce-id` of its CloudEvent are. So the headers `ce-source` and
+  /// `ce-id` decide whether a message is a duplicate.
   @Test func theHeadersOfOtherProgramsDecide() throws {
     try simulate(1...10) { clock in
       let bus = InMemoryTransport(clock: clock).plain

@@ -67,8 +67,9 @@ extension AcknowledgementTests {
     }
   }
 
-  /// R11: a listening ends by `drain(within:)`. Calls that wait on the lane at its time limit run
-  /// nevertheless, and another member gets their messages, too.
+  /// R11: a listening ends by `drain(within:)`. Calls that still wait on the handler's lane when
+  /// the time limit of the drain has passed run nevertheless, and another member gets their
+  /// messages, too.
   @Test func callsThatWaitWhenADrainEndsRunNevertheless() throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock)

@@ -3,7 +3,8 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// R3 and R7: handlers behind forwards count, and no message comes back to a subject.
+/// R3 and R7: a message is handled only when the handlers behind forwards have handled it, too, and
+/// no message comes back to a subject that it came through.
 @Suite(.timeLimit(.minutes(10))) struct ForwardingTests {
   @Test func handlersBehindForwardsCount() throws {
     try simulate { clock in

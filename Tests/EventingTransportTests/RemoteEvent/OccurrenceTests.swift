@@ -3,7 +3,8 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// A handler that is added to the source of whole occurrences is a handler of its event.
+/// Handlers and sequences of `remoteOccurrences`, which gives messages with their headers, are like
+/// those of the event itself: they wake its listening, and it counts them.
 @Suite(.timeLimit(.minutes(10))) struct OccurrenceTests {
   /// While an event has no handlers, its listening takes nothing. So adding handlers must wake the
   /// listening.

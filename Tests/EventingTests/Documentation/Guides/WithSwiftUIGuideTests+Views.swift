@@ -1,4 +1,5 @@
-// Compiled where SwiftUI exists, which is on Apple's platforms, and with the product of the bridge.
+// Compiled only where both SwiftUI, which is on Apple's platforms, and the product EventingSwiftUI
+// can be imported.
 #if canImport(SwiftUI) && canImport(EventingSwiftUI)
   import Eventing
   import EventingSwiftUI

@@ -1,5 +1,5 @@
 // Stubs of the declarations of SwiftUI that the bridge uses, with Apple's isolation and
-// sendability. They show nothing.
+// sendability. They draw nothing.
 
 @MainActor @preconcurrency public protocol View {
   associatedtype Body: View

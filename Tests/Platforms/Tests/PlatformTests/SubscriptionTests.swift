@@ -36,7 +36,8 @@ import Testing
       // `request` calls this closure, so the event is idle and delivers each post at once: the
       // subscription enqueues the values.
       if value.0 == 0 { for number in 0..<count { event.post((number + 1, Canary(live))) } }
-      // The subscriber is in the call with this value, and the others wait.
+      // The subscriber is being called with this value, and the later values wait in the
+      // subscription.
       subscriber.forget()
       #expect(live.alive == count - value.0 + 1)
       return .none
