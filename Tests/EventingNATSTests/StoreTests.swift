@@ -39,8 +39,8 @@
     }
 
     /// A publisher sends a message again (a *copy*) until a stream has confirmed that it stored the
-    /// message. Here no stream stores the subject, so the server answers at once that nobody
-    /// responds. The publisher pauses for 50 ms before the next copy.
+    /// message. Here no stream stores the subject, so the server answers each copy at once. The
+    /// publisher pauses for 50 ms before the next copy.
     @Test func aCancelledPublishPausesBetweenItsCopies() async throws {
       let server = try NATSServer(hasStreams: false)
       let nats = try await server.connect(publishTimeout: .seconds(1))

@@ -63,7 +63,7 @@ struct Observing: Scenario {
     }
   }
 
-  /// What the two handlers of the observed number `count` received. The first handler counts its
+  /// The records of the two handlers of the observed number `count`. The first handler counts its
   /// changes in `number`, and the second one writes the latest value to `last`.
   // Safe: `number` belongs to one handler and `last` to the other. Calls of one handler do not
   // overlap. The scenario reads both fields when no handler runs.

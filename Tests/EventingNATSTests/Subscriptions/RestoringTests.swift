@@ -29,9 +29,9 @@
       return String(decoding: answer.body, as: UTF8.self)
     }
 
-    /// A subscription requests no more messages than it has room for, minus those that are still to
-    /// come. If requests to the lost consumer were open until their deadline, the subscription
-    /// would make no new ones.
+    /// A subscription requests no more messages than it has room for, minus the requested ones that
+    /// are still to come. If requests to the lost consumer were open until their deadline, the
+    /// subscription would make no new ones.
     @Test func theRequestsToALostConsumerEndWhenItIsMadeAgain() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()
