@@ -21,7 +21,8 @@
   /// table of the handlers for such payloads (``KeyedEvent/untargeted``). `nil` if there is no such
   /// table.
   func table(for payload: BorrowedPayload) -> Unmanaged<KeyTable>?
-  /// Returns whether a payload was sent to a key, so that handlers of `anyKey` receive it, too.
+  /// Returns whether a payload was sent to a key, so that handlers of `anyKey` receive it, too;
+  /// false if it was sent to no key (``KeyedEvent/postUntargeted(_:from:)``).
   func isForAny(_ payload: BorrowedPayload) -> Bool
   /// Returns the table of a key; creates it if there is none.
   func find(_ key: AnyKeyBox) -> KeyTable

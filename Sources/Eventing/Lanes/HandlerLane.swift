@@ -34,8 +34,8 @@ import Synchronization
 
   // MARK: One call
 
-  /// Calls a synchronous handler, with the task-local values of the sender and with reports to the
-  /// observers, if the completion has any.
+  /// Calls a synchronous handler. If there is a completion that has task-local values of the sender
+  /// or observers, binds these values during the call, and tells these observers of it.
   @usableFromInline @inline(__always) final func callNow(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion?
   )

@@ -195,12 +195,12 @@ extension Observed {
       return true
     }
 
-    /// Sets the value, enqueues the change on a busy event, and delivers the change to the
-    /// combinations.
+    /// Sets the value, enqueues the change in the event, which is busy, and delivers the change to
+    /// the combinations.
     ///
     /// - Parameter seen: The version that the value must still have; `nil` for any.
-    /// - Returns: `nil` if another thread has changed the value; otherwise whether the caller must
-    ///   slow down.
+    /// - Returns: `nil` if another thread has changed the value; otherwise whether the event is
+    ///   overloaded, so that the caller must sleep: see ``OverloadControl/slowDown()``.
     private func queue(_ new: Value, ifStill seen: UInt64?) -> Bool? {
       var old: Value?  // Released after the mutex.
       var isNested = false

@@ -126,8 +126,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
     return [self] + [slot, key].compactMap { $0 }
   }
 
-  /// Removes and returns the waiters of a unit that waits; `nil` if there are none. The caller
-  /// holds `scheduler.mutex`.
+  /// Removes and returns the waiters of a unit whose next attempt has not begun; `nil` if there are
+  /// none. The caller holds `scheduler.mutex`.
   func detachWaiters() -> DetachedUnit? {
     var waiters = DetachedWaiters()
     for i in unsafe 0..<(gathered?.count ?? 0) {

@@ -93,7 +93,8 @@ final class TraceRing: Sendable {
   }
 
   /// The number of records in the ring that tell that an occurrence or a call begins, or that a
-  /// handler was not called. Withdrawn calls do not count: see ``Chunk/beginnings``.
+  /// handler was not called. A forward whose call had begun, and which then forwarded nothing, does
+  /// not count: see ``Chunk/beginnings``.
   var count: Int { state.withLock { $0.filledCount + $0.current.beginnings } }
   /// The number of overwritten records that told that an occurrence or a call began, or that a
   /// handler was not called. Records of ends do not count: so this is how many occurrences, calls
