@@ -23,6 +23,8 @@ public func pthread_getspecific(_ key: pthread_key_t) -> UnsafeMutableRawPointer
 }
 @discardableResult public func sched_yield() -> Int32 { fatalError("a stub") }
 public func usleep(_ microseconds: useconds_t) -> Int32 { fatalError("a stub") }
+public func malloc(_ size: Int) -> UnsafeMutableRawPointer! { fatalError("a stub") }
+public func free(_ memory: UnsafeMutableRawPointer!) { fatalError("a stub") }
 public func write(_ file: Int32, _ bytes: UnsafeRawPointer!, _ count: Int) -> Int { fatalError("a stub") }
 public func os_unfair_lock_lock(_ lock: os_unfair_lock_t) { fatalError("a stub") }
 public func os_unfair_lock_unlock(_ lock: os_unfair_lock_t) { fatalError("a stub") }
