@@ -7,14 +7,15 @@ extension Completion {
     withMutex { children.append(Child(priority: priority.map(Scheduling.priority), body: body)) }
   }
 
-  /// Adds a call of a `.task` handler that may have waited for its key, so that the task that
-  /// awaits the `send` may be suspended already. Wakes this task, which runs the call as a child
-  /// task.
+  /// Adds a call of a `.task` handler to ``children``, and wakes the task that awaits the `send`.
+  /// That task, the sender, then runs the call as its child task.
+  ///
+  /// The call may have waited for its key. So the sender may be suspended already.
   ///
   /// - Parameter node: The node of the graph of waits at which the call waited.
-  /// - Returns: `false` if the task does not wait for the call, because that would close a cycle of
-  ///   waits, or if the task does not wait any more. Then the call must not become a child task,
-  ///   because a task waits for its children.
+  /// - Returns: `false` if the sender does not wait for the call, because that would close a cycle
+  ///   of waits, or if the sender does not wait any more. Then the call must not become its child
+  ///   task, because a task waits for its children.
   func adoptUnlessDeferred(_ node: WaitNode, priority: UInt8?, _ body: @escaping @Sendable () async -> Void) -> Bool {
     if let root { return root.adoptUnlessDeferred(node, priority: priority, body) }
     let ready = unsafe withMutex { () -> [UnsafeContinuation<Void, Never>]? in

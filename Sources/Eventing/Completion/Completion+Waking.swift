@@ -62,9 +62,9 @@ extension Completion {
   /// for.
   func isReady(_ waiter: Int) -> Bool { isDelivered && (!children.isEmpty || open == deferredNodes(waiter)) }
 
-  /// Returns the reason to wake a waiter; `nil` if the waiter has to wait. If calls of `.task`
-  /// handlers are to be started, returns these children, and removes them from `children`. So each
-  /// is started once.
+  /// Returns the reason to wake a waiter; `nil` if the waiter has to wait. If `children` has calls
+  /// of `.task` handlers, takes all of them out and returns them, so that the waiter starts each of
+  /// them once.
   func readiness(of waiter: Int) -> Wake? {
     guard isReady(waiter) else { return nil }
     if !children.isEmpty {

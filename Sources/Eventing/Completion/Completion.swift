@@ -35,8 +35,8 @@ import Synchronization
   /// senders takes the occurrence even if the buffer is full. Set before another thread has the
   /// completion.
   @usableFromInline @exclusivity(unchecked) var needsNoRoom = false
-  /// Whether the observers know if a lock holds the occurrence, and are not told again. Set before
-  /// another thread has the completion.
+  /// Whether no lane has to tell the observers that a lock holds the occurrence: they know it from
+  /// an earlier report, or get one elsewhere. Set before another thread has the completion.
   @usableFromInline @exclusivity(unchecked) var isHeldKnown = false
   /// The occurrence, as its observers see it. Set by the thread inside the core, before any lane
   /// has the completion.
@@ -63,7 +63,8 @@ import Synchronization
   var isDelivered = false
   /// The outcomes so far. Guarded by: mutex.
   var report = SendReport()
-  /// The outstanding work at each node; empty unless ``isTracked`` is true. Guarded by: mutex.
+  /// The outstanding work, by the ``WaitNode`` (such as a lane) where it has to be done; empty
+  /// unless ``isTracked`` is true. Guarded by: mutex.
   var outstanding: [ObjectIdentifier: Outstanding] = [:]
   /// The tasks that wait. Guarded by: mutex.
   var waiters: [Waiter] = []
@@ -88,7 +89,7 @@ import Synchronization
     /// Whether the task waits no more: it was cancelled and has given up, or it has its report.
     var hasGivenUp = false
   }
-  /// The outstanding work at one node.
+  /// The work that has to end at one ``WaitNode``, for instance the calls on one lane.
   struct Outstanding {
     let node: WaitNode
     /// Whether reports count this work. False for a sequence, and for an event that the occurrence
@@ -126,9 +127,9 @@ import Synchronization
 
   /// Creates the completion of an occurrence that is forwarded along a path.
   ///
-  /// - Parameter waiting: The completion of the occurrence in the event that forwards it, if
-  ///   something waits for that one. `waiting`, or its ``root`` if the occurrence was forwarded
-  ///   before, then waits for the work in the target, too.
+  /// - Parameter waiting: The completion in the event that forwards, if a waiter waits for that
+  ///   completion; otherwise `nil`. That waiter then also waits for the work in the target:
+  ///   `waiting` counts this work, or its ``root`` does if the occurrence was forwarded before.
   @usableFromInline init(along path: ForwardingPath, from sender: (any AnyObject & Sendable)?, waiting: Completion?) {
     purpose = waiting?.purpose ?? .post
     self.sender = sender
@@ -156,7 +157,7 @@ import Synchronization
   }
 
   /// Creates the completion of an occurrence for which nothing waits any more. If a lock holds the
-  /// occurrence, its observers have been told.
+  /// occurrence, no lane tells the observers so: see ``isHeldKnown``.
   init(
     withoutWaiting context: CarriedContext?, _ observed: ObservedOccurrence?, _ notes: CompletionNotes? = nil
   ) {
@@ -172,7 +173,8 @@ import Synchronization
     unsafe self.notes = notes
   }
 
-  /// The account of the occurrence. All events that the occurrence was forwarded to share it.
+  /// The account of the occurrence. If the occurrence is forwarded, the completions in the further
+  /// events have this account, too.
   var account: DeliveryAccount? { root.map(\.ownAccount) ?? ownAccount }
 
   /// Returns a completion for an occurrence that was to be handled at once, and now waits on a
@@ -194,7 +196,8 @@ import Synchronization
     unsafe notes = CompletionNotes(origin: notes?.origin, kind: kind, anchor: anchor)
   }
 
-  /// Whether a `send` brought the occurrence: a buffer that suspends senders always takes it.
+  /// Whether a `send` brought the occurrence, even if a lock has held it since. A handler's buffer
+  /// that suspends senders then takes the occurrence also when the buffer is full.
   var isSend: Bool { unsafe purpose == .send || needsNoRoom }
 
   /// Whether a lane has to bind the context, or tell observers, around a call.
@@ -233,8 +236,8 @@ import Synchronization
   /// Moves one piece of outstanding work from a lane to the execution slot or unit that runs it.
   ///
   /// From now on the work is blocked if this slot or unit is. Before, it was blocked only if every
-  /// slot of the lane was. A waiter that does not wait for the lane does not wait for this slot or
-  /// unit either.
+  /// slot of the lane was. If a waiter defers the lane (``Waiter/deferredNodes``), this method lets
+  /// that waiter defer the slot or unit, too.
   @usableFromInline func moveOutstanding(of lane: WaitNode, on executionSlot: WaitNode) {
     if let root { return root.moveOutstanding(of: lane, on: executionSlot) }
     guard isTracked else { return }

@@ -26,7 +26,8 @@
     private let sleeping: Set<ObjectIdentifier>
     /// The nodes whose visits have not ended. If the search comes to one of them again, it has
     /// followed a cycle, and assumes for the moment that the node is blocked. If the visit later
-    /// finds the node free, what followed from this is discarded: see `blocked`.
+    /// finds the node free, the search forgets which other nodes it found blocked meanwhile: see
+    /// `blocked`.
     private var searching: Set<ObjectIdentifier> = []
     /// The nodes that are known to be free.
     private var free: Set<ObjectIdentifier> = []
@@ -35,8 +36,8 @@
     private var blocked: Set<ObjectIdentifier> = []
     /// The blocked nodes, in the order in which they were found.
     private var trail: [ObjectIdentifier] = []
-    /// The visits that have not ended, the latest at the end. Each visit but the first visits one
-    /// of the `nodes` of the frame before it.
+    /// The visits that have not ended, one frame for each, the latest at the end. The node of each
+    /// frame but the first is one of the `nodes` of the frame below it on the stack.
     private var stack: [Frame] = []
 
     /// A visit to one node, which has not ended.
@@ -48,7 +49,8 @@
       /// answer, the visited node has it, too. If none of them has it, the visited node has the
       /// opposite answer.
       let decisive: Bool
-      /// The length of `trail` when the visit began.
+      /// The length of `trail` when the visit began. The nodes behind it were found blocked during
+      /// the visit: ``close(_:_:)`` discards them if the visited node is free.
       let mark: Int
       /// The index in `nodes` of the next one to visit.
       var next = 0
@@ -59,8 +61,9 @@
       self.sleeping = sleeping
     }
 
-    /// Returns whether a node is blocked: whether it cannot go on before the call of `goal`, which
-    /// is about to wait, has returned. A node in `sleeping` is blocked, too.
+    /// Returns whether a node is blocked: whether it cannot go on before a certain call has
+    /// returned, namely the call of the invocation `goal`. The nodes in `sleeping` count as blocked
+    /// from the start, whatever `goal` does.
     mutating func isBlocked(_ node: WaitNode) -> Bool {
       var answer = look(at: node)
       while let last = stack.indices.last {
@@ -136,7 +139,8 @@ enum WaitNeeds {
   /// The number of the handler for whose calls a waiter at this node waits; `nil` if there are
   /// several such handlers, or none.
   var handlerID: UInt64? { nil }
-  /// The anchor of the event of the handler that ``handlerID`` names.
+  /// The anchor of the event that has the handler with the number ``handlerID``; `nil` if the node
+  /// does not know it.
   var eventAnchor: EventAnchor? { nil }
 
   #if DEBUG
@@ -159,8 +163,8 @@ enum WaitNeeds {
   /// The index of this slot's call among the active calls of its ``OverlappingLane``; `nil` if no
   /// call runs. Guarded by: the mutex of the lane.
   @exclusivity(unchecked) var activeIndex: Int?
-  /// The place of this slot's call in the order of its ``OverlappingLane``. No other call of the
-  /// lane has this number. Guarded by: the mutex of the lane.
+  /// The number of the call that this slot runs, or ran last. An ``OverlappingLane`` numbers its
+  /// calls in the order in which they begin. Guarded by: the mutex of the lane.
   @exclusivity(unchecked) var turn: UInt64 = 0
   /// The completions that wait for this slot's call to end. Guarded by: the mutex of the lane.
   @exclusivity(unchecked) var waiting: [Completion] = []

@@ -36,8 +36,9 @@ enum WaitingSends {
   }
 
   /// Notes, in the table of waits, a completion whose event has still to deliver the occurrence.
-  /// The caller, or the code that it returns the completion to, must then wait for the completion:
-  /// the end of that wait removes the note (``end(_:wasNoted:)``).
+  /// Afterwards a task must wait for the completion, because only the end of a wait removes the
+  /// note (``end(_:wasNoted:)``). That is the calling task, or the task to which the calling code
+  /// returns the completion.
   static func expect(_ completion: Completion, at anchor: EventAnchor?) {
     if isWatched { note(completion, anchor, waiters: 0) }
   }
@@ -71,8 +72,7 @@ enum WaitingSends {
   ///
   /// - Parameter wasNoted: The result of ``begin(_:)`` for this wait. If it is false, the
   ///   completion's entry does not count this wait. The entry is then removed only if it counts no
-  ///   wait of another task. Such an entry is left from ``expect(_:at:)``, and this wait was the
-  ///   one that it expected.
+  ///   wait of another task: ``expect(_:at:)`` has added such an entry for this wait.
   static func end(_ completion: Completion, wasNoted: Bool) {
     guard count.load(ordering: .relaxed) > 0 else { return }
     let gone = entries.withLock { entries -> Entry? in
@@ -110,11 +110,13 @@ enum WaitingSends {
     return waits.sorted { $0.duration > $1.duration }
   }
 
-  /// Returns the waits that a call on a lane keeps from ending, directly or through other waits.
+  /// Returns the entries whose waits cannot end before a call on a lane has ended, either because
+  /// they wait for that call, or through other waits.
   ///
-  /// The search takes the lane and the execution slot of the call as blocked. Then each node that
-  /// waits for one of them is blocked, too. So the result also has a wait for a ``LaneUnit`` that
-  /// waits behind the call, and a wait for another handler that shares the ``Lane``.
+  /// The search assumes that the lane and the execution slot of the call are blocked. Then each
+  /// node that waits for one of them is blocked, too. So the result includes waits for a
+  /// ``LaneUnit`` that is queued behind the call, and waits for another handler that shares the
+  /// ``Lane``.
   private static func blocked(_ entries: [Entry], by call: RunningCalls.Call, on lane: DeliveryTarget) -> [Entry] {
     // The call of a synchronous handler has no invocation.
     let slot = call.executionSlot ?? (lane as? UnitLane)?.runningSlot

@@ -31,7 +31,8 @@
   @usableFromInline let instant: StableInstant?
   /// The events that a forwarded occurrence came through.
   @usableFromInline let path: ForwardingPath?
-  /// The payload of the event, for a ``DeadLetter``.
+  /// The payload that was sent to the event, for a ``DeadLetter`` if a handler throws; `nil` if
+  /// only the payload is left that a view made of it.
   @usableFromInline let payload: BorrowedPayload?
 
   @usableFromInline var sequence: UInt64 { report.sequence }

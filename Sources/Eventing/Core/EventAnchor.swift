@@ -18,8 +18,9 @@ public import Synchronization
   /// that are read before every call.
   private let line = CacheLine()
 
-  /// The number of times that a thread changed the state of a handler, or came upon such a change,
-  /// while an occurrence might be delivered.
+  /// A count of the changes of handlers' states that were made while an occurrence might be
+  /// delivered. A thread that finds a handler changed adds one, too: the thread that changed the
+  /// handler may not have counted that yet (``noteChange()``).
   ///
   /// The number is read before every call; see ``EventCore/callEach(_:from:_:epoch:)``. So it lies
   /// here, and not in the core, to which contending threads write.
@@ -57,7 +58,8 @@ public import Synchronization
   @usableFromInline func remove(_ record: HandlerRecord) -> Bool {
     let isMine = record.deactivate()
     record.details?.delays?.end()
-    // Even if the handler had ended before: the thread that ended it may not have noted that yet.
+    // Called even if the handler had ended before: the thread that ended it may not have called
+    // `noteChange()` yet.
     noteChange()
     guard isMine else { return false }
     core?.requestUnregistration(record)

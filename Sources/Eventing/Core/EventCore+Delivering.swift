@@ -10,15 +10,17 @@ public import Synchronization
 // records nor any memory that posters write. At the first difference or error the slow path goes
 // on, which reads each record.
 //
-// In a post, a handler that has a serial lane and no owner, and an unbounded sequence, need no slow
-// path: the closure of the slot enqueues the payload. In a send they need the slow path: the report
-// counts the outcome of each handler. So posts have an epoch of their own, `postFastPathEpoch`.
+// For posts, two further kinds of handlers need no slow path: handlers with a serial lane and
+// without an owner, and unbounded sequences. The closure of their slot enqueues the payload. For
+// sends they need the slow path: the report counts the outcome of each handler. So posts have an
+// epoch of their own, `postFastPathEpoch`.
 
 /// The place where the fast path ended, and the slow path goes on.
 @safe @usableFromInline struct DeliveryCursor {
   @usableFromInline let bucket: PriorityBucket.Pointer
   @usableFromInline let slot: UnsafeMutablePointer<HandlerSlot>
-  /// The error that the closure of the slot threw; `nil` if the closure was not called.
+  /// The error that the closure of the slot threw; `nil` if the fast path ended before the call of
+  /// this closure, because the state of a handler had changed.
   @usableFromInline let error: (any Error)?
 
   @inlinable init(_ bucket: PriorityBucket.Pointer, _ slot: UnsafeMutablePointer<HandlerSlot>, _ error: (any Error)?) {
@@ -39,7 +41,7 @@ public import Synchronization
   /// The handler needs the slow path for each send. For a post, a call of the slot's closure is all
   /// that the delivery needs.
   case slowForSends
-  /// The handler needs the slow path for all occurrences, sends and posts.
+  /// The handler needs the slow path for each occurrence: for each send and for each post.
   case slow
 }
 
@@ -189,8 +191,9 @@ extension EventCore {
     unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.hasDeliveryHooks } ?? false
   }
 
-  /// Updates the replay value and the history. Delivers the occurrence if the event is keyed.
-  /// Isolation: core.
+  /// Updates what new handlers receive: the replay value (the last value of an ``Observed``) and
+  /// the history (past payloads of an event with a ``Replay``). Delivers the occurrence if the
+  /// event is keyed. Isolation: core.
   ///
   /// - Returns: Whether it delivered the occurrence.
   @usableFromInline @inline(never) func deliverWithHooks(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool

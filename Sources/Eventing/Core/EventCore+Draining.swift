@@ -78,10 +78,13 @@ extension EventCore {
     }
   }
 
-  /// Does the work of an item that is no occurrence. Returns how much the item adds to the number
-  /// of changes of other threads, after which a drain hands the rest off: see ``drain(_:)``. A
-  /// group of new handlers adds their number, and a change adds 1, if another thread than `drainer`
-  /// enqueued it. A barrier and the end of the event always add 1. Other items add nothing.
+  /// Does the work of an item that is no occurrence. Returns how much the item adds to a count of
+  /// the work that the drain did for other threads. Above a limit of that count, the drain hands
+  /// the rest off: see ``drain(_:)``.
+  ///
+  /// A group of new handlers adds their number, and a change adds 1, if another thread than
+  /// `drainer` enqueued it. A barrier and the end of the event always add 1. Other items add
+  /// nothing.
   private func work(on item: WorkItem, for drainer: UInt) -> Int {
     switch item {
     case .occurrence: preconditionFailure("an occurrence is delivered")

@@ -1,7 +1,7 @@
 import Synchronization
 
-// The three ways to send. The client compiles the fast paths of a post and of a send; the rest is
-// compiled once, with the library.
+// The three ways to send. The fast paths of a post and of a send are compiled with the user's
+// module, into which they are inlined; the rest is compiled once, with the library.
 extension EventCore {
   /// Posts: see ``Event/post(_:from:)``.
   ///

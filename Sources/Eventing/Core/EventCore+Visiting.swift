@@ -2,8 +2,8 @@ import Synchronization
 
 // The slow path at one handler: whether it is called, and how. Isolation: core.
 extension EventCore {
-  /// Delivers to one slot. Returns for which of the next occurrences the handler needs the slow
-  /// path.
+  /// Delivers to one slot. Returns whether later occurrences need the slow path for this handler:
+  /// none of them, the sends alone, or sends and posts.
   @usableFromInline @inline(__always) func visit(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) -> PathNeeded {
@@ -106,12 +106,13 @@ extension EventCore {
   }
 
   /// Calls a handler or enqueues the call on its lane. If the handler must not be called, holds the
-  /// occurrence for the handler or skips the handler. A handler that had ended before is not
-  /// counted in the report. It is unregistered after the delivery, and so is a handler that this
-  /// call uses up.
+  /// occurrence for the handler or skips the handler. A handler that ended before this delivery
+  /// came to its slot is not counted in the report. After the delivery it is unregistered, as is a
+  /// handler that this call uses up.
   ///
-  /// - Returns: `false` if the handler has ended; otherwise `true`, since it needs the slow path
-  ///   for the next occurrence, too.
+  /// - Returns: `false` if the handler has ended; otherwise `true`. Then the handler needs the slow
+  ///   path for the next occurrence, too: it has, for instance, an owner, a lane or a lock, so that
+  ///   a call of the slot's closure is not enough.
   @usableFromInline func decide(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
     _ tally: inout DeliveryTally

@@ -50,8 +50,8 @@ public import Synchronization
   @usableFromInline init(_ type: PayloadType) { self.type = type }
 
   deinit {
-    // No thread is inside: senders, drains and waiters retain the core. Lanes still run the calls
-    // that wait there.
+    // No thread is inside: senders, drains and waiters retain the core. The handlers' lanes outlive
+    // the core until they have made the calls that wait on them.
     var paced: [PacedTarget] = []
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
@@ -73,8 +73,8 @@ public import Synchronization
   private func deliverLeft(of paced: [PacedTarget]) {
     let left = paced.filter { $0.isLeft }
     if left.isEmpty { return }
-    // One block delivers the occurrences that these paces have left, one after the other: inline
-    // handlers of an event must not overlap.
+    // One block delivers, one after the other, the occurrences that the paces in `left` still keep:
+    // inline handlers of an event must not overlap.
     let observers = unsafe anchorReference.load()?.observers
     Scheduling.concurrentBlock { for target in left { target.deliverLeft(for: observers) } }
   }

@@ -21,7 +21,9 @@ struct Mailbox: ~Copyable {
 
   /// Appends an occurrence.
   ///
-  /// - Parameter thread: The thread that may deliver the occurrence in a drain of its own.
+  /// - Parameter thread: The thread that posts, whose own drain delivers the occurrence;
+  ///   ``Drainer/queue`` if only the event's queue may. The drain of another thread hands the
+  ///   occurrence off to the event's queue.
   mutating func append(_ payload: BorrowedPayload, _ completion: Completion?, by thread: UInt) {
     items.append(.occurrence(by: thread, completion), payload)
     occurrenceCount &+= 1
@@ -60,9 +62,10 @@ struct Mailbox: ~Copyable {
 // Safe: one thread creates an item, and then one other thread does its work. For a `.job`, too,
 // that may be any thread: Swift's runtime lets any thread run an `UnownedJob`.
 enum WorkItem: PayloadHeader, @unchecked Sendable {
-  /// An occurrence: the thread that enqueues it, or ``Drainer/queue``, and the completion. A poster
-  /// that drains delivers only what it has enqueued itself, and hands other occurrences off to the
-  /// event's queue. The payload lies beside the item.
+  /// An occurrence, whose payload lies beside the item. The first value is the thread that enqueues
+  /// it, or ``Drainer/queue`` if only the event's queue may deliver it. The second is its
+  /// completion. A poster that drains delivers only what it has enqueued itself, and hands other
+  /// occurrences off to the event's queue.
   case occurrence(by: UInt, Completion?)
   /// The next `Int` new handlers, and the thread that adds them.
   case join(Int, by: UInt)

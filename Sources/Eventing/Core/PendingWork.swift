@@ -82,7 +82,7 @@ import Synchronization
 /// them; there is one such block at a time.
 struct IsolatedCalls {
   private var jobs = Deque<UnownedJob>()
-  /// Whether a block that runs the calls is scheduled or running.
+  /// Whether a block that runs these calls of isolated methods is scheduled or running.
   private var areRun = false
 
   /// Appends a call. Returns whether the caller must schedule a block that runs it.

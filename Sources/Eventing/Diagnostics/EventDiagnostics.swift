@@ -22,8 +22,9 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   private let mutex = UnfairMutex()
   /// The handlers of each observed event. Guarded by: mutex.
   @exclusivity(unchecked) private var handlers: [ObjectIdentifier: Handlers] = [:]
-  /// The smallest number of observed events since the last search for events that are gone.
-  /// Guarded by: mutex.
+  /// The number of events that `handlers` had when it was last checked for events that are gone, or
+  /// a smaller number that it has had since. When the number has doubled, `handlers` is checked
+  /// again: see ``forgetOthers()``. Guarded by: mutex.
   @exclusivity(unchecked) private var living = 0
   /// The running calls and the lanes, as the last look of the timer found them.
   let looks = Guarded(Looks())
@@ -113,7 +114,8 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   func added(_ handler: HandlerToken, in event: EventIdentity, on lane: DeliveryTarget?) {
     let lane = stuck == nil ? nil : lane.map { WatchedLane(handler, event, $0) }
     let (id, member) = (ObjectIdentifier(handler.anchor), Member(name: handler.name, lane: lane))
-    // Changed in place: if each handler copied the dictionary, *n* handlers would cost O(*n*²).
+    // `handlers` is changed in place: if each addition copied it, adding *n* handlers would cost
+    // O(*n*²).
     let tooMany = mutex.withLock { () -> [String?]? in
       unsafe handlers[id, default: Handlers(event: event, anchor: handler.anchor, limit: max(0, most ?? .max))]
         .note(handler.id, member)
@@ -177,17 +179,19 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   }
 
   /// Called when an observation by these diagnostics has ended. After their last observation, the
-  /// timer looks no more for them.
+  /// timer no longer looks for stuck calls on behalf of these diagnostics.
   func observationEnded() {
     if let stuck, !stuck.isForever { WatchTimer.shared.remove(self) }
   }
 
-  /// Discards what these diagnostics have noted of the handlers of events that are gone. Called
-  /// when an observation by these diagnostics has ended. From then on they are not told when
-  /// handlers of that event are removed, so their notes about these handlers stay until they are
-  /// discarded here.
+  /// Discards the notes about handlers whose events are gone. Called when these diagnostics have
+  /// ended the observation of an event.
   ///
-  /// Searches only if the number of events has doubled since the last search. So the end of an
+  /// From then on that event does not tell them of the handlers that it removes. So their notes
+  /// about its handlers stay until the event is gone, and a later call of this method discards
+  /// them.
+  ///
+  /// Checks the events only if their number has doubled since the last check. So the end of an
   /// observation costs O(1), amortized.
   func forgetOthers() {
     // The cores are read after the critical section: each read makes a strong reference, which may

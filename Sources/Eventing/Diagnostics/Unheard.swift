@@ -64,8 +64,8 @@ extension EventCore {
   let post: Post
   /// Finishes the `unheard` event.
   let finish: @Sendable () -> Void
-  /// Whether the event whose unheard occurrences are posted here has closed its fast path. From
-  /// then on none of them is missed.
+  /// Whether the event whose unheard occurrences are posted here has closed its fast path, which
+  /// does not look for such occurrences. None that it delivers afterwards is missed.
   let isEffective = Atomic<Bool>(false)
 
   init(

@@ -1,5 +1,5 @@
 extension Event {
-  // MARK: Between two occurrences, after all that was sent before
+  // MARK: Read between two occurrences, after the delivery of all that was sent before
 
   /// Snapshots of all handlers, in the order in which they are called.
   ///
@@ -32,7 +32,7 @@ extension Event {
     core.snapshots(where: { _ in true }, in: isIncluded)
   }
 
-  // MARK: At once, from anywhere
+  // MARK: Read at once, from anywhere
 
   /// The number of handlers; handlers whose owner has been released do not count.
   ///

@@ -31,7 +31,8 @@ extension EventCore {
     _ = await completion.wait()
   }
 
-  /// Waits until no handler of dead letters that were made before is running or queued.
+  /// Waits until no call of a handler of ``Event/deadLetters`` is running or queued for a letter
+  /// that was posted before this call.
   nonisolated(nonsending) func quiesceDeadLetters() async {
     guard let letters = anchorReference.load()?.deadLetters?.core else { return }
     await letters.quiesce()

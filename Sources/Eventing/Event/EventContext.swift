@@ -59,7 +59,7 @@ final class ContextRegistry: @unchecked Sendable {
   private let mutex = UnfairMutex()
   /// Closures that read the values, each with the number of its registration. Guarded by: mutex.
   @exclusivity(unchecked) private var captures: [(id: Int, capture: @Sendable () -> any ContextValue)] = []
-  /// The number of the last registration. Guarded by: mutex.
+  /// The number that ``add(_:)`` gave to the closure that it registered last. Guarded by: mutex.
   @exclusivity(unchecked) private var next = 0
 
   func add(_ capture: @escaping @Sendable () -> any ContextValue) -> Int {

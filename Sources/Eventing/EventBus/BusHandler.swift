@@ -10,7 +10,8 @@
 /// bus is finished, the bus handler is released with the last of these closures.
 final class BusHandler: Sendable {
   let token: HandlerToken
-  /// The private event that the token belongs to.
+  /// The private event whose only handler `token` names. Nothing is sent to it: it exists for that
+  /// handler, whose end is the end of this bus handler in all events.
   private let registration: Event<Void>
   /// The tokens of this bus handler's handlers in the events of the bus.
   private let members: HandlerBag
@@ -79,8 +80,8 @@ final class BusHandler: Sendable {
   /// Returns whether a token is that of this bus handler.
   func owns(_ token: HandlerToken) -> Bool { registration.core.owns(token) }
 
-  /// Returns whether a bag is the one with the tokens of this bus handler's handlers in the events.
-  /// Complexity: O(1).
+  /// Returns whether a bag is this bus handler's own, which has the tokens of the handlers that it
+  /// added to events of the bus. Complexity: O(1).
   func has(_ members: HandlerBag) -> Bool { self.members === members }
 }
 

@@ -59,8 +59,8 @@ extension EventBus {
     }
   }
 
-  /// Removes, from events that do not belong to the bus any more, the handlers that all bus
-  /// handlers have there.
+  /// Removes the bus handlers from events that do not belong to the bus any more: removes from each
+  /// event the handler that each bus handler has added there.
   func leave(_ events: [any EventProtocol]) {
     for handler in busHandlers { for event in events { handler.leave(event) } }
   }

@@ -1,6 +1,6 @@
 // Adding handlers with an owner to the event of a payload type.
 extension EventBus {
-  /// Adds a handler that is given its owner, and ends with it, to the event of a type.
+  /// Adds, to the event of a type, a handler that is given its owner, and ends with it.
   ///
   /// The owner is held weakly, and strongly for the length of a call.
   ///
@@ -24,8 +24,8 @@ extension EventBus {
       named: name, on: delivery, priority: priority, once: once, owner: owner, fileID: fileID, line: line, body)
   }
 
-  /// Adds an asynchronous handler that is given its owner, and ends with it, to the event of a
-  /// type. Otherwise like
+  /// Adds, to the event of a type, an asynchronous handler that is given its owner, and ends with
+  /// it. Otherwise like
   /// ``addHandler(for:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<Payload: Sendable, Owner: AnyObject & Sendable>(
     for type: Payload.Type, named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
@@ -36,8 +36,8 @@ extension EventBus {
       named: name, on: delivery, priority: priority, once: once, owner: owner, fileID: fileID, line: line, body)
   }
 
-  /// Adds a handler on the main actor that is given its owner, and ends with it, to the event of a
-  /// type. Otherwise like
+  /// Adds, to the event of a type, a handler on the main actor that is given its owner, and ends
+  /// with it. Otherwise like
   /// ``addHandler(for:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<Payload: Sendable, Owner: AnyObject & Sendable>(
     for type: Payload.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,
@@ -48,8 +48,8 @@ extension EventBus {
       named: name, on: delivery, priority: priority, once: once, owner: owner, fileID: fileID, line: line, body)
   }
 
-  /// Adds an asynchronous handler on the main actor that is given its owner, and ends with it, to
-  /// the event of a type. Otherwise like
+  /// Adds, to the event of a type, an asynchronous handler on the main actor that is given its
+  /// owner, and ends with it. Otherwise like
   /// ``addHandler(for:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<Payload: Sendable, Owner: AnyObject & Sendable>(
     for type: Payload.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,

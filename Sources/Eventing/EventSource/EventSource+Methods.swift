@@ -1,7 +1,7 @@
 // Inlinable, because each call would allocate otherwise: `method(owner)` makes a closure unless the
-// compiler sees the method. The owner comes last, so that no trailing closure can be taken for a
-// method. With `owner:` first, the compiler reports every mistake inside an owner's closure as a
-// wrong number of parameters.
+// compiler sees the method. The owner comes last. With `owner:` first, the compiler could take the
+// closure of `addHandler(owner: x) { … }` for the parameter `method`. Then it would report every
+// mistake inside that closure as a wrong number of parameters.
 
 extension EventSource {
   /// Adds a method of an owner as a handler, which ends with the owner.

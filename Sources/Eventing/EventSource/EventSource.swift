@@ -9,8 +9,8 @@
 ///   occurrence sent before does, except for the values that a ``Replay`` repeats.
 /// - **Concurrency.** Callable from any thread or task without `await`. It never waits for a
 ///   handler. If more than 256 adds are queued, the caller also sleeps for some microseconds.
-/// - **Inside a handler.** A handler that is added while an occurrence is being delivered receives
-///   the next occurrence first.
+/// - **Inside a handler.** A handler that is added while an occurrence is being delivered does not
+///   receive that one. The first that it receives is a later one.
 /// - **After the end.** A handler that is added after ``Event/finish()`` ends at once.
 /// - **Complexity.** O(1) if all handlers have one priority, O(log priorities) otherwise, and
 ///   O(priorities) for the first handler of a priority.

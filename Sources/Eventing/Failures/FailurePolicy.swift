@@ -65,7 +65,8 @@ extension FailurePolicy: CustomStringConvertible {
 
   /// Posts a failure to `event`, counts it, and applies the policy.
   ///
-  /// - Parameter calls: The number of payloads of the call, by which ``counts`` grows.
+  /// - Parameter calls: The number of payloads of the call that failed: more than 1 for a batch. In
+  ///   ``counts``, each of them counts as a failed call.
   /// - Returns: Whether the policy stops the occurrence.
   func note(_ failure: HandlerFailure, calls: Int = 1) -> Bool {
     eventReference.load()?.post(failure)
@@ -87,7 +88,8 @@ extension FailurePolicy: CustomStringConvertible {
     }
   }
 
-  /// The number of failed calls of each handler that threw, by the handler's number.
+  /// The number of failed calls of each handler that threw, by the handler's number. A call of a
+  /// batch counts once for each payload.
   var counts: [UInt64: Int] { mutex.withLock { unsafe failedCounts.mapValues(\.calls) } }
 
   /// Discards the count of a handler that has ended.

@@ -17,15 +17,16 @@ import Dispatch
       ReleaseDepth.$current.withValue(depth + 1) { unsafe target.release() }
     } else {
       // The block takes over the reference of this object. If this thread retained the target for
-      // the block, the last release could happen on this deep stack. The queue is private: in a
-      // shared pool, other blocks that wait could delay the rest of the chain.
+      // the block, the last release, with all that it recurses into, could happen on this stack,
+      // which is deep already. The queue is private: in a shared pool, blocks of others that wait
+      // could delay the release of the targets that follow.
       Scheduling.block(on: DispatchQueue(label: "eventing.release")) { unsafe target.release() }
     }
   }
 }
 
-/// The number of targets of forwards whose releases are under way on this stack, each within the
-/// one before.
+/// The number of nested releases on this stack: the end of one forward's target releases the target
+/// of its own forward, and so on.
 private enum ReleaseDepth {
   @TaskLocal static var current = 0
 }

@@ -21,12 +21,15 @@ package final class EventReading {
   /// The handlers, in the order in which they are called. Removed handlers whose lanes still run
   /// calls come last.
   package internal(set) var handlers: ContiguousArray<HandlerReading> = []
-  /// Whether the last poll read the handlers. If it did not, nothing showed that they changed.
+  /// Whether the last poll read the handlers. If it did not, ``handlers`` is what an earlier poll
+  /// read: the poll saw no sign that a handler had changed since.
   package internal(set) var hasReadHandlers = false
 
-  /// The handlers that a walk under the mutex found. Emptied when the poll has read them.
+  /// The handlers that the current poll found when it walked over the event's handlers, under the
+  /// core's mutex. Emptied when the poll has read their counters.
   var found: ContiguousArray<Found> = []
-  /// The state by which the next poll finds out whether the handlers must be read.
+  /// The values that the last poll noted, such as the event's counter of changes and number of
+  /// handlers. If the next poll finds other values, it must read the handlers.
   var shape = Shape()
   /// Whether the event has keys.
   var hasKeys = false
@@ -34,7 +37,8 @@ package final class EventReading {
   /// calls run.
   var isRestless = true
 
-  /// A handler that a walk found under the mutex.
+  /// A handler that a poll found when it walked over the event's handlers, under the core's mutex,
+  /// with the counters that can only be read there.
   struct Found {
     let record: HandlerRecord
     let key: AnyKeyBox?

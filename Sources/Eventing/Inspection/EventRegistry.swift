@@ -19,8 +19,8 @@ import Synchronization
 ///   delivery, and enqueues nothing.
 /// - ``HandlerReading/info`` is the part of a handler's state that never changes: read it once.
 /// - ``PolledWait/all()`` reads the waits that began while the registry was on.
-/// - ``DeferredWaits/last`` has the last waits of calls that did not wait for some handlers,
-///   because these waited for the call.
+/// - ``DeferredWaits/last`` has the last waits in which a call left out some handlers, because
+///   these handlers waited for that call.
 /// - ``RegisteredEvent/setLocked(_:handler:holding:)`` locks and unlocks an event or a handler.
 /// - ``GraphEdge/all(of:_:)`` reads forwards, keys and lanes; ``GraphEdge/ofBuses()`` reads buses.
 /// - ``InspectedEvent/trace(with:)`` tells a ``TraceSink`` of each occurrence and call of an event,
@@ -43,7 +43,7 @@ package enum EventRegistry {
     var events: [UInt64: RegisteredEvent] = [:]
     var buses: [RegisteredBus] = []
     var lastBus: UInt64 = 0
-    /// The number of events above which a search removes the ones that are gone.
+    /// The number of registered events above which `join` removes the events that are gone.
     var limit = 64
   }
 
@@ -153,9 +153,9 @@ final class RegisteredBus: Sendable {
     return weakBus
   }
 
-  /// Returns whether `bus`, which has the address of this entry, is the bus of this entry, and not
-  /// a later one at that address. May be called under a mutex: the caller retains `bus`, so the
-  /// read of the weak reference does not release a bus.
+  /// Returns whether `bus` is the registered bus. The caller has found `bus` at ``address``, where
+  /// a later bus may have been made after the end of the registered one. May be called under a
+  /// mutex: the caller retains `bus`, so the read of the weak reference does not release a bus.
   func wasSeen(_ bus: EventBus) -> Bool { weakBus === bus }
 }
 
@@ -177,10 +177,12 @@ extension EventCore {
   var contentType: Any.Type { (type as? any PayloadEnvelope.Type)?.contents ?? type }
 }
 
-/// A payload of the event that brings a question to its responders.
+/// Marks the payload type (``Inquiry``) of an event that brings a question to its responders.
+/// ``EventCore/inspectedKind`` tells such events by it.
 protocol QuestionPayload {}
 extension Inquiry: QuestionPayload {}
 
-/// A payload of the event that tells of the changes of an observed value.
+/// Marks the payload type (``Change``) of an event that delivers the changes of an observed value.
+/// ``EventCore/inspectedKind`` tells such events by it.
 protocol ChangePayload {}
 extension Change: ChangePayload {}

@@ -4,7 +4,8 @@ package enum LaneNumbers {
   private struct Table {
     var entries: [ObjectIdentifier: Entry] = [:]
     var last: UInt64 = 0
-    /// The number of entries above which a search removes the ones whose object is gone.
+    /// The number of entries above which ``number(of:)``, before it adds an entry, removes the
+    /// entries whose object is gone.
     var limit = 256
   }
 

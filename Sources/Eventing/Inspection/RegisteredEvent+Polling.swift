@@ -59,7 +59,8 @@ extension RegisteredEvent {
         if known?.lane == nil { handler.lane = LaneNumbers.number(of: target) }
         let counters = target.counters
         let running = counters.runningCalls
-        // `ended` is read before `calls`. So a call that begins between the two counts as running.
+        // `ended` is read before `calls`. So a call that begins between these two reads is counted
+        // as running.
         handler.ended = counters.ended.load(ordering: .acquiring)
         handler.calls = counters.calls.load(ordering: .acquiring)
         handler.skipped = found.skipped + counters.skipped.load(ordering: .acquiring)

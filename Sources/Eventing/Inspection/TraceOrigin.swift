@@ -19,7 +19,8 @@ struct TraceOrigin: Sendable {
   let cause = CallCell.current?.call.load(ordering: .relaxed) ?? 0
 }
 
-/// The notes of a completion for inspections and traces. Immutable.
+/// The part of a completion that only inspections and traces need: when its occurrence was sent and
+/// by which call (`origin`), the kind of its wait, and the anchor of its event. Immutable.
 final class CompletionNotes: Sendable {
   let origin: TraceOrigin?
   let kind: PolledWait.Kind?
@@ -44,9 +45,10 @@ extension Completion {
     return completion
   }
 
-  /// A completion for another occurrence that the change of a value causes. It has the context of
-  /// this completion, and the time and cause of the change; `nil` if this completion has none of
-  /// these.
+  /// A completion for a further occurrence of a change of a value, beside the one that this
+  /// completion belongs to: for instance the announcement of the change. It has the task-local
+  /// values of this completion, and the time and cause of the change; `nil` if this completion has
+  /// neither.
   var forFurtherOccurrence: Completion? {
     let notes = unsafe notes
     return context != nil || notes != nil ? Completion(withoutWaiting: context, nil, notes) : nil

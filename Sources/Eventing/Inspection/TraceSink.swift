@@ -12,7 +12,8 @@ import Synchronization
 package protocol TraceSink: AnyObject, Sendable {
   /// A delivery begins. The deliveries of one event come one at a time, in order.
   func began(_ occurrence: TracedOccurrence, payload: TracedPayload)
-  /// A delivery has ended. Calls on lanes may still come.
+  /// A delivery has ended. The sink may still be told of calls for this occurrence, which run on
+  /// lanes.
   func ended(event: EventIdentity, sequence: UInt64)
   /// A call of a handler begins.
   func began(_ call: TracedCall, of handler: TracedHandler)
@@ -39,7 +40,8 @@ package struct TracedOccurrence: Sendable {
   package let sender: (any AnyObject & Sendable)?
 }
 
-/// The payload of a traced occurrence, for the length of one call of a sink.
+/// The payload of a traced occurrence, valid only during the call of the ``TraceSink`` that gets
+/// it.
 package struct TracedPayload {
   package let type: Any.Type
   fileprivate let payload: BorrowedPayload
@@ -241,7 +243,8 @@ extension EventCore {
     if let failure { unsafe tally.fail(slot.pointee.record, anchor, failure) } else { tally.report.delivered &+= 1 }
   }
 
-  /// Whether the event is traced. Only a hint: a delivery asks the observers.
+  /// Whether senders must note for a trace when and by which call they sent. Only a hint, as it may
+  /// be true before a trace begins: whether a delivery is traced, its ``Observers`` say.
   var isTraced: Bool {
     unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.isTraced.load(ordering: .relaxed) } ?? false
   }

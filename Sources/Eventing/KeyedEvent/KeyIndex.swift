@@ -69,7 +69,8 @@ public import Synchronization
   /// of the handler is gone, so that the handler has to end: see ``Sweep``. Isolation: core.
   ///
   /// - Parameter mutex: The mutex of the core, which this method locks.
-  /// - Returns: The handler and its table; `nil` if there are no tables, or the next slot is dead.
+  /// - Returns: The handler and its table; `nil` if there are no tables, or if the handler of the
+  ///   next slot was unregistered and has left the slot empty.
   func nextToSweep(_ mutex: borrowing UnfairMutex) -> (record: HandlerRecord, keyTable: KeyTable)? {
     guard let table = unsafe sweptTable ?? first else { return nil }
     let (record, isLast) = mutex.withLock { unsafe (table.table.nextToSweep(), table.table.isSweepDone) }

@@ -9,8 +9,8 @@ import Synchronization
   private let limit: Int
   /// Whether the lane is a pipeline.
   private let isPipeline: Bool
-  /// In a pipeline, the number (`turn`) of the call that keeps the entrance closed; `nil` if the
-  /// entrance is open. Guarded by: mutex.
+  /// In a pipeline, the number of the call that keeps the entrance closed, which
+  /// ``OverlappingLane/turn(of:)`` returned; `nil` if the entrance is open. Guarded by: mutex.
   @exclusivity(unchecked) private var entering: UInt64?
   /// The execution slots that ended tasks have given back, for the next tasks. Guarded by: mutex.
   @exclusivity(unchecked) private var freeSlots: [ExecutionSlot] = []
@@ -206,8 +206,9 @@ import Synchronization
     Entrance(self, turn: mutex.withLock { turn(of: executionSlot) } ?? 0)
   }
 
-  /// Opens the entrance, so that the next call can begin, if the call with the number `turn` still
-  /// keeps the entrance closed.
+  /// Opens the entrance, so that the next call can begin, if a certain call still keeps it closed.
+  ///
+  /// - Parameter turn: The number of that call: see ``OverlappingLane/turn(of:)``.
   func openEntrance(of turn: UInt64) {
     let slot = mutex.withLock { () -> FreeSlot? in
       guard unsafe entering == turn else { return nil }

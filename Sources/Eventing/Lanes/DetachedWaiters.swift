@@ -31,8 +31,8 @@ extension Completion {
   /// Whether a waiter or an observer must be told that a lock holds the occurrence.
   var isToBeTold: Bool { unsafe isAwaited || observed != nil && !isHeldKnown }
 
-  /// A completion with only the context and the observers of this one, for an item that a lock
-  /// holds while the waiters of this one go on; `nil` if this completion has neither context nor
-  /// observers.
+  /// A completion without waiters, for an item that stays on a paused lane while a lock holds it.
+  /// It takes the place of this completion, whose waiters stop waiting for the item. It has the
+  /// context and the observers of this completion; `nil` if this completion has neither.
   var withoutWaiting: Completion? { unsafe isBound ? Completion(withoutWaiting: context, observed) : nil }
 }

@@ -21,7 +21,8 @@ import Synchronization
     super.init(record, anchor)
   }
 
-  /// Claims a call, like ``claim(_:)``. Does not load the options if the handler has no owner.
+  /// Claims a call, like ``claim(_:)``. That method loads the handler's options to find the owner
+  /// there. If the handler has no owner, this one spares the load.
   @usableFromInline @inline(__always) final func claimed(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
     isPlain ? record.claim() : claim(&owner)
   }
@@ -191,7 +192,8 @@ import Synchronization
     unsafe body = nil
   }
 
-  /// Ends the lane after its last item, and asks the event to unregister the handler.
+  /// Ends the lane when its last item is done, and asks the event to unregister the handler. Called
+  /// by the lane itself, if it still had work when the core told it to finish.
   @usableFromInline final func closeLate() {
     close()
     anchor.core?.requestUnregistration(record)

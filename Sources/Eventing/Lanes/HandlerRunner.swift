@@ -19,9 +19,9 @@
   case paced(PacedTarget)
   /// The sink puts the payload into the buffers of a sequence's iterators.
   case sequence(SequenceSink)
-  /// The closure of the ``TransformedHandler`` handles the payload where the event delivers. For a
-  /// handler behind a transform, it transforms the payload, and gives the result to that handler.
-  /// For a forward, it sends the payload through another event.
+  /// Inline: the thread that delivers calls the closure of the ``TransformedHandler``. For a
+  /// handler behind a transform, this closure transforms the payload, and gives the result to that
+  /// handler. For a forward, this closure sends the payload through another event.
   case relay(TransformedHandler)
 
   init(
@@ -48,7 +48,8 @@
     }
   }
 
-  /// Makes the runner of a handler with modifiers, apart from its pace.
+  /// Makes the runner of a handler with modifiers, as if it had no pace. If the handler has a pace,
+  /// the caller puts a ``PacedTarget`` before this runner.
   private init(
     unpaced place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord,
     _ anchor: EventAnchor, _ modifiers: HandlerModifiers
@@ -108,7 +109,8 @@
     case .task(let lane): return owner == nil ? .of({ lane.takePost($0) }, type) : nil
     case .paced(let target):
       guard owner == nil else { return nil }
-      // Safe: the core owns the slot of the closure, and calls it.
+      // Safe: the core owns the slot that keeps this closure, and only the core calls the closure.
+      // So the core exists during the call.
       let core = unsafe Unmanaged.passUnretained(core)
       return .of(
         { payload in
@@ -179,9 +181,11 @@ extension Handler {
   }
 
   /// Returns a handler that converts each incoming payload by a closure that gets only the payload,
-  /// and passes the result to this handler. The closure does not get the tally of the delivery.
+  /// and passes the result to this handler.
   ///
-  /// If this handler has a `viewTarget`, posts reach the returned handler on the fast path.
+  /// The closure does not get the tally of the delivery, which exists only on the slow path. So if
+  /// this handler is inline and has no owner and no modifiers (see `viewTarget`), posts reach the
+  /// returned handler on the fast path.
   ///
   /// - Parameter convert: Returns the payload for this handler; `nil` to skip the handler.
   @inlinable func viewed<Incoming: Sendable>(_ convert: @escaping @Sendable (Incoming) -> Payload?) -> Handler<Incoming>

@@ -13,10 +13,12 @@ struct LaneQueue: ~Copyable {
   private var followers = Deque<(after: UInt64, item: LaneItem)>()
   /// The number of calls that were ever appended.
   private var appended: UInt64 = 0
-  /// Calls that were taken out and put back, each with its number in the order of the lane's calls
-  /// (`turn`). They come before all other calls, the lowest number first.
+  /// Calls that were taken out and put back, because a lock refused their claim. Each has the
+  /// number that it got when it was taken out: `turn`, higher for later calls. They come before all
+  /// other calls, the lowest number first.
   private var returned: [(turn: UInt64, call: OverlappingCall)] = []
-  /// Whether `returned` is sorted, with the call of the lowest number at the end.
+  /// Whether the calls in `returned` are sorted by their numbers, so that the one to take out
+  /// first, which has the lowest number, is at the end.
   private var isSorted = true
 
   private struct CallHeader: PayloadHeader {
@@ -90,7 +92,9 @@ struct LaneQueue: ~Copyable {
   }
 
   /// Puts back a call that was taken out, and removes its waiters. Several calls may be put back in
-  /// any order: they are taken out again by ascending `turn`.
+  /// any order: they are taken out again by ascending numbers.
+  ///
+  /// - Parameter turn: The number that the call got when it was taken out.
   mutating func putBack(_ call: OverlappingCall, turn: UInt64) {
     call.detachWaiters()
     returned.append((turn, call))
@@ -105,8 +109,8 @@ struct LaneQueue: ~Copyable {
     return returned.popLast()?.call
   }
 
-  /// Removes the waiters of all items, except calls that were put back: these have none.
-  /// Complexity: O(*n*).
+  /// Removes the waiters of all items. Calls that were put back have none any more: see
+  /// ``putBack(_:turn:)``. Complexity: O(*n*).
   mutating func detachWaiters() -> DetachedWaiters {
     var waiters = DetachedWaiters()
     for i in 0..<calls.count { calls[i].completion = waiters.detach(calls[i].completion) }
@@ -131,7 +135,8 @@ struct LaneQueue: ~Copyable {
     return Popped(item: .call(completion), payload: calls.ownedPayloadOfTaken())
   }
 
-  /// Removes and returns the first barrier, or the end, if no call before it is left.
+  /// Removes and returns the first of the `followers` (a barrier, or the item that ends the lane),
+  /// if no call is left that was appended before it.
   private mutating func takeFollower() -> LaneItem? {
     guard let follower = followers.first, follower.after <= appended - UInt64(callCount) else { return nil }
     return followers.popFirst()?.item

@@ -15,8 +15,8 @@ import Synchronization
   /// its call here. Guarded by: mutex.
   // Safe: the task of the call keeps the slot until `vacate(_:)` has removed the slot from here.
   @exclusivity(unchecked) private final var active: [Unmanaged<ExecutionSlot>] = unsafe []
-  /// The number (`turn`) of the newest call that got an execution slot; the next call gets this
-  /// number plus one. Guarded by: mutex.
+  /// The number of the call that got an execution slot last. The next call that gets one has this
+  /// number plus one: see ``turn(of:)``. Guarded by: mutex.
   @exclusivity(unchecked) private final var nextTurn: UInt64 = 0
   /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) final var isEnding = false
@@ -63,8 +63,8 @@ import Synchronization
     unsafe active.append(Unmanaged.passUnretained(executionSlot))
   }
 
-  /// The number of an execution slot's call in the order of the lane's calls; `nil` if no call runs
-  /// there. The caller holds `mutex`.
+  /// Returns the number of the call that an execution slot runs; `nil` if it runs none. The lane
+  /// numbers its calls in the order in which they get a slot. The caller holds `mutex`.
   final func turn(of executionSlot: ExecutionSlot) -> UInt64? {
     unsafe executionSlot.activeIndex == nil ? nil : unsafe executionSlot.turn
   }
@@ -97,7 +97,8 @@ import Synchronization
 
   enum Item {
     case call(OverlappingCall)
-    /// A barrier, or the end of the lane: it follows calls, and is none.
+    /// A barrier, or the item that ends the lane. It is not a call, and comes after all calls that
+    /// were enqueued before it.
     case follower(LaneItem)
   }
 
@@ -112,7 +113,8 @@ import Synchronization
     }
   }
 
-  /// Runs a call, unless its claim is refused, and concludes it.
+  /// Runs a call, unless its claim is refused. Then counts its outcome, and reports it to the
+  /// waiters.
   ///
   /// - Parameter isShared: Set to true if a task that the call has started still holds the
   ///   invocation.
@@ -245,7 +247,7 @@ final class OverlappingCall: @unchecked Sendable {
     self.completion = completion
   }
 
-  /// The payload, borrowed. Valid until the call is emptied.
+  /// The payload, borrowed. Valid until ``empty()`` destroys the payload, after the call.
   var borrowed: BorrowedPayload { unsafe payload.borrowed }
 
   /// Removes the waiters: nothing waits for this call any more.

@@ -1,19 +1,21 @@
 import Synchronization
 
 // A serial lane on a shared `Lane` keeps its items. It has no drain of its own: for each item it
-// adds a turn to the queue of the `Lane`, whose drain then makes the call.
+// adds a call to the queue of the `Lane`, whose drain then makes the call. One entry of that queue,
+// a `SharedTurns`, stands for successive calls of one serial lane. Only in names, each of these
+// calls is a turn.
 
 extension SerialLane {
-  /// Adds a turn for a new item to the queue of the shared lane. Not under a mutex. Isolation:
+  /// Adds the call for a new item to the queue of the shared lane. Not under a mutex. Isolation:
   /// core.
   ///
-  /// The item is already on the lane, so the drain finds it when the turn comes.
+  /// The item is already on this lane, so the drain finds it when it comes to the call.
   @inline(__always) func takeTurn(of shared: UnitScheduler) {
     if !addTurn() { shared.enqueue(unsafe SharedTurns(lane: self, count: 1, era: era)) }
   }
 
-  /// Adds a turn to the last entry in the queue of the shared lane. Returns false if that entry is
-  /// not of this lane, or takes no more turns. Isolation: core.
+  /// Adds a call to the last entry in the queue of the shared lane. Returns false if that entry is
+  /// not of this lane, or no call may be added to it any more. Isolation: core.
   private func addTurn() -> Bool {
     var count = openCount.load(ordering: .relaxed)
     while count > 0 {
@@ -25,13 +27,15 @@ extension SerialLane {
     return false
   }
 
-  /// Lets this lane add further turns to `turns`, which has become the last entry in the queue of
-  /// the shared lane. The caller holds the mutex of the shared lane. Isolation: core.
+  /// Lets this lane add further calls to `turns`, its entry that has become the last one in the
+  /// queue of the shared lane. Only the last entry may grow: new calls come after those of all
+  /// entries. The caller holds the mutex of the shared lane. Isolation: core.
   func openTurns(_ turns: SharedTurns) { _ = openCount.exchange(turns.count, ordering: .acquiringAndReleasing) }
 
-  /// Keeps this lane from adding turns to its last entry in the queue of the shared lane. Returns
-  /// the number of turns in the entry; 0 if they are void, because the lane resumed after a lock
-  /// and its items got new turns. The caller holds the mutex of the shared lane.
+  /// Keeps this lane from adding calls to its last entry in the queue of the shared lane. Returns
+  /// the number of calls in the entry; 0 if the drain must make none of them, because the lane
+  /// resumed after a lock and has added a new entry for its items. The caller holds the mutex of
+  /// the shared lane.
   func closeTurns() -> Int { openCount.exchange(0, ordering: .acquiringAndReleasing) }
 
   /// Resumes a lane that a lock had paused. The lane's items come before all other items that wait
@@ -39,7 +43,8 @@ extension SerialLane {
   func resumeTurns(of shared: UnitScheduler) {
     let turns = mutex.withLock { () -> SharedTurns? in
       guard phase == .paused else { return nil }
-      // The old turns of these items become void: all items get new turns below.
+      // The new entry, below, has one call for each item. The new `era` lets the drain skip the
+      // calls of older entries.
       unsafe era += 1
       _ = openCount.exchange(0, ordering: .acquiringAndReleasing)
       let count = unsafe batch.count + items.count
@@ -51,9 +56,9 @@ extension SerialLane {
     shared.startUnits()
   }
 
-  /// Makes the calls for turns of the lane, within the drain of the shared lane.
+  /// Makes the calls of one entry (`turns`) of this lane, within the drain of the shared lane.
   ///
-  /// - Returns: The number of turns that are left because the quota is used up, or because a task
+  /// - Returns: The number of calls that are left because the quota is used up, or because a task
   ///   that a call has started still holds the invocation. Then the next call needs a new
   ///   invocation.
   func drain(
@@ -109,8 +114,10 @@ extension SerialLane {
     return item
   }
 
-  /// Moves the items that wait into `batch`, if `batch` is empty. Returns false if no item is left,
-  /// or if a lock has paused the lane since the turns of `era` were added: these turns are void.
+  /// Moves the items that wait into `batch`, if `batch` is empty. Returns false if there is no call
+  /// to make now: no item is left, or a lock has paused the lane since the entry was added.
+  ///
+  /// - Parameter era: The value that ``era`` of the lane had when the entry was added.
   private func fillBatch(in era: Int) -> Bool {
     if unsafe batch.isEmpty { unsafe batch.recycle() }
     mutex.lock()

@@ -34,7 +34,7 @@ extension SerialLane {
     }
     phase = .paused
     // From here on nothing waits for the items. If the call was to be made at once, it is the only
-    // item, and nothing waits for it: `callHere` returns the outcome `held` itself.
+    // item, and has no waiters to remove: the sender gets the outcome `held` from `callHere`.
     let waiters = isTaken ? detachWaiters() : DetachedWaiters()
     mutex.unlock()
     release(waiters)

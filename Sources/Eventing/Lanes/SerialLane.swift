@@ -41,13 +41,14 @@ public import Synchronization
   @usableFromInline let executor: (any TaskExecutor)?
   /// The shared lane whose drain makes the calls; `nil` if the lane has drains of its own.
   let shared: Lane?
-  /// The number of times that this lane, on a shared lane, has resumed after a lock. Turns of an
-  /// earlier era are void: the lock held their items, which got new turns when the lane resumed.
-  /// Only the core changes it, under `mutex`. The core also reads it without the mutex; a drain
-  /// reads it under `mutex`.
+  /// The number of times that this lane, on a shared lane, has resumed after a lock. Each entry
+  /// that it adds to the shared lane's queue notes the number. The drain makes no calls of an entry
+  /// with an older number: the lock held their items, and the lane added a new entry for these when
+  /// it resumed. Only the core changes the number, under `mutex`. The core also reads it without
+  /// the mutex; a drain reads it under `mutex`.
   @exclusivity(unchecked) var era = 0
-  /// The number of turns in the last entry of the shared lane's queue, if the entry is of this lane
-  /// and takes more turns; otherwise 0.
+  /// The number of calls in the last entry of the shared lane's queue, while this lane may add
+  /// calls to that entry; 0 if the entry is of another lane, or closed.
   let openCount = Atomic<Int>(0)
 
   /// The phase. It changes under `mutex`. An unlocked read is only a hint; check again under the

@@ -161,7 +161,8 @@ final class DelayQueue: DelayQueueing, Sendable {
   /// Releases work that has been fired.
   ///
   /// `due` may hold the last references to the work by now, and the work may retain the user's
-  /// objects. So the thread of the timer leaves the release to a block.
+  /// objects. So this thread, the timer's, leaves the release to a block on Dispatch's global
+  /// queue.
   private func release(_ due: inout [any DelayedWork]) {
     // In a simulation everything runs on one thread.
     if due.isEmpty || Scheduling.isSimulated { return }

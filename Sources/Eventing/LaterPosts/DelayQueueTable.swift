@@ -20,8 +20,8 @@ package final class DelayQueueTable: Sendable {
     var entries: [Key: [Entry]] = [:]
     /// The number of entries that were ever added.
     var added: UInt64 = 0
-    /// The number that the last call of `find` took, for the entry that it may add. `forget` finds
-    /// an entry by its number.
+    /// The number of rounds that calls of `find` have begun. A round that adds an entry gives it
+    /// the number of the round. `forget` finds an entry by that number.
     var lastNumber: UInt64 = 0
   }
 
@@ -46,7 +46,8 @@ package final class DelayQueueTable: Sendable {
         // the mutex would have to copy it.
         return (state.entries[key]?.map(\.queue) ?? [], state.added, state.lastNumber)
       }
-      // Compared outside of the mutex: `==` is the user's code, and the references are weak.
+      // Compared outside of the mutex: `==` is the user's code. Moreover, a reference that is read
+      // from a weak one may become the last, and then releases the queue here.
       for candidate in candidates {
         if let queue = candidate.queue, queue.measures(clock) { return queue }
       }

@@ -7,8 +7,8 @@ protocol DelayedWork: AnyObject, Sendable {
   /// The place of the work in its queue, -1 outside of it. Only the queue touches it, under its
   /// mutex.
   var heapIndex: Int { get set }
-  /// Whether work that has been fired retains nothing of the user, so that any thread may release
-  /// it.
+  /// Whether work that has been fired no longer retains the user's objects or closures, having let
+  /// them be released elsewhere. Then any thread may release the work.
   var releasesItself: Bool { get }
   /// Does the work, unless it was cancelled.
   ///
@@ -22,7 +22,8 @@ protocol DelayedWork: AnyObject, Sendable {
 ///
 /// The queue retains the work from ``insert(_:after:)`` until it is fired or cancelled.
 protocol DelayQueueing: AnyObject, Sendable {
-  /// Adds work that is due after a delay. Does nothing if the work does not wait any more.
+  /// Adds work that is due after a delay. Does nothing if another thread has cancelled the work
+  /// before it is in the queue (``DelayedWork/isWaiting`` is false).
   ///
   /// Of two works that are due at one instant, the one that was inserted first comes first. Work
   /// that was fired may be inserted again, in ``DelayedWork/fire()`` too.
@@ -30,8 +31,8 @@ protocol DelayQueueing: AnyObject, Sendable {
   /// - Parameter delay: The delay, from zero to a hundred years.
   /// - Complexity: O(log n).
   func insert(_ work: any DelayedWork, after delay: Duration)
-  /// Removes work that does not wait any more. Does nothing if the queue does not have the work,
-  /// because it is about to be inserted, or has been fired.
+  /// Removes work that was cancelled. Does nothing if the queue does not have the work, because it
+  /// is about to be inserted, or has been fired.
   ///
   /// - Complexity: O(log n).
   func noteCancelled(_ work: any DelayedWork)
