@@ -173,8 +173,8 @@ import Synchronization
     unsafe self.notes = notes
   }
 
-  /// The account of the occurrence. If the occurrence is forwarded, the completions in the further
-  /// events have this account, too.
+  /// The account of the occurrence. If the occurrence is forwarded, its completions in the targets
+  /// have this account, too.
   var account: DeliveryAccount? { root.map(\.ownAccount) ?? ownAccount }
 
   /// Returns a completion for an occurrence that was to be handled at once, and now waits on a

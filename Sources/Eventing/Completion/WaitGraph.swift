@@ -163,8 +163,9 @@ enum WaitNeeds {
   /// The index of this slot's call among the active calls of its ``OverlappingLane``; `nil` if no
   /// call runs. Guarded by: the mutex of the lane.
   @exclusivity(unchecked) var activeIndex: Int?
-  /// The number of the call that this slot runs, or ran last. An ``OverlappingLane`` numbers its
-  /// calls in the order in which they begin. Guarded by: the mutex of the lane.
+  /// The number of the call that this slot runs, or ran last. An ``OverlappingLane`` gives each of
+  /// its calls a number of its own, in the order in which they get a slot. Guarded by: the mutex of
+  /// the lane.
   @exclusivity(unchecked) var turn: UInt64 = 0
   /// The completions that wait for this slot's call to end. Guarded by: the mutex of the lane.
   @exclusivity(unchecked) var waiting: [Completion] = []

@@ -19,8 +19,8 @@ public import Synchronization
 @safe @usableFromInline struct DeliveryCursor {
   @usableFromInline let bucket: PriorityBucket.Pointer
   @usableFromInline let slot: UnsafeMutablePointer<HandlerSlot>
-  /// The error that the closure of the slot threw; `nil` if the fast path ended before the call of
-  /// this closure, because the state of a handler had changed.
+  /// The error that the closure of the slot threw; `nil` if the fast path was closed before the
+  /// call of this closure.
   @usableFromInline let error: (any Error)?
 
   @inlinable init(_ bucket: PriorityBucket.Pointer, _ slot: UnsafeMutablePointer<HandlerSlot>, _ error: (any Error)?) {

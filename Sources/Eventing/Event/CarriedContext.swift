@@ -23,8 +23,8 @@ public import Synchronization
     index == values.count ? body() : values[index].bind { run(from: index + 1, body) }
   }
 
-  /// Runs an asynchronous `body` with the values bound. Stays isolated to the actor `place` until
-  /// `body` begins, and suspends only where `body` does.
+  /// Runs an asynchronous `body` with the values bound. Does not leave the actor `place` before or
+  /// after `body`, and suspends only where `body` does.
   @usableFromInline func run<Result>(on place: isolated (any Actor)?, _ body: () async -> Result) async -> Result {
     await run(from: 0, on: place, body)
   }

@@ -25,8 +25,8 @@ import Dispatch
   }
 }
 
-/// The number of nested releases on this stack: the end of one forward's target releases the target
-/// of its own forward, and so on.
+/// The number of nested releases on this stack. Each ends an event that is the target of a forward,
+/// and within it the next release ends the event to which that event forwarded.
 private enum ReleaseDepth {
   @TaskLocal static var current = 0
 }

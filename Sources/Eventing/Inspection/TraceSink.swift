@@ -243,8 +243,9 @@ extension EventCore {
     if let failure { unsafe tally.fail(slot.pointee.record, anchor, failure) } else { tally.report.delivered &+= 1 }
   }
 
-  /// Whether senders must note for a trace when and by which call they sent. Only a hint, as it may
-  /// be true before a trace begins: whether a delivery is traced, its ``Observers`` say.
+  /// Whether senders must note for a trace when and by which call they sent. Only a hint, which may
+  /// be wrong for a moment while a trace begins or ends. Whether a delivery is traced, the event's
+  /// ``Observers`` say.
   var isTraced: Bool {
     unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.isTraced.load(ordering: .relaxed) } ?? false
   }

@@ -28,8 +28,8 @@ extension SerialLane {
   }
 
   /// Lets this lane add further calls to `turns`, its entry that has become the last one in the
-  /// queue of the shared lane. Only the last entry may grow: new calls come after those of all
-  /// entries. The caller holds the mutex of the shared lane. Isolation: core.
+  /// queue of the shared lane. Only the last entry may grow, because a new call comes after all
+  /// calls in the queue. The caller holds the mutex of the shared lane. Isolation: core.
   func openTurns(_ turns: SharedTurns) { _ = openCount.exchange(turns.count, ordering: .acquiringAndReleasing) }
 
   /// Keeps this lane from adding calls to its last entry in the queue of the shared lane. Returns
