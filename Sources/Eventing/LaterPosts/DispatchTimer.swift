@@ -28,10 +28,11 @@ final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
 
   var idleAwareClock: (any IdleAwareClock)? { nil }
   var now: Duration { origin.duration(to: clock.now) }
-  /// False: an unused timer rings once at most, and keeps no task asleep. So it stays set when the
-  /// last call with a time limit ends. The deadline of the next such call is mostly later than the
-  /// instant at which the timer rings. Then that call need not set the timer: when the timer rings,
-  /// it is set again, to that deadline.
+  /// False: a timer of Dispatch for which no delayed work is left keeps no task asleep, and rings
+  /// once at most. So it stays set when its last work is cancelled, such as the time limit of a
+  /// call that has returned. The next such work is mostly due later than the instant at which the
+  /// timer rings. Then adding it need not set the timer: when the timer rings, it is set again, to
+  /// that later deadline.
   var stopsWhenUnused: Bool { false }
 
   func measures(_ clock: any Clock<Duration>) -> Bool { clock is C }

@@ -28,8 +28,9 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   /// Guarded by: the mutex of the queue.
   var heapIndex = -1
 
-  // Objects that the thread of the timer must not release. Touched by that thread, and then by the
-  // block of ``Leftovers``.
+  // Objects that the thread of the timer must not release, because their release may run the user's
+  // code. Touched by that thread, and then by the block on a global queue of Dispatch in which
+  // ``Leftovers`` releases them.
   @exclusivity(unchecked) private var heldCore: EventCore?
   @exclusivity(unchecked) private var replaced: OwnedPayload?
 
@@ -48,8 +49,9 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
 
   var stage: Stage { stageWord.load(ordering: .acquiring) }
   var isWaiting: Bool { stage == .waiting }
-  /// True: after the item has fired, a block of ``Leftovers`` releases the payload and all else
-  /// that the item retains of the user. So any thread may release the item.
+  /// True: after the item has fired, ``Leftovers`` releases the payload, and all other objects
+  /// whose release may run the user's code, in a block on a global queue of Dispatch. So any thread
+  /// may release the item itself.
   var releasesItself: Bool { true }
 
   /// Ends the waiting. Returns false if it was over. The caller holds `core.mutex`.

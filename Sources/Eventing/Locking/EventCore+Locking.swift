@@ -21,8 +21,9 @@ extension EventCore {
       let pendingWork = pendingWork
       (isAlive, isHolding) = mutex.withLock { begin(reason, of: record, holding, pendingWork) }
     }
-    // Even if the handler has ended: the thread that ended it may not have called `noteChange()`
-    // yet.
+    // Closes the fast path even if the handler has ended. The thread that ended the handler calls
+    // `noteChange()`, too, but may not have come to that yet. No call may begin after this method
+    // has returned.
     anchor.noteChange()
     record.details?.delays?.end(givingUp: !isHolding)
     return isAlive
@@ -210,14 +211,14 @@ extension EventCore {
 
   /// Drops the occurrences that locks hold for a handler whose life is over. Isolation: core.
   ///
-  /// - Parameter isRetiring: Whether calls still wait on the handler's lane. Then the handler's
-  ///   locks stay in force.
+  /// - Parameter isRetiring: Whether calls still wait on the handler's lane. Then the emptied
+  ///   buffer stays, because it has the handler's locks: they stay in force for those calls.
   @usableFromInline func dropHoldingBuffer(of record: HandlerRecord, isRetiring: Bool = false) {
     mutex.lock()
     let pendingWork = pendingWorkReference.load()
     let buffer = unsafe isRetiring ? pendingWork?.holding[record] : pendingWork?.holding.removeBuffer(of: record)
     mutex.unlock()
-    // After the mutex: destroying a payload may run user code.
+    // After the unlock, because destroying a payload may run user code.
     while let buffer, unsafe !buffer.items.isEmpty { _ = unsafe buffer.items.removeLast() }
     buffer?.noteCount()
   }

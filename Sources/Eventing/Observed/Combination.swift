@@ -81,11 +81,12 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
   // MARK: Changes
 
   func collect() -> Bool {
-    // If the stack is empty, another thread has taken the changes. It enqueues them before it
-    // unlocks the event's mutex. So they come before everything that this thread enqueues next.
+    // If the stack `changes` is empty, another thread has taken the changes off it. That thread
+    // enqueues them before it unlocks the event's mutex. So they come before everything that this
+    // thread enqueues next.
     if changes.isEmpty { return false }
-    // These four hold each value that is replaced under the mutex, and are released after the
-    // unlock. So no value is destroyed under the mutex.
+    // The four variables from `taken` to `replaced` keep each value that is replaced under the
+    // event's mutex, and release it after the unlock. So no value is destroyed under the mutex.
     var taken: [CombinedChange<Values>] = []
     var values = Values()
     var before: OwnedPayload?

@@ -1,14 +1,17 @@
-/// A ``Combination``, as one of its values knows it.
+/// What an observed value calls of each ``Combination`` that it is part of. The value knows its own
+/// type only, and not those of the other values.
 protocol ValueCombination: AnyObject, Sendable {
-  /// The identities of the storages of the combined values, in the order in which the values are
-  /// combined. A combination is found by them.
+  /// The combined values, as the `ObjectIdentifier` of the storage of each, in the order in which
+  /// the values are combined. A combination is found by them.
   var key: [ObjectIdentifier] { get }
 
-  /// Enqueues the changes that were pushed, and delivers them as a post does.
+  /// Enqueues the changes that the setters of the values have pushed onto the combination's stack,
+  /// and delivers them as a post does.
   ///
   /// - Returns: Whether the caller must slow down; see ``OverloadControl``.
   func collect() -> Bool
-  /// Waits until no call for a change that was enqueued before is running or queued.
+  /// Waits until no call of a handler is running or queued for a change that was enqueued before
+  /// this method was called.
   nonisolated(nonsending) func quiesce() async
 
   /// Counts a use. The caller holds `core.mutex` of the first value.
@@ -48,9 +51,9 @@ extension Observed.Storage {
   /// Adds this observed value to the combination of `membership`, and pushes its current value
   /// there, unless it belongs to that combination already.
   ///
-  /// - Parameter isUsed: Whether this value is the first one of the combination, and the caller
-  ///   begins a use. Another thread may have added a combination with an equal key meanwhile. Then
-  ///   the caller shares that combination, and the use counts for it.
+  /// - Parameter isUsed: Whether the caller begins a use, which it does only for the first value of
+  ///   a combination. The use counts for the combination that is returned. That is not the one of
+  ///   `membership` if another thread has added a combination with an equal key meanwhile.
   /// - Returns: The combination that the value belongs to now: that of `membership`, or the one
   ///   that was found.
   func enlist(_ membership: CombinationMembership<Value>, isUsed: Bool) -> any ValueCombination {
@@ -83,7 +86,7 @@ extension Observed.Storage {
 
   /// Removes a combination. The caller holds `core.mutex`.
   ///
-  /// - Returns: The memberships before the removal, which the caller releases after the mutex.
+  /// - Returns: The memberships before the removal, which the caller releases after the unlock.
   private func take(_ combination: any ValueCombination) -> [CombinationMembership<Value>] {
     let before = unsafe memberships
     unsafe memberships = before.filter { $0.combination !== combination }
@@ -95,9 +98,9 @@ extension Observed.Storage {
     core.mutex.withLock { unsafe memberships }.map(\.combination)
   }
 
-  /// Pushes a new value to each combination. The caller holds `core.mutex`.
+  /// Pushes a new value onto the stack of each combination. The caller holds `core.mutex`.
   ///
-  /// - Returns: The memberships, for ``collect(_:)`` after the mutex.
+  /// - Returns: The memberships, for ``collect(_:)`` after the unlock.
   func push(_ new: Value, _ completion: Completion?) -> [CombinationMembership<Value>] {
     let memberships = unsafe memberships
     for membership in memberships { membership.push(new, completion?.forFurtherOccurrence) }

@@ -37,8 +37,8 @@ extension Observed: EventSource {
 
   /// A source of the current value, at once, and then of the new value of each change.
   ///
-  /// A view that shows the value adds its handler here. The source retains the value. After the
-  /// call with the current value, no change is missed, and none arrives twice.
+  /// Code that shows the value, for instance on a screen, adds its handler here. The source retains
+  /// the value. After the call with the current value, no change is missed, and none arrives twice.
   @inlinable public var currentValues: some EventSource<Value> { NewValues(storage: storage, wantsReplayValue: true) }
 
   /// Waits until no call for a change made before is running or queued; see ``Event/quiesce()``.

@@ -6,7 +6,9 @@ extension Observed {
   /// then delivers the change. Otherwise the value changes in the critical section that enqueues
   /// the change.
   ///
-  /// After a tracked read, the next change takes the slow path; see ``TrackedReads``.
+  /// If more has to be done for a change than that, such as telling Observation after a tracked
+  /// read (see ``TrackedReads``), `set(_:)` leaves the change to `setInside(_:_:)`. The flag
+  /// ``ReplayValue/needsSlowChange`` says so.
   // Safe: each field says what guards it.
   @usableFromInline final class Storage: @unchecked Sendable {
     @usableFromInline let event: Event<Change<Value>>
@@ -15,8 +17,9 @@ extension Observed {
     @usableFromInline let box: ObservedValue<Value>
     /// The number of times the value was set. Guarded by: core.mutex.
     @usableFromInline @exclusivity(unchecked) var version: UInt64 = 0
-    /// The threads in a second or later attempt of `update`, with the version that each expects.
-    /// Guarded by: core.mutex.
+    /// The threads on which an `update` calls its closure for the second time or later. Each has
+    /// the `version` that the value must still have when the closure has returned. Guarded by:
+    /// core.mutex.
     @exclusivity(unchecked) private var computing: [(thread: UInt, version: UInt64)] = [] {
       didSet { choosePath() }
     }
@@ -51,7 +54,8 @@ extension Observed {
       for membership in unsafe memberships { membership.combination.end() }
     }
 
-    /// Notes whether changes have to take the slow path. The caller holds `core.mutex`.
+    /// Notes whether `set(_:)` must leave the next changes to `setInside(_:_:)`. The caller holds
+    /// `core.mutex`.
     func choosePath() {
       unsafe pendingWork.replayValue.needsSlowChange =
         unsafe !computing.isEmpty || !memberships.isEmpty || trackedReads?.isTracked == true
@@ -84,8 +88,8 @@ extension Observed {
     }
 
     /// Sets the value after this thread has entered the core and `beginChange(_:)` has returned
-    /// false, because the change needs the slow path. Then leaves the core. Isolation: core, until
-    /// the thread leaves.
+    /// false: more has to be done than to assign the value and deliver the change. Then leaves the
+    /// core. Isolation: core, until the thread leaves.
     @usableFromInline @inline(never) func setInside(_ new: Value, _ own: UInt) {
       _ = setInside(new, ifStill: nil, own)
     }
@@ -102,14 +106,16 @@ extension Observed {
     func update(_ next: (Value) -> Value) {
       let core = event.core
       let thread = Thread.current
-      // Only the first attempt enters the core. An attempt inside the core calls handlers with
-      // `.prior` first. Such a handler may change the value each time, and then every attempt would
-      // fail.
+      // Only the first round of this loop enters the core. A round inside the core calls handlers
+      // with `.prior` first. Such a handler may change the value each time, and then every round
+      // would fail.
       var mayEnter = true
       while true {
         let (old, seen) = core.mutex.withLock {
-          // From the second attempt on, the thread is registered: `next` itself may change the
-          // value each time, and `noteChange()` must tell such a change from another thread's.
+          // From the second round on, this thread is in `computing` while `next` runs, because
+          // `next` itself may change the value each time. By the entry, `noteChange()` recognizes
+          // such a change, and lets this `update` accept it. Only a change by another thread makes
+          // a further round necessary.
           if !mayEnter { unsafe computing.append((thread, version)) }
           return unsafe (box.current, version)
         }
@@ -126,8 +132,8 @@ extension Observed {
       }
     }
 
-    /// Unregisters the innermost `update` of a thread, and returns the version that it expects. The
-    /// caller holds `core.mutex`.
+    /// Removes the entry of a thread's innermost `update` from `computing`. Returns the version
+    /// that the value must still have for that `update` to set it. The caller holds `core.mutex`.
     private func endComputing(_ thread: UInt) -> UInt64? {
       unsafe computing.lastIndex { $0.thread == thread }.map { unsafe computing.remove(at: $0).version }
     }
@@ -202,7 +208,7 @@ extension Observed {
     /// - Returns: `nil` if another thread has changed the value; otherwise whether the event is
     ///   overloaded, so that the caller must sleep: see ``OverloadControl/slowDown()``.
     private func queue(_ new: Value, ifStill seen: UInt64?) -> Bool? {
-      var old: Value?  // Released after the mutex.
+      var old: Value?  // Released after the unlock.
       var isNested = false
       var memberships: [CombinationMembership<Value>] = []
       var reads: TrackedReads?
@@ -244,8 +250,9 @@ extension Observed {
       let thread = Thread.current
       if !isPriorTold, unsafe pendingWork.priorHandlerCount + pendingWork.mailbox.priorHandlerCount > 0 {
         lend(Change(old: change.old, new: change.new, isPrior: true)) {
-          // The announcement has a completion of its own. Lanes may still read that completion
-          // while the delivery of the change writes `observed` into the completion of the change.
+          // The announcement, the occurrence before the change, has a completion of its own. Lanes
+          // may still read that completion while the delivery of the change writes `observed` into
+          // the completion of the change.
           unsafe pendingWork.mailbox.append($0, completion?.forFurtherOccurrence, by: thread)
         }
       }

@@ -23,9 +23,9 @@ extension Observed.Storage {
 
   /// The value, for a read that Observation tracks.
   ///
-  /// The critical section that reads the value also makes the next change take the slow path, which
-  /// tells Observation. If a change has come since the read was reported, the read is reported
-  /// again.
+  /// In the critical section that reads the value, `choosePath()` also has `set(_:)` leave the next
+  /// change to `setInside(_:_:)`, which tells Observation. If a change has come since the read was
+  /// reported, the read is reported again.
   @usableFromInline @inline(never) func trackedValue(of reported: TrackedReads) -> Value {
     var reads = reported
     while true {
@@ -41,7 +41,7 @@ extension Observed.Storage {
   }
 
   /// Removes and returns the reads whose closures must be told of a change; `nil` if no read was
-  /// tracked. The caller holds `core.mutex`, and tells the closures after the mutex.
+  /// tracked. The caller holds `core.mutex`, and tells the closures after the unlock.
   func takeTrackedReads() -> TrackedReads? {
     guard let reads = unsafe trackedReads, reads.isTracked else { return nil }
     unsafe trackedReads = nil
@@ -49,12 +49,13 @@ extension Observed.Storage {
     return reads
   }
 
-  /// Tells Observation of a change. The caller holds no mutex.
+  /// Tells Observation of a change that this thread has made. The caller holds no mutex.
   ///
-  /// If this thread made all tracked reads, closures that made them and have not returned are not
-  /// told now: they made the change. Their reads are stored in `trackedReads` again, so that the
-  /// next change tells them. If newer reads are stored there by then, a task tells these closures
-  /// of the present change instead, after they have returned.
+  /// If this thread made all tracked reads, then each closure that made some of them and has not
+  /// returned runs on this thread. So the change was made inside the closure, and the closure is
+  /// not told of it. The reads of such closures are stored in `trackedReads` again, so that the
+  /// next change tells the closures. If newer reads are stored there by then, a task tells these
+  /// closures of the present change instead, after they have returned.
   func tell(_ reads: inout TrackedReads?) {
     guard let left = TrackedReads.tell(&reads) else { return }
     let isKept = core.mutex.withLock {

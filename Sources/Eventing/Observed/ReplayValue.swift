@@ -14,11 +14,13 @@ struct ReplayValue: ~Copyable {
   /// `value`. That is possible while no change is enqueued. Guarded by: core.mutex.
   var isCurrent = false
 
-  /// Whether each change takes the slow path: an `update` is in its second or a later attempt, the
-  /// value is part of a combination, or a read was tracked. Guarded by: core.mutex.
+  /// Whether `Observed.Storage.set(_:)` must leave each change to `setInside(_:_:)`, which does
+  /// more than assign the value and deliver the change. That is so while an `update` calls its
+  /// closure for the second time or later, if the value is part of a combination, or if a read was
+  /// tracked. Guarded by: core.mutex.
   var needsSlowChange = false
 
-  /// Takes the value out. The caller holds `core.mutex`, and destroys the value after the mutex.
+  /// Takes the value out. The caller holds `core.mutex`, and destroys the value after the unlock.
   mutating func take() -> OwnedPayload? {
     var taken: OwnedPayload?
     swap(&taken, &value)

@@ -11,9 +11,9 @@ import Synchronization
 ///
 /// The lease shows whether a reading closure may still have to be told. The lease is retained by
 /// the reading thread during the read; then, until the registration, by Observation's list of what
-/// the closure has read; then by the registrar, until `onChange` is called. So as long as the lease
-/// exists, some closure may not have been told, and the change is reported to the registrar once
-/// more.
+/// the closure has read; then by the registrar, until `onChange` is called. So if the lease still
+/// exists after a change was reported to the registrar, some closure may not have been told of that
+/// change. Then the same change is reported to the registrar again, a little later.
 @usableFromInline final class TrackedReads: Sendable {
   private let registrar: ObservationRegistrar
   private let lease: ReadLease
@@ -35,9 +35,9 @@ import Synchronization
 
   /// Notes a read of the calling thread.
   ///
-  /// An untracked read leaves `thread` alone. If it set `thread` to 1, for several threads,
-  /// `tell(_:)` would not know that one thread made all tracked reads. Then a closure that made
-  /// them, and changes the value itself, would be told of its own change.
+  /// An untracked read leaves `thread` alone. If it changed `thread` to 1, which stands for several
+  /// threads, `tell(_:)` could no longer see that one thread made all tracked reads. Then a closure
+  /// that made them, and changes the value itself, would be told of its own change.
   ///
   /// - Returns: Whether this read was tracked. If another thread makes a tracked read meanwhile, an
   ///   untracked read may count as tracked.
@@ -50,17 +50,19 @@ import Synchronization
     return true
   }
 
-  /// Has Observation call `onChange` for the closures that made tracked reads: now for closures
-  /// that have returned; for the others later, in a task that reports the change again, at most 13
-  /// times, until they have returned. A closure that made the change itself is left out.
+  /// Has Observation call `onChange` for the closures that made tracked reads and have returned.
+  ///
+  /// Closures that still run are told later, when they have returned: a task reports the change
+  /// again, at most 13 times. But if the calling thread made all tracked reads, closures that still
+  /// run are running on this thread. So the change was made inside them, and they are left out:
+  /// `onChange` might run such a closure again, which might make another change, and so on for
+  /// ever.
   ///
   /// `onChange` is the users' code. The caller has changed the value, and holds no mutex.
   ///
   /// - Parameter reads: The reads. They are `nil` afterwards, so that the caller retains no lease.
-  /// - Returns: The reads of the closures that have not returned, if the calling thread made all
-  ///   tracked reads; otherwise `nil`. Such a closure is still running on the calling thread, so it
-  ///   made the change itself. For this change it gets no `onChange`, because it might run again
-  ///   and make another change each time. The caller keeps the reads for the next change.
+  /// - Returns: The reads of the closures that were left out, which the caller keeps for the next
+  ///   change; `nil` if there are none.
   static func tell(_ reads: inout TrackedReads?) -> TrackedReads? {
     guard let registrar = reads?.registrar, let thread = reads?.thread.load(ordering: .relaxed) else { return nil }
     weak let lease = reads?.lease
@@ -72,8 +74,9 @@ import Synchronization
     return nil
   }
 
-  /// Starts a task that reports the change to Observation, again and again, until the closures that
-  /// made these reads have returned and have been told.
+  /// Starts a task that reports the change to Observation again, at most 13 times, after longer and
+  /// longer pauses. Observation calls `onChange` only for a closure that has returned. The task
+  /// ends when all closures that made these reads have been told.
   func tellLater() { TrackedReads.tellLater(lease, registrar) }
 
   private static func tellLater(_ lease: ReadLease, _ registrar: ObservationRegistrar) {
@@ -94,7 +97,10 @@ import Synchronization
   }
 }
 
-/// An argument of a key path. The lease exists while a closure may have to be told of a change.
+/// The argument in the key path that stands for the tracked reads of one ``TrackedReads``:
+/// `\TrackedSubject[lease]`. The key path retains the lease, and Observation retains the key path
+/// for each closure that read the value, until it has called the `onChange` of that closure. So the
+/// lease exists while a closure may still have to be told of a change.
 final class ReadLease: Hashable, Sendable {
   /// The number of times that Observation has hashed the key path, as it does for a tracked read.
   let hashCount = Atomic<UInt>(0)

@@ -5,12 +5,15 @@ import Synchronization
 /// reads, for `withObservationTracking`, for `Observations` or for a view.
 ///
 /// Until the first such read, values have no registrars. Observation has no call that tells whether
-/// a thread tracks its reads. So each read accesses a key path whose hash is counted: Observation
-/// hashes it if the thread tracks its reads, and otherwise does nothing.
+/// a thread tracks its reads. So each read reports an access of a key path to Observation, which
+/// hashes the key path only if the thread tracks its reads. The key path contains a `ReadMark`,
+/// whose `hash(into:)` counts how often it is called. If the count has grown, the thread tracks its
+/// reads.
 @usableFromInline enum Tracking {
   private static let used = Atomic<Bool>(false)
 
-  /// Whether the calling thread, or another one before, has read a value under tracking.
+  /// Whether the calling thread tracks its reads now, or any thread did so at an earlier read of a
+  /// value.
   @usableFromInline @inline(never) static var isUsed: Bool {
     if used.load(ordering: .relaxed) { return true }
     let before = ReadMark.hashed.load(ordering: .relaxed)
@@ -26,8 +29,9 @@ import Synchronization
 /// The registrar by which, at each read of any value, the library finds out whether the reading
 /// thread tracks its reads (see ``Tracking``). It is used until the first such thread is found. No
 /// change is ever reported to it: values report changes to registrars of their own. The closures
-/// that made the first tracked reads of the process stay registered here until a value tells them
-/// of a change.
+/// that made the first tracked reads of the process are registered here, too. When such a closure
+/// is told of a change by the registrar of a value, Observation removes the closure from all
+/// registrars, and so from this one.
 private final class TrackingProbe: Sendable {
   private let registrar = ObservationRegistrar()
   private let keyPath: any KeyPath<TrackedSubject, Void> & Sendable = \TrackedSubject[ReadMark()]
