@@ -76,9 +76,9 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Appends `header`, and moves the payload ``taken`` of `other` beside it. The caller has just
-  /// called `other.takeFirst()`, which took out the former header of that payload and left the
-  /// payload in `other`.
+  /// Appends `header`, and beside it the payload `other.taken`, which it moves here. The caller has
+  /// just called `other.takeFirst()`, which took out the header that the payload had in `other`,
+  /// and left the payload there.
   mutating func append<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if tail == capacity { makeRoom() }
     unsafe layout.move(from: other.place(other.head &- 1), to: place(tail))
@@ -86,9 +86,9 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Inserts `header` at the front, and moves the payload ``taken`` of `other` beside it. The
-  /// caller has just called `other.takeFirst()`, which took out the former header of that payload
-  /// and left the payload in `other`.
+  /// Inserts `header` at the front, and beside it the payload `other.taken`, which it moves here.
+  /// The caller has just called `other.takeFirst()`, which took out the header that the payload had
+  /// in `other`, and left the payload there.
   mutating func prepend<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if head == 0 { relocate(to: 2 * capacity + 8, first: capacity + 8) }
     head &-= 1
@@ -96,8 +96,9 @@ struct PayloadAlone: PayloadHeader {}
     unsafe (headers.unsafelyUnwrapped + head).initialize(to: header)
   }
 
-  /// Makes room for one more element. If more than half of the capacity lies free before the first
-  /// header, moves the elements to the front. Otherwise doubles the capacity.
+  /// Makes room for one more element. If the free places before the first element are more than
+  /// half of the capacity, moves the elements to the beginning of the memory. Otherwise doubles the
+  /// capacity.
   @inline(never) private mutating func makeRoom() {
     if capacity > 0, head > capacity / 2 || isEmpty {
       let count = count
@@ -158,7 +159,8 @@ struct PayloadAlone: PayloadHeader {}
   /// Destroys the payload whose header ``takeFirst()`` took out last. Never called under a mutex.
   @inline(__always) func destroyTaken() { unsafe layout.destroy(place(head &- 1)) }
 
-  /// Moves the payload whose header ``takeFirst()`` took out last to memory of its own.
+  /// Returns the payload ``taken``, moved to memory of its own. ``takeFirst()`` has just taken out
+  /// its header.
   func ownedPayloadOfTaken() -> OwnedPayload { unsafe OwnedPayload(moving: place(head &- 1), layout) }
 
   /// Puts back the header that ``takeFirst()`` took out last. Its payload is still in place.

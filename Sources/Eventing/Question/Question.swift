@@ -71,8 +71,8 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   /// - Complexity: O(responders).
   public var responderCount: Int { event.handlerCount }
 
-  // For remote questions, which offer these methods. A locked responder counts as one that passed:
-  // that declined to answer.
+  // For remote questions, which offer these methods. A locked responder is not called, so it counts
+  // as one that declined to answer, as a responder does by returning `nil`.
   package func remove(named name: String) -> Int { event.remove(named: name) }
   package func lock(_ token: HandlerToken) -> Bool { event.lock(token) }
   package func unlock(_ token: HandlerToken) -> Bool { event.unlock(token) }
@@ -121,8 +121,8 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
 
   /// Asks all responders, and returns their answers and errors in the order of the responders.
   ///
-  /// Responders that pass or are late are left out. If the task is cancelled, this returns at once
-  /// with the answers so far.
+  /// Responders that decline to answer, by returning `nil`, and those that are late are left out.
+  /// If the task is cancelled, this returns at once with the answers so far.
   ///
   /// - Parameters:
   ///   - query: The query that the responders receive.
@@ -140,8 +140,9 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
     _ inquiry: Inquiry<Query, Answer>, within limit: Duration?, _ clock: any Clock<Duration>
   ) async -> (end: Inquiry<Query, Answer>.End, replies: [Result<Answer, any Error>]) {
     let ticket = event.submit(inquiry)
-    // The reporting task counts as part of the calling handler, so that a cycle of waits is found.
-    // It does so until `asking.end()`, when the caller has its answer.
+    // The task `reporting` waits until all responders have finished. In the graph of waits it
+    // counts as part of the calling handler, so that a cycle of waits is found: until
+    // `asking.end()`, when the caller has its answer.
     let asking = Invocation.current.map { Invocation($0.executionSlot) }
     let reporting = Context.invocation.withValue(asking) {
       Scheduling.cancelledWhenDropped {

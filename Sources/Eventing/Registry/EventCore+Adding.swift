@@ -148,9 +148,9 @@ extension EventCore {
     _ payload: BorrowedPayload, to record: HandlerRecord, sequence: UInt64, from sender: (any AnyObject & Sendable)?
   ) {
     guard let slot = unsafe slot(of: record) else { return }
-    // A snapshot computes the calls of a handler from the number of occurrences since
-    // `offeredBefore`. This payload is none of them. So `offeredBefore` goes down by one, and the
-    // call counts.
+    // A snapshot computes the calls of a handler from the number of occurrences minus
+    // `offeredBefore`. This payload, such as a replayed one, is no further occurrence. So
+    // `offeredBefore` goes down by 1, which adds 1 to the computed calls.
     record.offeredBefore.store(record.offeredBefore.load(ordering: .relaxed) &- 1, ordering: .relaxed)
     var tally = unsafe DeliveryTally(
       payload, sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil,

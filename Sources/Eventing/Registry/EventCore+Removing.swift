@@ -23,7 +23,9 @@ extension EventCore {
         withAnchor { $0.invalidateFastPath() }
       }
       leave(own)
-      if !isMine { record.details?.delays?.end() }  // a once handler between two attempts
+      // A once handler ends when its first attempt begins, so `isMine` is false for it afterwards.
+      // If it waits for another attempt, the removal ends that delay.
+      if !isMine { record.details?.delays?.end() }
       return isMine
     }
     let isMine = record.deactivate()
@@ -130,7 +132,8 @@ extension EventCore {
     if details.options.wantsPrior { unsafe self.pendingWork.priorHandlerCount -= 1 }
     if unsafe table.deadCount > 0 { withAnchor { $0.invalidateFastPath() } }
     if let retiring, let pendingWork {
-      // While the lane holds items, inspecting, locking and removing find the handler there.
+      // While the lane holds items, inspecting, locking and removing find the handler in
+      // `retiringLanes`.
       unsafe details.retiringIndex = unsafe Int32(pendingWork.retiringLanes.count)
       unsafe pendingWork.retiringLanes.append(retiring)
       details.countUnheard(slot.skipped.load(ordering: .relaxed))

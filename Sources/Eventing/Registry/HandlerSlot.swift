@@ -44,7 +44,8 @@ public import Synchronization
     -> PathNeeded?
   {
     guard flags == HandlerFlags.needsSlowPath | HandlerFlags.detailed else { return nil }
-    // Safe: the flag `detailed` says so, as in `HandlerRecord.details`.
+    // Safe: the record is a `DetailedRecord`, as its flag `detailed` says: see
+    // `HandlerRecord.details`.
     let record = unsafe Unmanaged<DetailedRecord>.fromOpaque(held.toOpaque())
     if let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainLane }) {
       unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }

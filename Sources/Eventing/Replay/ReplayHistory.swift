@@ -16,11 +16,14 @@ import Synchronization
   @exclusivity(unchecked) private var past: PayloadQueue<Past>
   /// The former content of `past`, until it is destroyed. Isolation: core.
   @exclusivity(unchecked) private var outdated: PayloadQueue<Past>
-  /// Whether `latest` is the payload to replay, and `past` is empty. This is only true of a history
-  /// that keeps one payload: after a post to an idle event, and for the first value of
-  /// ``Replay/current(_:)``. Then the payload need not be copied to `past`. Guarded by: core.mutex.
+  /// Whether new handlers receive `latest`, because its delivery has begun and it has not been
+  /// copied to `past`, which is empty. This is only true of a history that keeps one payload: after
+  /// a post to an idle event, and for the first value of ``Replay/current(_:)``. While it is false,
+  /// new handlers receive what is in `past`, and `latest` may still be enqueued. Guarded by:
+  /// core.mutex.
   @exclusivity(unchecked) private var isPastLatest = false
-  /// The sequence number of `latest`, if `isPastLatest` is true. Guarded by: core.mutex.
+  /// The sequence number of the occurrence that sent `latest`. Used only while `isPastLatest` is
+  /// true, that is, while new handlers receive `latest`. Guarded by: core.mutex.
   @exclusivity(unchecked) private var latestSequence: UInt64 = 0
 
   /// An occurrence to replay. Its payload lies beside it.
@@ -53,7 +56,8 @@ import Synchronization
 
   /// The payload that was sent last, if there is one. Guarded by: core.mutex.
   private var latest: UnsafeMutableRawPointer { unsafe memory }
-  /// The replaced payload until it is destroyed. Isolation: core.
+  /// The place of the payload that `replaceLatestNow` has moved out of `latest`, until
+  /// `destroyReplaced` destroys the payload. Isolation: core.
   private var spare: UnsafeMutableRawPointer { unsafe memory + layout.stride }
 
   /// Returns a copy of the payload that was sent last. The caller holds `core.mutex`.
@@ -128,9 +132,9 @@ import Synchronization
 extension EventCore {
   /// Installs a history, before another thread can reach the event.
   ///
-  /// From then on ``EventCore/enter()`` fails for each thread. It locks no mutex, but each post and
-  /// send must also replace `latest`, under `mutex`. So a post to an idle event enters by
-  /// ``EventCore/postWithReplay(_:)``, and all else is enqueued.
+  /// From then on ``EventCore/enter()`` fails for each thread. For `enter()` locks no mutex, and
+  /// with a history each post and send must also replace `latest`, under `mutex`. So a post to an
+  /// idle event enters by ``EventCore/postWithReplay(_:)``, and all else is enqueued.
   func keep(_ history: ReplayHistory) {
     _ = pendingWork.historyReference.set(history)
     mustEnqueue = true

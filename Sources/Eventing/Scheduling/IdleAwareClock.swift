@@ -55,6 +55,7 @@ package struct SleepingWork: Sendable {
     Invocation.current.map { SleepingWork(node: $0.executionSlot, invocation: $0) }
   }
 
-  /// Whether the call has not returned. True for a node that waits without a call.
+  /// Whether the handler call `invocation` has not returned. True if `invocation` is `nil`: then
+  /// `node` waits without a call.
   var isCurrent: Bool { invocation?.isCurrent ?? true }
 }

@@ -70,8 +70,9 @@ extension SequenceIterator {
     return batch
   }
 
-  /// Returns all payloads that wait, with the numbers of dropped ones in their places: at most
-  /// `count` elements. Otherwise like ``nextBatch(of:isolation:)``.
+  /// Returns all payloads that wait, at most `count` elements. Where payloads were dropped, an
+  /// element with their number stands before the payload that follows them. Otherwise like
+  /// ``nextBatch(of:isolation:)``.
   func nextArrivalBatch<Payload>(of count: Int, isolation: isolated (any Actor)?) async -> [Arrival<Payload>]? {
     noteHandled()
     var batch: [Arrival<Payload>] = []

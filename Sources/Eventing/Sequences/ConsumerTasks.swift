@@ -4,7 +4,8 @@ import Synchronization
 ///
 /// In the wait graph, each of these tasks has an invocation, as a call of a handler has (G16).
 enum ConsumerTasks {
-  /// Whether `all` has elements, so that a send without such tasks takes no mutex.
+  /// Whether `all` has elements: whether any task iterates over a sequence whose bound makes
+  /// senders wait. If none does, a send finds that out here, and locks no mutex.
   private static let isAny = Atomic<Bool>(false)
   // Safe: guarded by the mutex of the wait graph.
   /// The invocation of each task, and the number of its iterators, by the number of the task.

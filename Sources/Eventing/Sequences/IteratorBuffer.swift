@@ -15,21 +15,23 @@
 
   /// Whether the task that waits here was cancelled. Guarded by: hub.mutex.
   @exclusivity(unchecked) var isCancelled = false
-  /// The index in `hub.buffers`; `nil` for the buffer `hub.origin`, and after the iterator has
-  /// gone. Guarded by: hub.mutex.
+  /// The index in `hub.buffers`. `nil` for the buffer `hub.origin`, which belongs to no iterator
+  /// (each new iterator copies it), and after the iterator has gone. Guarded by: hub.mutex.
   @exclusivity(unchecked) var index: Int?
 
   // Only the task that has the iterator changes the next two fields. So that task may read them
   // without the mutex.
   /// The handler call that iterates, if one does. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var call: Invocation?
-  /// The task that iterates, which may outlive the call that started it.
-  /// Guarded by: WaitGraph.mutex.
+  /// The task that iterates. If a handler call started the task, the task may go on after that call
+  /// has returned: then `call` has ended, and senders wait for the task. Guarded by:
+  /// WaitGraph.mutex.
   @exclusivity(unchecked) private var consumer: (task: UInt64, invocation: Invocation)?
 
-  /// The buffer of the first iterator. Set only in `hub.origin`, the buffer whose content every new
-  /// iterator copies. Sends that wait for room in that buffer then wait for the task of the first
-  /// iterator. Guarded by: WaitGraph.mutex.
+  /// The buffer of the first iterator. Set only in `hub.origin`, the buffer that each new iterator
+  /// copies. In the wait graph, `hub.origin` waits for this buffer. So a send that waits for room
+  /// in `hub.origin` is found to wait for the task of the first iterator. Guarded by:
+  /// WaitGraph.mutex.
   @exclusivity(unchecked) private var successor: IteratorBuffer?
 
   init(_ buffering: Buffering, _ type: PayloadType) {
@@ -46,8 +48,9 @@
   /// Notes the mark of a payload that a buffer with a bound has taken or refused. The caller holds
   /// `hub.mutex`.
   ///
-  /// - Returns: The mark of the older payload that was dropped to make room. The caller releases it
-  ///   after the mutex.
+  /// - Returns: The mark of the older payload that was dropped to make room; `nil` if none was. The
+  ///   caller releases the mark after the unlock: its release may tell a transport that the payload
+  ///   is lost.
   func note(_ mark: (any OccurrenceMark)?, _ outcome: BoundedBuffer.AppendOutcome) -> (any OccurrenceMark)? {
     guard outcome.isTaken else { return nil }
     let gone = unsafe outcome.hasReplaced ? marks.popFirst() : nil
@@ -95,7 +98,7 @@
       unsafe consumer = task == 0 ? nil : (task, ConsumerTasks.join(task))
       return before
     }
-    withExtendedLifetime(gone) {}  // released after the mutex
+    withExtendedLifetime(gone) {}  // released after the unlock
   }
 
   /// Forgets the call and the task that iterated, because the iterator has gone.
@@ -107,12 +110,12 @@
       unsafe call = nil
       return before
     }
-    withExtendedLifetime(gone) {}  // released after the mutex
+    withExtendedLifetime(gone) {}  // released after the unlock
   }
 
-  /// Makes this node of the wait graph wait for `buffer`, the buffer of the first iterator. So the
-  /// sends that wait for room here wait, in the graph, for the task of that iterator. Called for
-  /// `hub.origin`, the buffer that new iterators copy. Only the first call has an effect.
+  /// In the wait graph, makes this buffer wait for `buffer`, the buffer of the first iterator. So a
+  /// send that waits for room in this buffer is found to wait for the task of that iterator. Called
+  /// for `hub.origin`, the buffer that new iterators copy. Only the first call has an effect.
   func hand(over buffer: IteratorBuffer) {
     WaitGraph.mutex.withLock {
       if unsafe successor == nil { unsafe successor = buffer }

@@ -34,8 +34,10 @@ struct MarkQueue: Sendable {
     marks.append(mark)
   }
 
-  /// Returns a copy that shares no memory: an iterator changes its marks without the mutex, and the
-  /// thread sanitizer does not see reference counts. O(n)
+  /// Returns a copy that shares no memory, as a copy of the array would until one of the two
+  /// changes. An iterator changes its marks without the mutex. That would be safe with shared
+  /// memory, too, thanks to the reference count. But the thread sanitizer does not see reference
+  /// counts, and would report a race. O(n)
   func copy() -> MarkQueue {
     var copy = MarkQueue()
     copy.isOn = isOn
@@ -43,7 +45,7 @@ struct MarkQueue: Sendable {
     return copy
   }
 
-  /// Takes out the mark of the first payload. The caller releases it after the mutex.
+  /// Takes out the mark of the first payload. The caller releases the mark after the unlock.
   mutating func popFirst() -> (any OccurrenceMark)? { marks.popFirst() ?? nil }
 }
 

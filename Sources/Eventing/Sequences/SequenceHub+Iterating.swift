@@ -90,17 +90,18 @@ extension SequenceHub {
     let taken = unsafe isSomething ? Taken.something : isEnded ? .end : .nothing
     let begun = unsafe isSomething ? origin : nil
     if let begun {
-      // A `send` that finds no iterator waits for room in the origin, the buffer that new iterators
-      // copy. If the first iterator is made before the `send` has put its payload into the buffers,
-      // the `send` still waits in the origin alone. The hub gives up the origin now, so such sends
-      // need not wait any longer, and go on.
+      // A `send` that finds no iterator is registered in the origin, the buffer that new iterators
+      // copy, and waits for room there. Then the first iterator may be made before the `send` has
+      // put its payload into the buffers. In that case the `send` does not wait for the buffer of
+      // the iterator. The hub gives up the origin now, and would never end that wait. So such sends
+      // go on now.
       unsafe senders += begun.bounded.takeSenders()
       unsafe origin = nil
       noteOnly()
     }
     mutex.unlock()
     pass(senders)
-    withExtendedLifetime(begun) {}  // its content is released after the mutex
+    withExtendedLifetime(begun) {}  // its content is released after the unlock
     return taken
   }
 

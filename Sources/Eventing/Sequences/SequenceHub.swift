@@ -17,14 +17,16 @@
   @usableFromInline @exclusivity(unchecked) var origin: IteratorBuffer?
   /// The buffers of the iterators. Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var buffers: [IteratorBuffer] = []
-  /// The only buffer of the sequence, if there is exactly one: `origin`, or the one element of
-  /// `buffers`. Otherwise `nil`. Not retained by this field. Guarded by: mutex.
+  /// The only buffer of the sequence, if there is exactly one: the one element of `buffers` or,
+  /// before there is an iterator, `origin`, the buffer that new iterators copy. Otherwise `nil`.
+  /// Not retained by this field. Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var only: Unmanaged<IteratorBuffer>?
   /// The token of the handler; `nil` before it is added, and after its end. Guarded by: mutex.
   @exclusivity(unchecked) var token: HandlerToken?
   /// Whether no more payloads come. Guarded by: mutex.
   @exclusivity(unchecked) var isEnded = false
-  /// The dropped payloads, until they are destroyed after the mutex. Isolation: core.
+  /// The payloads that were dropped for want of room, until `destroyDropped()` destroys them after
+  /// the unlock of `mutex`. Isolation: core.
   @exclusivity(unchecked) private var dropped: PayloadQueue<PayloadAlone>
   /// The record of the handler. Set before the first iterator is made.
   @usableFromInline let recordReference = OnceReference<HandlerRecord>()
@@ -152,8 +154,11 @@
     return (taken, missing)
   }
 
-  /// Gives a payload to the only buffer of a sequence whose bound makes no sender wait; `nil` if
-  /// there is not exactly one buffer. Isolation: core.
+  /// Gives a payload to the buffer of a sequence that has only one, and whose bound makes no sender
+  /// wait, but drops payloads. Isolation: core.
+  ///
+  /// - Returns: `nil` if there is not exactly one buffer. Otherwise `taken` is 1 if the buffer took
+  ///   the payload, `missing` is 1 if it lost this payload or an older one, and else they are 0.
   private func giveToOnly(
     _ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?
   ) -> (taken: Int, missing: Int)? {

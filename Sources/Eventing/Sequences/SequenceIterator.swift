@@ -11,7 +11,8 @@
   @exclusivity(unchecked) private var batch: PayloadQueue<PayloadAlone>
   /// The marks of the payloads in the batch.
   @exclusivity(unchecked) private var marks = MarkQueue()
-  /// The marks of the payloads that the loop has, until it asks for more.
+  /// The marks of the payloads that the loop has received, until it asks for the next one: then it
+  /// has handled them.
   @exclusivity(unchecked) private var current: [any OccurrenceMark] = []
   /// Whether `fill` was called before.
   @exclusivity(unchecked) private var hasBegun = false
@@ -62,13 +63,13 @@
     return unsafe batch.taken
   }
 
-  /// Notes that the loop has handled the payloads that it has, by a call of `handled()` for each of
-  /// their marks.
+  /// Calls `handled()` of the marks of the payloads that the loop received when it asked before:
+  /// now that it asks again, it has handled them.
   @inline(__always) func noteHandled() {
     if unsafe !current.isEmpty { for mark in takeMarks() { mark.handled() } }
   }
 
-  /// Takes out the marks of the payloads that the loop has.
+  /// Takes out the marks of the payloads that the loop has received since it asked before.
   func takeMarks() -> [any OccurrenceMark] {
     defer { unsafe current = [] }
     return unsafe current

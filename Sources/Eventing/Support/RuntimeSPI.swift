@@ -39,8 +39,9 @@ package enum TaskID {
   ///
   /// Assumption: the runtime exports `swift_task_getJobTaskId`, and gives no number twice. The
   /// runtime does so on all platforms since Swift 5.5. Without this function, the address of the
-  /// task serves. A loop of a task that has ended may then be taken for a loop of a later task at
-  /// that address, and a `send` may defer a handler that it could wait for.
+  /// task serves, which a later task may have when this one has ended. Then a loop of the ended
+  /// task over a sequence may be taken for a loop of the later task, and a `send` may defer a
+  /// handler that it could wait for.
   static func taskNumber(_ task: UnsafeRawPointer) -> UInt64 {
     #if EVENTING_NO_RUNTIME_SPI
       UInt64(UInt(bitPattern: task))
@@ -53,10 +54,10 @@ package enum TaskID {
   ///
   /// Assumption: a task-local value is retained by each task that inherits it, so the number grows
   /// when a call starts a task that goes on after it. `isKnownUniquelyReferenced` cannot tell: it
-  /// asks for exactly one reference. The task-local binding has one, and the compiler may keep a
-  /// second one. With `EVENTING_NO_RUNTIME_SPI`, each call of this function returns another number.
-  /// That reads as if the call had started such a task, so each call of a handler gets an
-  /// `Invocation` of its own.
+  /// asks whether there is exactly one reference, and there may be two without such a task: that of
+  /// the task-local binding, and one that the compiler keeps. With `EVENTING_NO_RUNTIME_SPI`, this
+  /// function returns a different number each time. That reads as if the call had started such a
+  /// task, so each call of a handler gets an `Invocation` of its own.
   @usableFromInline @inline(__always) static func references(to invocation: Unmanaged<some AnyObject>) -> UInt {
     #if EVENTING_NO_RUNTIME_SPI
       last.wrappingAdd(1, ordering: .relaxed).newValue
