@@ -55,10 +55,10 @@ public final class Lane: Sendable {
       core.enqueue(
         .change(
           {
-            // If the handler has a pace, the barrier goes to the pace, which delivers what waits
-            // and passes the barrier on to the lane. Otherwise the barrier goes to the lane. So it
-            // does for a handler without a slot, which has not joined the table or has left it: no
-            // occurrence waits for its pace.
+            // A barrier for a handler with a pace goes to the pace, which delivers what waits and
+            // passes the barrier on to the lane. A barrier for any other handler goes to the lane
+            // at once, and so does one for a handler without a slot, which has not joined the table
+            // or has left it: no occurrence waits for the pace of such a handler.
             unsafe (record.index >= 0 ? record.runner?.lane ?? lane : lane).sendBarrier(completion)
             core.unregisterDead()
             completion.arrive(lane, nil)
@@ -114,7 +114,7 @@ private final class LaneMembers: @unchecked Sendable {
 
   func remove(_ lane: HandlerLane) {
     let removed = mutex.withLock { unsafe members.removeValue(forKey: ObjectIdentifier(lane)) }
-    withExtendedLifetime(removed) {}  // released after the mutex
+    withExtendedLifetime(removed) {}  // released after the unlock
   }
 }
 

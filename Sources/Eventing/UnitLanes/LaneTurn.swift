@@ -36,8 +36,9 @@ struct SharedTurns: Sendable {
   /// The number of calls. While these calls are the last entry of the queue, the serial lane counts
   /// further calls in its `openCount`, and not here; see ``LaneTurn/closed()``.
   var count: Int
-  /// The number of times that the serial lane had resumed after a lock, when the items of these
-  /// calls were put onto it: see ``SerialLane/era``.
+  /// The value of ``SerialLane/era`` when the items of these calls were put onto the serial lane:
+  /// the number of times that this lane had resumed after a lock. If the lane has resumed again
+  /// since then, its `era` is higher, and these calls are void: their items got new turns.
   let era: Int
 
   func withCount(_ count: Int) -> SharedTurns { SharedTurns(lane: lane, count: count, era: era) }

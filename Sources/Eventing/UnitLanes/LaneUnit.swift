@@ -26,8 +26,9 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   /// ended while it waited, or it is a batch. Set before the unit is pushed; afterwards guarded by:
   /// scheduler.mutex.
   @exclusivity(unchecked) var isNeverReused = false
-  /// Whether a completion has task-local values or observers. Set before the unit is pushed;
-  /// afterwards guarded by: scheduler.mutex.
+  /// Whether one of the unit's completions has task-local values, which the call must bind, or
+  /// observers, which must be told of the call. Set before the unit is pushed; afterwards guarded
+  /// by: scheduler.mutex.
   @exclusivity(unchecked) var isBound = false
   /// The number of the unit in the order of the lane. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var turn: UInt64 = 0
@@ -35,7 +36,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) var stage = Stage.waiting
   /// The number of payloads. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var count = 1
-  /// The completions that wait for the unit as barriers. Guarded by: scheduler.mutex.
+  /// The completions of barriers, such as `quiesce()`, that wait for the end of the unit. Guarded
+  /// by: scheduler.mutex.
   @exclusivity(unchecked) var barriers: [Completion] = []
   /// Whether a newer occurrence has taken the place of the unit. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var isReplaced = false
@@ -160,8 +162,9 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   #endif
 }
 
-/// A reference to the slot on which a unit runs, or the active unit of a key. It does not own the
-/// slot: slots live as long as their scheduler.
+/// A reference to the execution slot on which a unit runs. The unit has one, and so has its key,
+/// for the active unit of the key. The reference does not own the slot: slots live as long as their
+/// scheduler.
 ///
 /// Set before the call, and cleared before another unit may have the slot. If a search of the wait
 /// graph finds that a call waits, the call had begun before the search. So the search finds the

@@ -13,13 +13,14 @@ import Synchronization
   private let lane: DeliveryTarget?
   private let queue: any DelayQueueing
   private let type: PayloadType
-  /// Whether the payloads are those of the event. A view may make others of them.
+  /// Whether `type` is the payload type of the event, and not of what a view makes of the payloads.
   private let isOfEvent: Bool
   /// The occurrence that waits, if there is one.
   @exclusivity(unchecked) private var pending: PayloadQueue<PacedOccurrence>
   /// Whether observers and waiters know that a lock holds the occurrence that waits.
   @exclusivity(unchecked) private var isHeldReported = false
-  /// The timer that runs; `nil` before a burst, and after it rang while a lock held the occurrence.
+  /// The timer that runs; `nil` before a burst. After it rang while a lock held the occurrence that
+  /// waits, it is `nil` until the lock ends, or a debounce gets another payload.
   @exclusivity(unchecked) private var timer: UnitTimer?
   /// The time at which a debounce ends, on the clock of `queue`.
   @exclusivity(unchecked) private var deadline = Duration.zero
@@ -39,7 +40,7 @@ import Synchronization
     super.init(record, anchor)
   }
 
-  /// Returns the handler's lane: in the wait graph, a payload that the pace keeps waits for it.
+  /// Returns what a payload that the pace keeps waits for in the wait graph: the handler's lane.
   override func needs(_ goal: Invocation) -> WaitNeeds { lane.map { .any([$0]) } ?? .free }
 
   /// The target that counts the calls: the lane of the handler if there is one, otherwise this one.
@@ -54,8 +55,8 @@ import Synchronization
   ) -> Bool {
     switch pace.kind {
     case .throttle(let interval):
-      // An occurrence that a lock held may wait although no timer runs. The new one does not
-      // overtake it, but takes its place.
+      // An occurrence that a lock held may still wait although no timer runs. Then the new one is
+      // not passed on before it, but replaces it: the older one is dropped.
       if unsafe timer == nil, unsafe pending.isEmpty {
         startTimer(after: interval)
         return pass(payload, owner, &tally)
@@ -115,7 +116,7 @@ import Synchronization
     unsafe pending.destroyTaken()
     unsafe pending.recycle()
     guard let completion = replaced.completion else {
-      // No atomic addition: only the thread inside the core counts what an inline handler loses.
+      // No atomic addition: only the thread inside the core counts the drops of an inline handler.
       guard let lane else { return dropped.store(dropped.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
       return lane.countDropped(nil)
     }
@@ -161,8 +162,8 @@ import Synchronization
     core?.unregisterDead()
   }
 
-  /// Delivers the occurrence that waits, unless a lock holds it. The caller unregisters the
-  /// handlers that are found dead. Isolation: core.
+  /// Delivers the occurrence that waits, unless a lock holds it. If the delivery finds that the
+  /// handler has ended, the caller unregisters the handler afterwards. Isolation: core.
   ///
   /// - Parameter isEnding: Whether the handler ends, so that no lock holds the occurrence.
   private func deliverPending(for observers: Observers?, isEnding: Bool = false) {
@@ -181,17 +182,16 @@ import Synchronization
       unsafe isHeldReported = false
       return taken.destroyTaken()
     }
-    // `pending` is still empty: the handler was not called, and this thread has stayed inside.
+    // `pending` is empty since the swap: no handler was called, and no other thread came inside.
     taken.untake(occurrence)
     unsafe swap(&taken, &pending)
     noteHeld()
   }
 
   /// Decides once more, as the event did when the occurrence came, whether the handler may be
-  /// called. If so, passes the occurrence to the handler.
-  ///
-  /// Does not use the event's `visit`, which would pass the payload through the handler's view.
-  /// That view may have made this payload.
+  /// called. If so, passes the occurrence to the handler. Does not use `EventCore.visit`, which
+  /// would pass the payload through the handler's view. If there is a view, the payload has come
+  /// out of it already.
   ///
   /// - Returns: Whether a lock, which has just begun, holds the occurrence.
   private func deliver(
@@ -269,7 +269,7 @@ import Synchronization
   /// the core starts a block for it: the thread that released the event runs no handler.
   var isLeft: Bool { unsafe lane == nil && anchor.core == nil && !pending.isEmpty }
 
-  /// Delivers an occurrence that is left after the event's end: see ``isLeft``.
+  /// Delivers the occurrence that still waited when the event was released: see ``isLeft``.
   func deliverLeft(for observers: Observers?) {
     deliverPending(for: observers, isEnding: true)
     record.set(HandlerFlags.removed)

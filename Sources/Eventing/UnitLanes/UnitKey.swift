@@ -28,7 +28,7 @@ final class UnitKey: WaitNode, @unchecked Sendable {
   /// Notes that a unit ended while it waited. When more than 64 + `parked.count` / 2 such units
   /// have been noted, removes them from `parked`. The caller holds `scheduler.mutex`.
   ///
-  /// - Parameter ended: Gets the removed units, which must be released after the mutex.
+  /// - Parameter ended: Gets the removed units, which must be released after the unlock.
   func noteEnded(_ ended: inout [LaneUnit]) {
     unsafe endedCount += 1
     guard unsafe endedCount > 64 + parked.count / 2 else { return }
@@ -57,7 +57,8 @@ protocol UnitKeying: AnyObject, Sendable {
 final class UnitKeys<Key: Hashable & Sendable>: UnitKeying, @unchecked Sendable {
   private let keyOf: @Sendable (BorrowedPayload) -> Key
   @exclusivity(unchecked) private var keys: [Key: UnitKey] = [:]
-  /// The number of keys at which unused ones are forgotten.
+  /// The number of stored keys at which `key(of:on:)` forgets the unused keys, before it adds
+  /// another.
   @exclusivity(unchecked) private var limit = UnitKeyLimit.least
   private let storedCount = Atomic<Int>(0)
 
@@ -92,7 +93,7 @@ final class UnitKeys<Key: Hashable & Sendable>: UnitKeying, @unchecked Sendable 
 }
 
 enum UnitKeyLimit {
-  /// The smallest number of keys at which a lane forgets its unused ones. With fewer keys it keeps
-  /// all.
+  /// The smallest number of stored keys at which a lane forgets the unused ones. With fewer keys it
+  /// keeps all.
   static let least = 1_024
 }

@@ -8,8 +8,8 @@ extension UnitLane {
   func finish(_ unit: LaneUnit, _ result: UnitResult, _ slot: ExecutionSlot) -> LaneTurn? {
     switch result {
     case .ended(let outcome):
-      // The report also destroys the payload. So it comes before the end of the unit: then the
-      // unit's barriers complete, and the payload must be gone by then.
+      // The report also destroys the payload. So it comes before the end of the unit, at which the
+      // unit's barriers complete: by then the payload must be gone.
       reportOutcome(unit, outcome)
       return finishEnded(unit, slot)
     case .delayed(let delay): return finishDelayed(unit, delay, slot)
@@ -105,9 +105,10 @@ extension UnitLane {
     }
   }
 
-  /// Lets a sender's task run a call of a `.task` handler as a child task. The call has waited
-  /// until the earlier calls for its key had ended, and is now the turn of the slot. Returns false
-  /// if `turn` is not such a call for a `send`, or the sender does not wait for it.
+  /// Lets a sender's task run a call of a `.task` handler as a child task, on `slot`. The call has
+  /// waited until the earlier calls for its key had ended, and is what the slot has to run now.
+  /// Returns false if the slot must run it itself: `turn` is not such a call for a `send`, or the
+  /// sender does not wait for it.
   private func wasAdopted(_ turn: LaneTurn, _ slot: ExecutionSlot) -> Bool {
     guard case .task(let priority) = record.place, let unit = turn.unit, let completion = unsafe unit.completions.first,
       completion.purpose == .send
@@ -148,8 +149,8 @@ extension UnitLane {
       return
     }
     while let next = unsafe key.parked.popFirst() {
-      // A unit that was dropped while it waited for the key also goes to the scheduler, which
-      // discards it, and releases it after the mutex.
+      // A unit that was dropped while it waited for the key also goes to the scheduler, which finds
+      // it ended, and releases it after the unlock of the mutex.
       scheduler.appendReleased(next)
       if unsafe next.stage == .waiting { return }
     }

@@ -71,7 +71,8 @@ extension UnitLane {
     var start: UnitScheduler.Start?
     /// The timers of batches that wait no longer.
     var timers: [UnitTimer] = []
-    /// The unit whose place the new one takes, if the handler restarts, and its attempt.
+    /// The unit that the new one replaces, if the handler restarts, and the running attempt of the
+    /// replaced unit, if there is one.
     var replaced: (unit: LaneUnit, attempt: CancellableAttempt?)?
   }
 
@@ -251,8 +252,9 @@ extension UnitLane {
     }
   }
 
-  /// Notes the remaining effects of a push: the waiters of a paused lane, and the turn that can
-  /// start. The caller holds `scheduler.mutex`.
+  /// Notes in `effects` what remains to do after the unlock. If the lane is paused: to report the
+  /// calls that wait as held, so that their waiters go on. And to start the turn that can start, if
+  /// there is one. The caller holds `scheduler.mutex`.
   private func complete(_ effects: inout Effects, _ completion: Completion?) {
     if unsafe isPaused, completion?.isToBeTold == true { effects.detached = detachWaiters() }
     effects.start = scheduler.takeStart(&effects.ended)

@@ -36,7 +36,8 @@ extension UnitLane {
   func failure(_ error: any Error, _ unit: LaneUnit) -> HandlerOutcome {
     let failure = HandlerFailure(
       HandlerToken(record, anchor), error, record.options, attempts: unsafe max(1, unit.attempts))
-    // On a lane, the policy cannot stop the occurrence any more.
+    // The result says whether the failure policy stops the occurrence. It is ignored: a call on a
+    // lane does not hold up the delivery to the handlers that follow.
     _ = anchor.failures().note(failure, calls: unsafe unit.count)
     guard let letters = anchor.deadLetters, let payload = unsafe unit.payload?.borrowed else {
       return .failed(failure)

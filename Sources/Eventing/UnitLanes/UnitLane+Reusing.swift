@@ -2,8 +2,9 @@
 // a lane on which few payloads wait allocates nothing for a payload.
 
 extension UnitLane {
-  /// Removes ended units from `units`: those at the front and, if there are many, the others. The
-  /// caller holds `scheduler.mutex`, and releases `ended` after it.
+  /// Removes ended units from `units`: those at the front and, if there are many, the others. Keeps
+  /// some of them for further payloads, and appends the rest to `ended`. The caller holds
+  /// `scheduler.mutex`, and releases `ended` after the unlock.
   func trim(_ ended: inout [LaneUnit]) {
     while let first = unsafe units.popFirst(where: { unsafe $0.stage == .ended }) { keep(first, &ended) }
     guard unsafe units.count > 64 + 4 * liveCount else { return }

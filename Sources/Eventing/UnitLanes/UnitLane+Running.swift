@@ -12,8 +12,9 @@ enum UnitResult: Sendable {
 }
 
 extension UnitLane {
-  /// Returns whether a unit whose turn has come may begin. If not, keeps the unit until its lock
-  /// ends or its key is free. The caller holds `scheduler.mutex`.
+  /// Returns whether a unit whose turn has come may begin. If a lock of the handler has paused the
+  /// lane, keeps the unit in `held` until the lock ends. If another unit of its key is active,
+  /// keeps it in `parked` of the key until that unit has ended. The caller holds `scheduler.mutex`.
   func mayBegin(_ unit: LaneUnit) -> Bool {
     let isDelayed = unsafe unit.stage == .delayed
     if unsafe isPaused, !isDelayed {
@@ -238,9 +239,9 @@ extension UnitLane {
 
   /// Tells the observers of the unit's occurrences that an attempt begins.
   ///
-  /// - Parameter cell: Names the attempt as the cause of what it sends; `nil` if no occurrence of
-  ///   the unit is traced. Afterwards it has the number of the call that was reported for the last
-  ///   traced occurrence of the unit.
+  /// - Parameter cell: Names the attempt as the cause of what the handler sends; `nil` if no
+  ///   occurrence of the unit is traced. A batch has several occurrences, and for each traced one a
+  ///   call is reported. Afterwards the cell has the number of the last of these calls.
   private func began(_ unit: LaneUnit, _ cell: CallCell?) -> [ObservedAttempt] {
     if unsafe unit.completions.isEmpty { return [] }
     return unsafe unit.completions.compactMap { completion in
@@ -257,7 +258,7 @@ extension UnitLane {
     }
   }
 
-  /// A running attempt for one observed occurrence.
+  /// A running attempt, as observers were told of it for one occurrence. A batch has several.
   private struct ObservedAttempt {
     let occurrence: ObservedOccurrence
     let call: ObservedCall

@@ -20,9 +20,9 @@ extension UnitLane {
     return !Task.isCancelled
   }
 
-  /// Returns the final result of a unit in the child task that runs it, when that task makes no
-  /// further attempt. If `result` still asks for a delay, the task was cancelled during the delay.
-  /// Then the unit has failed with its last error.
+  /// Returns the final result of a unit, for the child task that has run it and makes no further
+  /// attempt. `result` is what the last attempt led to. If that is a delay before another attempt,
+  /// the task was cancelled during the delay, and the unit has failed with its last error.
   func givenUp(_ unit: LaneUnit, _ result: UnitResult) -> UnitResult {
     guard case .delayed = result, let error = unsafe unit.lastError else { return result }
     return .ended(failure(error, unit))

@@ -28,9 +28,9 @@ import Synchronization
   let batchLimit: Int
   /// Whether a batch may mix keys, and the lane has no bound.
   let hasFreeBatches: Bool
-  /// Whether a call is one attempt on the task of its slot, and has no argument but the payload:
-  /// the handler has no owner. Then a slot makes the call by ``beginDirect(_:_:)``, and the unit
-  /// may serve another payload afterwards.
+  /// Whether the task of a slot makes each call by itself, in one attempt and with the payload
+  /// alone: there are no retries, no time limit, no restart and no owner. Then a slot makes the
+  /// call by ``beginDirect(_:_:)``, and the unit may serve another payload afterwards.
   let isDirect: Bool
   /// Whether the lane has no bound, and the handler does not restart. Then a new unit neither drops
   /// nor replaces another one.
@@ -43,7 +43,7 @@ import Synchronization
   @exclusivity(unchecked) var spareUnits: [LaneUnit] = []
   /// Units that have ended since `spareUnits` was filled. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var endedSpares: [LaneUnit] = []
-  /// The units that have not ended, and some that have, in order.
+  /// The units, in order. An ended one stays until it is the first, or until many have ended.
   @exclusivity(unchecked) var units = Deque<LaneUnit>()
   /// The number of units that have not ended.
   @exclusivity(unchecked) var liveCount = 0
@@ -58,11 +58,11 @@ import Synchronization
   @exclusivity(unchecked) private(set) var gatheringReference: Unmanaged<LaneUnit>?
   /// The number of payloads of the batch that began last.
   @exclusivity(unchecked) var lastBatchCount = 0
-  /// The batches that wait for more payloads before they are enqueued, and some that no longer do.
+  /// The batches that wait for more payloads; and some that are enqueued, until there are many.
   @exclusivity(unchecked) var openBatches: [LaneUnit] = []
-  /// The lowest ``LaneUnit/turn`` of a unit that may be dropped: units below have begun or ended.
+  /// The lowest number (`turn`) of a unit that may be dropped: lower units have begun or ended.
   @exclusivity(unchecked) var oldestTurn: UInt64 = 0
-  /// The unit that runs, or is between two attempts, if the handler restarts.
+  /// The unit that runs or is between attempts, of a handler that is ``Handler/restarting()``.
   @exclusivity(unchecked) var current: LaneUnit?
   /// The units that would begin now, if a lock of the handler did not hold them.
   @exclusivity(unchecked) var held: [LaneUnit] = []
@@ -93,7 +93,7 @@ import Synchronization
       shared = nil
       scheduler = record.place.makeScheduler(isSynchronous: body.isSynchronous)
     }
-    // A handler that restarts has one call at a time wherever it runs, as if all keys were equal.
+    // A handler that restarts has one call at a time, even on a lane for several: all get one key.
     let isLikeOneKey = modifiers.isRestarting && scheduler.limit > 1
     keys = isLikeOneKey ? UnitKeys<Int> { _ in 0 } : modifiers.key?.makeKeys()
     batchLimit = modifiers.batch?.count ?? 0
@@ -107,7 +107,7 @@ import Synchronization
     shared?.insert(self)
   }
 
-  /// Returns the slots that an invocation needs if it waits for this lane: those of the scheduler.
+  /// Returns what a call on this lane waits for in the wait graph: a slot of the scheduler.
   override func needs(_ goal: Invocation) -> WaitNeeds { scheduler.needs(goal) }
 
   /// Reports a unit that a lock held, and that will not run any more: as failed if an attempt
@@ -137,8 +137,8 @@ import Synchronization
   override var runningCalls: RunningCount? {
     let ended = ended.load(ordering: .acquiring)
     let count = max(0, calls.load(ordering: .relaxed) - ended)
-    // Calls may begin and end while the oldest call hangs. So the number of its unit (`turn`)
-    // identifies the oldest call. How many calls have begun does not.
+    // Other calls may begin and end while the oldest call hangs. So the oldest call is identified
+    // by the number of its unit, and not by the number of calls that have begun.
     if count == 0 { return RunningCount(count: 0, oldest: 0) }
     let oldest = scheduler.mutex.withLock { unsafe units.first { $0.isInCall }.map { unsafe $0.turn } }
     return RunningCount(count: count, oldest: oldest ?? 0)
@@ -234,8 +234,8 @@ import Synchronization
     return detached
   }
 
-  /// Reports the calls of detached units as held, and completes the units' barriers. Not under a
-  /// mutex.
+  /// Lets the waiters go on that units have lost to a lock: reports the calls of these units as
+  /// held, and completes the barriers that waited for the units. Not under a mutex.
   func release(_ detached: [DetachedUnit]) {
     for one in detached {
       for completion in one.completions { reportHeld(completion, at: one.node) }
@@ -245,7 +245,7 @@ import Synchronization
 
   /// Puts the batches that gather into the queue. The caller holds `scheduler.mutex`.
   ///
-  /// - Parameter timers: Gets the timers of the batches, which are cancelled after the mutex.
+  /// - Parameter timers: Gets the timers of the batches, which the caller cancels after the unlock.
   func closeBatches(_ timers: inout [UnitTimer]) {
     for batch in unsafe openBatches { if let timer = enqueue(batch) { timers.append(timer) } }
     unsafe openBatches = []
@@ -254,7 +254,7 @@ import Synchronization
   /// Puts a batch into the queue, where it still takes payloads until it begins or is full. The
   /// caller holds `scheduler.mutex`.
   ///
-  /// - Returns: The timer of the batch, which the caller cancels after the mutex. Until then, a
+  /// - Returns: The timer of the batch, which the caller cancels after the unlock. Until then, a
   ///   clock of a test counts the batch as asleep, that is, as waiting for the timer.
   func enqueue(_ batch: LaneUnit) -> UnitTimer? {
     guard unsafe batch.stage == .gathering else { return nil }
@@ -263,8 +263,8 @@ import Synchronization
     return unsafe batch.timer.take()
   }
 
-  /// Ends a unit that waits, and that a queue of its scheduler may still have. The caller holds
-  /// `scheduler.mutex`, and releases `ended` after the unlock.
+  /// Ends a unit that waits. The unit is never reused, because a queue of its scheduler may still
+  /// have it. The caller holds `scheduler.mutex`, and releases `ended` after the unlock.
   func endEarly(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
     unsafe unit.isNeverReused = true
     end(unit, &ended)

@@ -24,11 +24,11 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   let mutex = UnfairMutex()
   /// The turns that wait, in order. Guarded by: mutex.
   @exclusivity(unchecked) private var queue = Deque<LaneTurn>()
-  /// Whether the last entry of `queue` is calls of a serial lane that may add further calls to this
-  /// entry. Guarded by: mutex.
+  /// Whether a serial lane is allowed to add further calls to the last entry of `queue`, which is
+  /// made of earlier calls of that lane. Guarded by: mutex.
   @exclusivity(unchecked) private var isLastOpen = false
-  /// The turns that come before those of `queue`: a lock held them, or they were delayed.
-  /// Guarded by: mutex.
+  /// The turns that come before those of `queue`: a lock held them, or they waited for the end of a
+  /// delay between two attempts. Guarded by: mutex.
   @exclusivity(unchecked) private var urgent = Deque<LaneTurn>()
   /// The units that come before all others: an earlier unit of their key has ended. Guarded by:
   /// mutex.
@@ -48,7 +48,8 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   /// The one slot of a shared lane without overlaps, for its serial lanes; otherwise `nil`.
   let onlySlot: ExecutionSlot?
 
-  /// - Parameter onlySlot: The slot of a lane with a limit of 1, if it must exist at once.
+  /// - Parameter onlySlot: The slot of a shared lane with a limit of 1, made with the lane because
+  ///   serial lanes on it refer to the slot. For `nil`, slots are made when turns need them.
   init(_ driver: Driver, limit: Int, freesSlotInDelay: Bool, onlySlot: ExecutionSlot? = nil) {
     self.driver = driver
     self.limit = limit
@@ -94,7 +95,7 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   /// Notes that a unit ended while it waited. When more than 64 + `queue.count` / 2 such units have
   /// been noted, removes them from `queue`.
   ///
-  /// - Parameter ended: Gets the removed units, which must be released after the mutex.
+  /// - Parameter ended: Gets the removed units, which must be released after the unlock.
   func noteEnded(_ ended: inout [LaneUnit]) {
     unsafe endedCount += 1
     guard unsafe endedCount > 64 + queue.count / 2 else { return }
@@ -137,7 +138,7 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   /// Occupies a slot with the next turn; `nil` if there is none, or no slot is free.
   ///
   /// - Parameter ended: Gets the units that were dropped while they waited, which must be released
-  ///   after the mutex.
+  ///   after the unlock.
   func takeStart(_ ended: inout [LaneUnit]) -> Start? {
     guard mayStart, let turn = takeTurn(&ended) else { return nil }
     unsafe occupiedCount += 1

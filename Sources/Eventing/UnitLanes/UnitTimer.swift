@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A timer of a lane: the end of a delay, of a batch's waiting, of an attempt, or of an interval.
+/// A timer of a lane or of a pace. It ends a delay between two attempts, the time in which a batch
+/// gathers payloads, the time limit of an attempt, or the interval in which a pace keeps payloads.
 // Safe: only the queue touches `heapIndex`, under its mutex. All else is immutable or atomic.
 final class UnitTimer: DelayedWork, @unchecked Sendable {
   var heapIndex = -1
@@ -99,7 +100,7 @@ final class HandlerDelays: @unchecked Sendable {
 
   func remove(_ timer: UnitTimer) {
     let removed = mutex.withLock { unsafe timers.removeValue(forKey: timer.number) }
-    withExtendedLifetime(removed) {}  // released after the mutex
+    withExtendedLifetime(removed) {}  // released after the unlock
   }
 
   /// Ends all delays, so that the units that wait for their next attempt get a turn at once. Never
