@@ -159,7 +159,7 @@ extension Event {
   ///
   /// - Parameter holding: Whether occurrences are skipped meanwhile, or held for each handler until
   ///   the lock ends. If the event is locked already, this replaces the `holding` of that lock for
-  ///   the occurrences to come. Those that are held already stay held.
+  ///   the occurrences to come. Occurrences that are held already stay held.
   /// - Complexity: O(*n*) for *n* handlers, so that a send pays nothing for the lock.
   public nonisolated func lock(holding: Holding = .nothing) { core.setEventLock(true, holding) }
 

@@ -1,4 +1,4 @@
-/// What an observed value calls of each ``Combination`` that it is part of. The value knows its own
+/// The part of a ``Combination`` that each of its observed values uses. The value knows its own
 /// type only, and not those of the other values.
 protocol ValueCombination: AnyObject, Sendable {
   /// The combined values, as the `ObjectIdentifier` of the storage of each, in the order in which

@@ -121,8 +121,8 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
 
   /// Asks all responders, and returns their answers and errors in the order of the responders.
   ///
-  /// Responders that decline to answer, by returning `nil`, and those that are late are left out.
-  /// If the task is cancelled, this returns at once with the answers so far.
+  /// Late responders are left out, and responders that decline to answer by returning `nil`. If the
+  /// task is cancelled, this returns at once with the answers so far.
   ///
   /// - Parameters:
   ///   - query: The query that the responders receive.

@@ -115,9 +115,10 @@ public import Synchronization
   /// The sink of `runner`, if the handler is a sequence and has no owner. Not retained by this
   /// field, because `runner` retains the sink. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceSink>?
-  /// The closure of a view, which transforms the payload and calls the handler; `nil` for a handler
-  /// without a view. Used unless the handler's flags demand `EventCore.decide`, which looks for
-  /// locks and the end of the handler, and claims the call of a once handler. Isolation: core.
+  /// The closure of an inline handler behind a view, which transforms the payload and calls the
+  /// handler; `nil` if the handler has no such closure. Used unless the handler's flags demand
+  /// `EventCore.decide`, which looks for locks and the end of the handler, and claims the call of a
+  /// once handler. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var view: ErasedView?
   /// The number of skipped occurrences that are not in `HandlerSlot.skipped`: posts on the fast
   /// path from which the view made no payload, so that the handler did not hear of them. When the

@@ -44,7 +44,7 @@ public import Synchronization
     -> PathNeeded?
   {
     guard flags == HandlerFlags.needsSlowPath | HandlerFlags.detailed else { return nil }
-    // Safe: the record is a `DetailedRecord`, as its flag `detailed` says: see
+    // Safe: the flag `detailed` says that the record is a `DetailedRecord`, as in
     // `HandlerRecord.details`.
     let record = unsafe Unmanaged<DetailedRecord>.fromOpaque(held.toOpaque())
     if let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainLane }) {

@@ -16,11 +16,10 @@ import Synchronization
   @exclusivity(unchecked) private var past: PayloadQueue<Past>
   /// The former content of `past`, until it is destroyed. Isolation: core.
   @exclusivity(unchecked) private var outdated: PayloadQueue<Past>
-  /// Whether new handlers receive `latest`, because its delivery has begun and it has not been
-  /// copied to `past`, which is empty. This is only true of a history that keeps one payload: after
-  /// a post to an idle event, and for the first value of ``Replay/current(_:)``. While it is false,
-  /// new handlers receive what is in `past`, and `latest` may still be enqueued. Guarded by:
-  /// core.mutex.
+  /// Whether new handlers receive `latest`, because it has not been copied to `past`, which is
+  /// empty. This is only true of a history that keeps one payload: after a post to an idle event,
+  /// and for the first value of ``Replay/current(_:)``. While it is false, new handlers receive
+  /// what is in `past`, and `latest` may still be enqueued. Guarded by: core.mutex.
   @exclusivity(unchecked) private var isPastLatest = false
   /// The sequence number of the occurrence that sent `latest`. Used only while `isPastLatest` is
   /// true, that is, while new handlers receive `latest`. Guarded by: core.mutex.
