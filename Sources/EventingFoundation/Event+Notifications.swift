@@ -60,8 +60,9 @@ extension EventSource {
   ///   not even for another object: the report counts the forward as skipped. So two forwards make
   ///   a bridge in both directions. To post such an occurrence for another object, add a handler
   ///   that posts.
-  /// - An observer that is no event may post a notification of equal name and object while it is
-  ///   called. That notification is taken for the forwarded one.
+  /// - While the center delivers the forwarded notification, an observer that is no event may post
+  ///   another one of equal name and object. Events that listen to the center take it for the
+  ///   forwarded one: the events that the forwarded occurrence came through do not receive it.
   /// - A `send` waits for the handlers of events that listen to the center. These handlers receive
   ///   the original sender.
   ///
@@ -97,8 +98,9 @@ extension EventSource {
   }
 }
 
-/// A forwarded notification while a center delivers it, with its forwarding context. The center
-/// calls its observers inside `post`, on one thread.
+/// A forwarded notification while a center delivers it, with the context of the forwarded
+/// occurrence: its path, its sender, and the `send` that waits. The center calls its observers
+/// inside `post`, on one thread, so they find this object in ``current``.
 private final class Passage: Sendable {
   @TaskLocal static var current: Passage?
 
@@ -118,9 +120,9 @@ private final class Passage: Sendable {
   /// on is not taken for the forwarded notification.
   func end() { isOver.publish(true) }
 
-  /// Returns whether a notification is the forwarded one. An observer that is no event may
-  /// meanwhile post another notification of equal name and object, which this method takes for the
-  /// forwarded one.
+  /// Returns whether a notification that an observer receives is the forwarded one. Only the name
+  /// and the object are compared. So if an observer that is no event meanwhile posts another
+  /// notification of equal name and object, this method returns true for that one, too.
   func isOf(_ other: PostedNotification, by center: Center) -> Bool {
     !isOver.load(ordering: .acquiring) && center == self.center && other.name == notification.name
       && other.object === notification.object

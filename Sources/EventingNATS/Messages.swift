@@ -3,7 +3,8 @@
   import EventingTransport
   import Foundation
 
-  /// The names of the headers that the engine reads or writes.
+  /// The names of the headers that the engine reads or writes. Each comment says what the value of
+  /// that header is.
   enum MessageHeader {
     /// The id. A stream detects repeated messages by it.
     static let id = "Nats-Msg-Id"
@@ -16,9 +17,9 @@
     static let empty = "Eventing-Empty"
     /// The text for the code in ``status``.
     static let description = "Description"
-    /// The code of the error that a reply has in place of an answer.
+    /// The code of the error, in a reply that reports an error and has no answer.
     static let failure = "Eventing-Failure"
-    /// The description of the error that a reply has in place of an answer.
+    /// The description of the error, in a reply that reports an error and has no answer.
     static let failureReason = "Eventing-Failure-Reason"
   }
 

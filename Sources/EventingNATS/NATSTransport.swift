@@ -155,9 +155,11 @@
       }
     }
 
-    /// Returns the error for a copy of a message that was refused.
+    /// Returns the error for a message whose newest copy was refused, or cannot be sent. If no
+    /// answer comes, the transport sends the message again; what it sends each time is a copy.
     ///
-    /// - Parameter mayBeStored: Whether the stream has possibly stored an earlier copy.
+    /// - Parameter mayBeStored: Whether the stream has possibly stored an earlier copy of the
+    ///   message.
     private func refusal(_ expected: String, _ mayBeStored: Bool) -> TransportError {
       mayBeStored
         ? TransportError(.mayBeStored, "expected \(expected). An earlier copy of the message may be stored")

@@ -2,8 +2,8 @@
   import Eventing
   import EventingTransport
 
-  /// The messages that wait for a reply, and perhaps still for the socket. The key of a message is
-  /// the last word of the subject for its reply.
+  /// The messages that wait for a reply. Some may still be in the send queue, not yet written to
+  /// the socket. The key of a message is the last word of the subject for its reply.
   final class PendingRequests: Sendable {
     /// The result of a request.
     enum Outcome: Sendable {
@@ -69,10 +69,14 @@
     /// Ends the requests whose `endsWhenLost` is true, after a lost connection was restored.
     func connectionWasLost() { end(.lost) { $0.endsWhenLost } }
 
-    /// Ends the requests whose subject an error text of the server names. If libnats has cut the
-    /// text, so that it may name several of these subjects, ends none.
+    /// Ends the requests whose subject an error text names, because the server refused to publish
+    /// to it. libnats cuts the end of a long text. If only the beginning of the subject is left,
+    /// and several pending subjects have that beginning, ends none.
     ///
-    /// - Parameter shown: The text without secrets. The subject may be hidden in it.
+    /// - Parameters:
+    ///   - text: The error text of the server.
+    ///   - shown: The error text with `…` in place of secrets, for the results of the requests. The
+    ///     subject is not searched in it, because it may contain one of the secrets.
     func fail(_ text: String, shown: String) {
       guard text.contains("for Publish to") else { return }
       var (whole, cut): (Set<String>, Set<String>) = ([], [])

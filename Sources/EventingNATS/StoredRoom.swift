@@ -14,7 +14,8 @@
 
     init(_ budget: PublishBudget, _ cost: Int) { (self.budget, self.cost) = (budget, cost) }
 
-    /// Adds a copy of the message to the users of the room. Returns a value that the caller sets
+    /// Adds a user of the room, the message's part of the publish budget: another copy of the
+    /// message, which the caller puts into the send queue. Returns a value that the caller sets
     /// later: to `nil` when the copy was sent, or to the reason why it never will be.
     func retain() -> OneShot<String?> {
       users.withLock { $0 += 1 }

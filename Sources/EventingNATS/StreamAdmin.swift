@@ -128,7 +128,8 @@
       guard let error = answer.error else {
         return Consumer(isNew: true, restart: config.restarted(answer), created: answer.created)
       }
-      // Another member may have made the consumer meanwhile, with another start.
+      // Another member may have made the consumer meanwhile, to begin at another position or time
+      // of the stream. The server then refuses this request, and the existing consumer is used.
       if let found = try await find(stream, config) { return found }
       throw TransportError(
         .refused, "expected to listen to \(config.filter) in the stream \(stream); the server says: \(text(error))")

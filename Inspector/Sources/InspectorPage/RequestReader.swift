@@ -2,9 +2,10 @@ import Foundation
 
 /// Reads requests of HTTP/1.1 from a socket, with limits for their sizes and times.
 ///
-/// A request is written anew, as this reader understood it, and then passed on. So the server
-/// behind the gate cannot understand the request differently: the server gets no chunked bodies, at
-/// most one length, no folded lines, and in lines no control characters but tabs.
+/// The reader writes each request anew, as it understood the request. The ``Gate`` passes only
+/// these new requests on to FlyingFox, the web server behind it. So FlyingFox cannot understand a
+/// request differently from the reader: it gets no chunked bodies, at most one length, no folded
+/// lines, and in lines no control characters but tabs.
 struct RequestReader {
   /// The largest numbers of bytes: of the first line, of a header, of all lines, of the body.
   static let limits = (first: 2_048, line: 4_096, head: 16_384, body: 65_536)

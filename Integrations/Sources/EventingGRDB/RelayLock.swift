@@ -16,7 +16,8 @@ import Synchronization
 struct RelayLock: Sendable {
   /// The open lock file; `nil` for a database in memory.
   private let file: Int32?
-  /// The key in `taken`: the database in memory and the outbox.
+  /// For a database in memory, the element of `taken` that stands for this lock: it identifies the
+  /// database and the outbox. Empty for a database in a file.
   private let key: String
 
   /// The keys of outboxes in memory whose relay is running in this process.

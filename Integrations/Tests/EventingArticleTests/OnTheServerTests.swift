@@ -31,6 +31,8 @@ import Testing
     func run() async throws { try await gracefulShutdown() }
   }
 
+  /// Tests the article's first way to end open streams: in the handler of each request that streams
+  /// events to a client. The comment in its code stands in the article, too.
   @Test func aStreamEndsWithTheBeginningOfAShutdown() async throws {
     let (orders, client) = (Event<Order>("placed"), Client())
     try await testGracefulShutdown { trigger in
@@ -50,8 +52,8 @@ import Testing
     #expect(client.notes.all == ["data: 7\n\n"] && !orders.isFinished)
   }
 
-  /// Tests the article's second way to end open streams, around the whole application. The test
-  /// above has the first way, in the handler of a request.
+  /// Tests the article's second way to end open streams: one shutdown handler around the whole
+  /// application.
   @Test func theEventOfStreamsEndsWithTheBeginningOfAShutdown() async throws {
     let streamed = Event<Order>("streamed")
     let app = Application(router: Router(), services: [Database()])
@@ -105,7 +107,8 @@ import Testing
   @Test func everyIndentedLineIsRunHere() throws {
     let examples = try Articles.indented(Articles.guide("OnTheServer.md"))
     #expect(examples.map(\.count) == [4, 9])
-    // The two ways to end streams are alternatives.
+    // The article's first indented example shows two ways to end streams, each in two lines. A
+    // program needs only one of them, so each is run by its own test above, and looked for alone.
     let alternatives = [Array(examples[0].prefix(2)), Array(examples[0].suffix(2))]
     try Articles.expect(alternatives + examples.dropFirst(), in: "OnTheServerTests.swift")
   }

@@ -82,8 +82,8 @@ import Testing
     #expect(try await eventually { try store.bills == [1, 1] })
   }
 
-  /// Returns a remote event whose handler bills each message once, with the store and the inbox of
-  /// the handler.
+  /// Returns a remote event with a handler that bills each message once. Also returns the store
+  /// that has these bills, and the inbox by which the handler knows a message again.
   private func billed() async throws -> (placed: RemoteEvent<Int>, store: Store, inbox: Inbox) {
     let store = try Store()
     let placed = RemoteEvent<Int>("orders.placed", over: InMemoryTransport())

@@ -91,7 +91,8 @@ final class Death: Sendable {
     left = Atomic(count)
   }
 
-  /// Kills the process at once if this is the step, reached for the `count`-th time.
+  /// Notes that the process has reached a step. If this is the step given to the initializer, and
+  /// the process has now reached it `count` times, kills the process at once.
   func note(_ found: String) {
     guard found == step, left.subtract(1, ordering: .relaxed).newValue == 0 else { return }
     kill(getpid(), SIGKILL)

@@ -1,7 +1,8 @@
 import Eventing
 
-/// One event, as the last polls saw it. The version of a row is the number of the last poll that
-/// saw it change: see ``Poller/tick``.
+/// One event, as the last polls saw it. The event is one row of the state that clients ask for;
+/// each of its handlers and edges is another row. The `version` of a row is the number of the last
+/// poll that saw the row change: see ``Poller/tick``.
 final class PolledEvent {
   let event: RegisteredEvent
   let type: String
@@ -66,10 +67,10 @@ struct PolledHandler {
 
   /// Notes the failures so far if a call has succeeded since the last poll.
   ///
-  /// A failed call is counted as ended first, and as failed a moment later. A poll between these
-  /// two counts finds one success too many. If `successes` then fell back, the next poll that comes
-  /// between the two counts of a failed call would seem to find a new success. So `successes` never
-  /// decreases.
+  /// The number of successes is `ended` less `failed`. A failed call raises `ended` first, and
+  /// `failed` a moment later. A poll in that moment reads one success too many, and the next poll
+  /// reads one less again. `successes` keeps the higher number: if it went back, another poll in
+  /// such a moment would take that failed call for a new success. So `successes` never decreases.
   mutating func noteSuccesses(_ reading: HandlerReading) {
     let ended = reading.ended - reading.failed
     guard ended > successes else { return }

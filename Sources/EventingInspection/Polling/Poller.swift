@@ -3,8 +3,8 @@ import Eventing
 /// Reads the counters of all events, and finds out what changed. Only the thread of an inspection
 /// uses a poller.
 ///
-/// Rows are formatted only for an answer or an update. An update that is not whole has only the
-/// rows that changed since the update before.
+/// Rows are formatted only for an answer or an update. A whole update has all rows; any other has
+/// only the rows that changed since the update before.
 final class Poller {
   /// The events by number, ascending.
   private(set) var events: [PolledEvent] = []
@@ -21,11 +21,12 @@ final class Poller {
   private(set) var polledAt: UInt64 = 0
   /// The rows that were removed lately, the oldest first.
   private(set) var gone: [GoneRow] = []
-  /// The number of the last poll whose removed rows may be missing in ``gone``; 0 if none are. A
-  /// client whose last update is of an earlier poll gets a whole update next.
+  /// The number of the last poll that removed a row which ``gone`` may no longer have; 0 if there
+  /// is none. A client whose last update is of an earlier poll gets a whole update next.
   private(set) var forgottenTick: UInt64 = 0
   private var revision: UInt64?
-  /// The indices of each handler's event and of the handler there; `nil` until a title is needed.
+  /// For each handler, by its number: the index of its event in ``events``, and its own index in
+  /// that event's `handlers`. `nil` until a warning needs the name of a handler for its text.
   private var handlerPlaces: [UInt64: (event: Int, handler: Int)]?
 
   /// The largest number of removed rows that ``gone`` keeps. If a client has not been told of a row

@@ -96,10 +96,11 @@ final class Warnings {
     }
     // Takes the waits in `DeferredWaits` that have ended since the last poll: those with an `id`
     // above `lastEnded`. Two threads may store their waits there in the reverse order of the ids. A
-    // poll between the two sees only the higher `id`, and would never take the lower one. So each
-    // poll also takes the waits that ended less than a second ago; the `since` of these waits is
-    // the time of their end. The first poll after a time without clients takes all waits there,
-    // because `lastEnded` is 0 then.
+    // poll between the two sees only the higher `id`, and the next poll would never take the lower
+    // one. So each poll also takes all waits that ended less than a second ago. For a wait in
+    // `DeferredWaits`, `since` is the time of its end. A wait that two polls take makes only one
+    // warning. The first poll after a time without clients takes all waits there, because
+    // `lastEnded` is 0 then.
     let ended = DeferredWaits.last.filter { $0.id > lastEnded || now.since($0.since) < Self.second }
     lastEnded = ended.reduce(lastEnded) { max($0, $1.id) }
     for wait in poller.waits.map(\.wait) + ended {
@@ -154,14 +155,17 @@ final class Warnings {
     }
   }
 
-  /// Returns whether an occurrence came while one of the present handlers was there, and that
-  /// handler was not called. The caller knows that no poll saw a call of any handler.
+  /// Returns whether one of the event's present handlers was passed by: an occurrence was delivered
+  /// while the handler was there, and the handler was not called. The caller knows that no poll saw
+  /// a call of any handler.
   ///
-  /// The number of occurrences does not show this: if each `once` handler adds its successor, every
-  /// occurrence is handled, but the handler that is present was never called. One of two signs
-  /// shows it. The handler has skipped or held an occurrence. Or at least two deliveries began
-  /// after a poll first saw the handler: when the second began, the first had ended without a call
-  /// of the handler.
+  /// That the event has occurrences does not show that a handler was passed by: if each `once`
+  /// handler adds its successor, every occurrence is handled, but the handler that is present was
+  /// never called. Each of two signs shows it:
+  ///
+  /// - The handler has skipped or held an occurrence.
+  /// - At least two deliveries began after a poll first saw the handler. When the second began, the
+  ///   first had ended without a call of the handler.
   private static func hasPassedBy(_ polled: PolledEvent) -> Bool {
     polled.handlers.contains { handler in
       handler.reading.skipped + handler.reading.held > 0 || polled.reading.sequence > handler.sequenceBefore &+ 1

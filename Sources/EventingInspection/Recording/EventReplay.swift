@@ -46,10 +46,12 @@ public struct EventReplay: Sendable {
     /// The lines that were left out because of damage, with their numbers, from 1 for the first
     /// line of the file.
     public let damaged: [(line: Int, reason: String)]
-    /// The occurrences that were left out because their cause was not sent: the line of the cause
-    /// is damaged or missing, so no handler sends them again. Each element has the number `n` of a
-    /// cause in the file, and the number of occurrences that it led to, directly or through others.
-    /// The causes ascend.
+    /// The occurrences that were left out because an earlier occurrence was not sent. In the
+    /// recorded run, handlers of that earlier occurrence sent them. But its line is damaged or
+    /// missing, so the replay neither sends it nor calls its handlers. Each element stands for one
+    /// such earlier occurrence. `cause` is its number `n` in the file. `count` is the number of
+    /// left-out occurrences that it led to, directly or through others. The elements ascend by
+    /// `cause`.
     public let lostCauses: [(cause: Int, count: Int)]
     /// The number of occurrences that are missing in the recording, since they came faster than
     /// they could be written.
@@ -163,8 +165,8 @@ public struct EventReplay: Sendable {
   /// - Parameter damaged: The numbers of the lines that were left out because of damage.
   private func lostCauses(_ damaged: Set<Int>) -> [(cause: Int, count: Int)] {
     var present: Set<Int> = []
-    /// For each occurrence that is left out, by its number: the number of the earliest occurrence
-    /// in its chain of causes that was not sent.
+    /// For each occurrence that is left out, by its number `n` in the file: the number `n` of the
+    /// occurrence with a damaged or missing line that led to it, directly or through others.
     var lost: [Int: Int] = [:]
     var counts: [Int: Int] = [:]
     // The line of a cause stands before the lines of the occurrences that it led to.

@@ -12,8 +12,8 @@ import Foundation
 /// encodes. Further occurrences get no place and are left out: this is a *gap* in the recording. A
 /// line of its own tells how many occurrences are missing there.
 final class Journal: Sendable {
-  /// The place of an occurrence in the order of the recording, which ``begin(_:)`` gives to its
-  /// delivery.
+  /// The place of an occurrence in the order of the recording: the number of its line, and what
+  /// else the line says of it. ``begin(_:)`` returns it when the occurrence's delivery begins.
   struct Place: Sendable {
     let number: Int
     let time: UInt64
@@ -31,14 +31,14 @@ final class Journal: Sendable {
     var end = Int.max
     /// The lines that were added and not taken for writing yet, by their numbers.
     var lines: [Int: [UInt8]] = [:]
-    /// The lines that belong to no occurrence, each with the number of the occurrence's line before
-    /// which it stands: the file's first line, the names of recorded events, and gaps.
+    /// The waiting lines that tell of no occurrence: the file's first line, the names of recorded
+    /// events, and gaps. Such a line stands before the line of the occurrence with number `before`.
     var headers: [(before: Int, line: [UInt8])] = []
     /// The bytes of lines that wait or are being written, with the memory that an array and a table
     /// need for each line.
     var waitingBytes = 0
-    /// The occurrences that were left out since an occurrence last got a place: their number, and
-    /// the time of the first one.
+    /// The occurrences left out, for too many waiting bytes, since the last one that got a
+    /// ``Place``: their number, and the time of the first. The next line of a gap tells of them.
     var gap = (count: 0, time: 0)
     var lostCount = 0
     var senders = SenderNumbers()
@@ -100,8 +100,9 @@ final class Journal: Sendable {
     }
   }
 
-  /// The number of bytes after which a batch takes no further line. A batch is written in one call.
-  /// As a rule, a post waits for one such call at most.
+  /// The number of bytes after which a batch takes no further line. One call writes a batch to the
+  /// file. The thread that makes this call may be one that posts. As a rule, a post waits for one
+  /// such call at most.
   private static let batch = 262_144
 
   /// The largest number of bytes that wait for the file, beside one line for each thread that
@@ -157,8 +158,8 @@ final class Journal: Sendable {
   /// The number of bytes that wait for the file.
   var waitingBytes: Int { state.withLock { $0.waitingBytes } }
 
-  /// Returns the place of an occurrence; `nil` after the end, after an error, and if too many bytes
-  /// wait.
+  /// Gives an occurrence the next place in the order of the recording. Returns `nil` if the
+  /// recording was ended or has failed, or if too many bytes wait for the file.
   func begin(_ occurrence: TracedOccurrence) -> Place? {
     let time = elapsed()
     // `loaded` is released after the unlock.

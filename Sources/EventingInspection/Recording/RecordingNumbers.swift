@@ -16,8 +16,9 @@ struct SenderNumbers {
   ///
   /// - Parameters:
   ///   - sender: The sender, which the caller retains.
-  ///   - loaded: Receives the senders whose weak references were loaded. The caller releases them
-  ///     after its mutex, because the last release of a sender runs its deinitializer.
+  ///   - loaded: Receives each sender that this method has read from a weak reference, and so
+  ///     retained. The caller, which holds a mutex, releases these senders after the unlock: the
+  ///     last release of a sender runs its deinitializer, which must not run under a mutex.
   mutating func number(of sender: any AnyObject & Sendable, _ loaded: inout [any AnyObject & Sendable]) -> Int {
     let id = ObjectIdentifier(sender)
     // Another sender, which is gone, may have had the address.

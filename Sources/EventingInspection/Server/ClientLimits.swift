@@ -8,7 +8,8 @@ struct ClientLimits: Sendable {
   var line = 65_536
   /// The largest number of bytes of a line that a client gets.
   var reply = 1_048_576
-  /// The largest number of bytes that wait for a client.
+  /// The largest number of bytes that wait to be sent to a client. While it leaves no room for
+  /// another ``reply``, no further line is made for the client: see ``pending``.
   var queue = 2_097_152
   var clients = 8
   /// The intervals between updates that a client may ask for, in milliseconds.

@@ -165,8 +165,9 @@ final class Connection {
     queued += line.count
   }
 
-  /// Sends what the socket takes, and stops when at least ``ClientLimits/reply`` bytes are sent, so
-  /// that a client that asks for much does not delay others.
+  /// Sends what the socket takes, but in one call not much more than the size of the longest line,
+  /// ``ClientLimits/reply``: the call ends when at least so many bytes are sent. The server then
+  /// goes on with other clients, so one that asks for much does not delay them.
   func flush(at now: UInt64) {
     var sentNow = 0
     while !isClosed, sentNow < limits.reply {

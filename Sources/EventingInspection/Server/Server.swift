@@ -89,8 +89,8 @@ final class Server: Sendable {
       missedCount.store(connections.reduce(lostMissed) { $0 + $1.missed }, ordering: .relaxed)
       let most = connections.map(\.waitingBytes).max() ?? 0
       if most > mostWaiting.load(ordering: .relaxed) { mostWaiting.store(most, ordering: .relaxed) }
-      // The connections are closed after the counts are stored. So when a client sees the end of
-      // its connection, the counts already include that end.
+      // Closes the descriptors only now, after `clientCount` and the other counts are stored above.
+      // So when a client sees the end of its connection, these counts already include that end.
       for connection in closed { close(connection.descriptor) }
 
       var descriptors = connections.map { connection -> pollfd in

@@ -107,7 +107,8 @@ struct SocketFile: Sendable {
     guard var file = status(folder) else { throw InspectionError(.badPath, "there is no folder \(folder)") }
     if kind(file) == S_IFLNK {
       #if canImport(Darwin)
-        // /tmp is a link of root's there, which no other user can exchange.
+        // On Apple's systems /tmp is a symbolic link. It belongs to root, so no other user can
+        // exchange it.
         var target = stat()
         guard file.st_uid == 0, unsafe stat(folder, &target) == 0 else {
           throw InspectionError(.link, "the folder \(folder) is a link")

@@ -1,6 +1,10 @@
 import Synchronization
 
 /// The events and parts whose changes a client receives at an interval.
+///
+/// A *whole* update has all rows of these events and parts. Any other has only the rows that
+/// changed or were removed since the update before. The first update is whole, and so is the one
+/// after a missed update.
 struct Subscription {
   let id: UInt64
   let interval: UInt64

@@ -29,8 +29,11 @@ final class TraceRing: Sendable {
     /// The bytes of payloads and names.
     var textBytes = 0
     /// The number of records that tell that an occurrence or a call begins, or that a handler was
-    /// not called. Withdrawn calls do not count: the trace told of the beginning of the call, and
-    /// then the handler, a forward, was not called after all.
+    /// not called. Withdrawn calls do not count.
+    ///
+    /// An event withdraws the call of a forward if the forward turns out to forward nothing. The
+    /// trace has been told by then that the call begins. That record stays, and a record of the
+    /// kind `callWithdrawn` follows.
     var beginnings = 0
 
     init() {
@@ -70,8 +73,8 @@ final class TraceRing: Sendable {
     /// The sum of ``Chunk/beginnings`` over the chunks in `filled`.
     var filledCount = 0
 
-    /// Takes a withdrawn call out of the count of the chunk that has the record of its beginning.
-    /// The trace has told of that beginning, but the handler was not called after all.
+    /// Subtracts a withdrawn call from a chunk's ``Chunk/beginnings``, which explains *withdrawn*.
+    /// The chunk is the one with the record that the call begins.
     ///
     /// Looks in the current chunk and in the one before, because a call is withdrawn directly after
     /// the record of its beginning. If other threads have filled more chunks since, the call stays
@@ -93,12 +96,13 @@ final class TraceRing: Sendable {
   }
 
   /// The number of records in the ring that tell that an occurrence or a call begins, or that a
-  /// handler was not called. A forward whose call had begun, and which then forwarded nothing, does
-  /// not count: see ``Chunk/beginnings``.
+  /// handler was not called. The beginning of a call that an event then withdrew, because the
+  /// handler is a forward and forwarded nothing, does not count: see ``Chunk/beginnings``.
   var count: Int { state.withLock { $0.filledCount + $0.current.beginnings } }
   /// The number of overwritten records that told that an occurrence or a call began, or that a
-  /// handler was not called. Records of ends do not count: so this is how many occurrences, calls
-  /// and refused calls have left the ring.
+  /// handler was not called. Records of ends do not count, nor do withdrawn calls. So this is how
+  /// many occurrences and calls have left the ring, with the calls that were refused: skipped,
+  /// dropped or held.
   var overwritten: Int { state.withLock { $0.overwritten } }
 
   /// Returns the chunks that the ring holds now, the oldest first.
@@ -189,7 +193,8 @@ extension TraceRing.Chunk {
     textBytes += names.handler.utf8.count + (names.lane?.utf8.count ?? 0) + 80
   }
 
-  /// Takes a call out of the count if it began in this chunk. Returns whether it did.
+  /// Subtracts a withdrawn call from `beginnings` if this chunk has the record that the call
+  /// begins. Returns whether it has.
   fileprivate mutating func withdraw(_ call: UInt64) -> Bool {
     guard records.last(where: { $0.kind == .callBegan && $0.call == call }) != nil else { return false }
     beginnings -= 1

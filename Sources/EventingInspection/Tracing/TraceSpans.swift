@@ -57,8 +57,8 @@ struct TraceSpans {
   private(set) var occurrencePlaces: [OccurrenceID: Int] = [:]
   /// The index of each call in `calls`, by the number of the call.
   private(set) var callPlaces: [UInt64: Int] = [:]
-  /// The indices, in `calls`, of the withdrawn calls: a record told of the beginning of the call,
-  /// and a later one that the handler was not called after all.
+  /// The indices, in `calls`, of the withdrawn calls. For each, one record says that the call
+  /// begins, and a later record says that the handler was not called after all.
   private var withdrawn: Set<Int> = []
 
   /// Pairs the records of beginnings with those of ends. Drops an end whose beginning was

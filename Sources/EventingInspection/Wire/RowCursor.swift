@@ -7,12 +7,13 @@ import Eventing
 /// number. If the list of handlers or edges in which the cursor stands has changed, the cursor
 /// writes that list again.
 struct RowCursor {
-  /// The parts of the state that the answer still has to write, wholly or from the present place
-  /// on: the current one first.
+  /// The parts of the state that the answer still has to write. The first one is the current part,
+  /// of which some rows may be written already.
   private var left: [(name: StaticString, part: Parts)]
-  /// The number below which all rows of the current part are written. In the parts waits and
-  /// warnings, this is the number of the row itself. In the other parts, it is the number of the
-  /// event that the row belongs to.
+  /// The number at which the current part goes on: its rows with lower numbers are done, and have
+  /// been written unless the client already has them or did not ask for them. In the parts waits
+  /// and warnings, this is the number of the row itself. In the other parts, it is the number of
+  /// the event that the row belongs to.
   private var next: UInt64 = 0
   /// The index of the next row in the list that is being written, and the version of that list. The
   /// list is one event's handlers or edges, or the edges from event buses to their events.

@@ -8,8 +8,9 @@
     /// The reason for which a login fails before it is sent.
     ///
     /// libnats 3.4.1 encodes a signature that begins with a zero byte as no signature. One in 256
-    /// begins so, and the server would refuse the login. After two refused logins in a row, libnats
-    /// gives the server up, but not after two logins that fail in this process.
+    /// begins so, and the server would refuse the login. After a server has refused two logins in a
+    /// row, libnats no longer tries that server. So this process lets such a login fail before it
+    /// is sent. A login that fails so does not count as refused by the server.
     static let unsendable = "expected a signature that libnats can send; another login will have one"
 
     /// The path; empty for credentials without a file.

@@ -25,7 +25,8 @@
       }
       for server in servers {
         guard let user = Secrets.user(of: server) else { continue }
-        // In an address, a user without a password is a token.
+        // If the part of an address before its `@` has no colon, as in `nats://secret@host`, it is
+        // no user name. It is a secret by itself, which NATS calls a token.
         let secret = user.firstIndex(of: ":").map { String(user[user.index(after: $0)...]) } ?? user
         texts.insert(secret)
         if let plain = secret.removingPercentEncoding { texts.insert(plain) }
