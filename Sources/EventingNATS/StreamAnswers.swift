@@ -35,9 +35,11 @@
       }
     }
 
-    /// One delivery of a consumer: its number, and the position of its message in the stream.
+    /// One delivery that a consumer made: its number, and the position in the stream of the message
+    /// that was delivered.
     struct Place: Decodable {
-      /// The number of the delivery, counted from 1; 0 before the first one.
+      /// The number of this delivery among all deliveries that the consumer made, counted from 1; 0
+      /// before the first one. A redelivery of the message has a new number, and the old position.
       var number: UInt64
       var position: UInt64
 
@@ -60,11 +62,12 @@
     var streams: [String]?
     /// The time at which the stream or the consumer was made.
     var created: String?
-    /// The last delivery of a consumer. Before the first delivery, its position is one less than
-    /// the position at which the consumer starts.
+    /// The last delivery that the consumer made. Before the first delivery, `position` is one less
+    /// than the position at which the consumer starts.
     var delivered: Place?
-    /// The delivery of a consumer up to which the server has all verdicts. While the first delivery
-    /// of the consumer has no verdict, the position in `floor` is 0, wherever the consumer starts.
+    /// The last delivery of the consumer for which this holds: the server has verdicts on its
+    /// message and on the messages of all earlier deliveries. While the message that was delivered
+    /// first has no verdict, the position in `floor` is 0, wherever the consumer starts.
     var floor: Place?
 
     enum CodingKeys: String, CodingKey {

@@ -68,10 +68,11 @@ extension ManualClock {
     }
     var (last, patience): (Look?, Patience) = (nil, Patience())
     while !Task.isCancelled {
-      // One `look` reads event after event, so an event that it has read may get work from one that
-      // it reads later. Two equal results show that, between them, no event delivered an occurrence
-      // and nothing that slept on the clock woke. So when the first result was complete, no event
-      // had work.
+      // A call of `look(_:)` waits for one event after the other. So an event that had no work when
+      // its turn came may get work from an event whose turn comes later. Therefore `look(_:)` is
+      // called until two calls in succession return equal results. Then no event has delivered an
+      // occurrence between its turns in the two calls, and nothing that slept on the clock woke. So
+      // when the first of the two calls returned, no event had work.
       let look = await look(&patience)
       if let look, look == last, look.version == mutex.withLock({ unsafe activity.version }) { return true }
       last = look
@@ -83,7 +84,8 @@ extension ManualClock {
   /// after the other. The clock has met the events that use it or were passed to ``meet(_:)``.
   private struct Look: Equatable {
     let version: Int
-    /// For each event, the number of the last occurrence that it had delivered when it was read.
+    /// For each event, the number of the last occurrence that the event had delivered when
+    /// ``look(_:)`` found it without work.
     var occurrences: [EventReference: UInt64] = [:]
   }
 

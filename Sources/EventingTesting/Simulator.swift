@@ -116,10 +116,12 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   // MARK: Running
 
   func run(cancelled: Int? = nil, limit: Int, _ body: @escaping @Sendable () async throws -> Void) throws -> Schedule {
-    // On the main queue, the steps run here: code of the main actor belongs to this thread.
+    // If the caller is on the main queue, the steps run on its thread, because code of the main
+    // actor belongs there.
     if Scheduling.isOnMainQueue { return try runHere(cancelled, limit, body) }
-    // Otherwise the steps run on the thread of a new queue, on which no task runs. On the caller's
-    // thread the runtime would take them for steps of the caller's task.
+    // A caller that is not on the main queue waits while the steps run on the thread of a new
+    // queue, on which no task runs. On the caller's thread the runtime would take them for steps of
+    // the caller's task.
     let (result, ended) = (ResultBox<Schedule>(), DispatchSemaphore(value: 0))
     DispatchQueue(label: "simulation").async { [self] in
       owner = Thread.current
@@ -213,8 +215,9 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     return !resumed.isEmpty
   }
 
-  /// Returns to Swift's executor the borrowed jobs of actors, if they have not run: code outside of
-  /// the simulation may use those actors. Tasks that outlive the simulation never continue.
+  /// Returns the jobs of actors that have not run to Swift's global executor, from which
+  /// ``borrow(_:)`` took them: code outside of the simulation may use those actors. Jobs of tasks
+  /// are not returned, so a task that outlives the simulation never continues.
   private func returnBorrowed() {
     for case (0, .job(let job, isBorrowed: true)) in ready { globalConcurrentExecutor.enqueue(job) }
     ready.removeAll { if case (0, .job(_, isBorrowed: true)) = $0 { true } else { false } }

@@ -83,14 +83,16 @@
       ending.withLock { ending in ending.hasBegun ? nil : handle.limit }
     }
 
-    /// Ends the subscription. Returns at once, and further messages may arrive for a short time. A
-    /// closure for a step that is over is called at once, on this thread.
+    /// Ends the subscription. Returns at once, and further messages may arrive for a short time.
+    ///
+    /// The end has two steps, and a closure for each. If an earlier call has begun the end, a step
+    /// may be over already. Then this method calls the closure for that step itself, before it
+    /// returns. Otherwise the thread that ends the subscription calls the closure later.
     ///
     /// - Parameters:
-    ///   - next: A closure that is called on another thread, when the request for the end is
-    ///     enqueued for sending.
-    ///   - delivered: A closure that is called on another thread, when the callback has received
-    ///     all messages that the server had sent.
+    ///   - next: A closure that is called when the request for the end is enqueued for sending.
+    ///   - delivered: A closure that is called when the message callback has received all messages
+    ///     that the server had sent, or the connection is closed.
     func end(
       _ next: @escaping @Sendable () -> Void = {}, delivered: @escaping @Sendable () -> Void = {}
     ) {
@@ -99,15 +101,18 @@
         return ending.begin(next)
       }
       for closure in due { closure() }
-      // `delivered` is added only after the due closures were called. Otherwise the thread that an
-      // earlier call of `end` has started might call `delivered` before this thread calls `next`.
+      // `due` contains `next` if the request for the end was enqueued before. `next` is to be
+      // called before `delivered`. So `delivered` is added only now: otherwise the thread that an
+      // earlier call of `end` has started might call `delivered` first.
       for closure in ending.withLock({ $0.whenDelivered(delivered) }) { closure() }
       guard isFirst else { return }
       // From here on, only the new thread uses the handle.
       Foundation.Thread.detachNewThread { [handle, connection, completed, ending] in
         let drains = handle.drain(within: .seconds(2))
         ending.callAll { $0.enqueued() }
-        // If the connection is closed, there is no drain to wait for.
+        // If the connection is closed, libnats refuses to drain the subscription, and the server's
+        // messages no longer arrive. So the closures are called without a wait for the completion
+        // callback.
         if !drains { ending.callAll { $0.delivered() } }
         // If the completion callback never runs, the subscription is not destroyed: its message
         // callback may still run.
@@ -118,8 +123,8 @@
       }
     }
 
-    /// Ends the subscription. Waits until the callback has received all messages that the server
-    /// had sent, at most until a time.
+    /// Ends the subscription. Waits until the message callback has received all messages that the
+    /// server had sent, at most until a time.
     ///
     /// - Parameter delivered: A closure that is called when the callback has received these
     ///   messages, even after that time.

@@ -81,7 +81,8 @@
       if mustReport { report() }
     }
 
-    /// Posts an incident about the messages that were dropped since the last one.
+    /// Posts an incident if messages were dropped since the last call of this method. The incident
+    /// tells their number.
     private func report() {
       let count = state.withLock { $0.library }?.dropped ?? 0
       let dropped = state.withLock { state in
@@ -109,8 +110,8 @@
     }
 
     /// Ends the subscription at the server, and then waits for handlers. Messages that the server
-    /// has already sent to this subscription reach no other member, so they are handled, too.
-    /// Messages that have not begun at the limit count as dropped.
+    /// has already sent to this subscription reach no other member, so they are handled, too. When
+    /// the time limit is reached, the messages that still wait for their handling count as dropped.
     func drain(within limit: Duration) async {
       let end = ContinuousClock.now + min(limit, .year)
       if let library = state.withLock({ $0.library }) {

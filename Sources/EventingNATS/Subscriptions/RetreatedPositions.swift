@@ -1,13 +1,15 @@
 #if NATS
-  /// The positions of the messages that one subscription returned to the server, and that have no
-  /// final verdict of this subscription yet.
+  /// The positions of the messages that one subscription returned to the server for redelivery, and
+  /// on which it has given no final verdict (done or reject) since.
   ///
   /// If the server loses the consumer, a new consumer must begin at the smallest of these
-  /// positions, or before. If another member of the group has handled a returned message, the
-  /// *floor* of the consumer shows this: the position up to which the server has verdicts on all
-  /// messages. The new consumer of a group begins at the position after the last known floor of the
-  /// lost one, or at a smaller position. So it delivers each message above the floor, even if the
-  /// member that returned it has ended.
+  /// positions, or before, so that it delivers these messages. Another member of the group may have
+  /// handled some of them. The *floor* of the consumer shows this: the position up to which the
+  /// server has final verdicts on all messages. Positions up to the floor are removed here.
+  ///
+  /// A member that returned messages may have ended, and then its positions are lost. So the new
+  /// consumer of a group begins at the position after the last known floor of the lost consumer, or
+  /// before. All messages without a final verdict are above that floor.
   struct RetreatedPositions: Sendable {
     /// The largest number of recorded positions. Later ones are not recorded.
     private static let limit = 65_536
@@ -33,8 +35,8 @@
     }
 
     /// Returns whether the server must be asked for the consumer's floor, the position up to which
-    /// it has verdicts on all messages. It is asked at most every 10 s. The recorded positions up
-    /// to the answered floor are then removed.
+    /// it has final verdicts on all messages. It is asked at most every 10 s. The recorded
+    /// positions up to the answered floor are then removed.
     ///
     /// - Parameter isShared: Whether the consumer may have other members. Without them, the floor
     ///   only serves to remove recorded positions, so the server is not asked while none are

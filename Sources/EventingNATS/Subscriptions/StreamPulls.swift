@@ -6,7 +6,8 @@
   /// request is a *pull*.
   ///
   /// A message does not say to which pull it belongs, and the server serves all open pulls in turn.
-  /// Here a message counts for the oldest pull. So `left` of a single pull may be wrong until the
+  /// Each pull counts in `left` how many messages it still expects. A message that arrives is
+  /// subtracted from `left` of the oldest pull. So `left` of a single pull may be wrong until the
   /// server ends a pull, and says how many messages it has not sent. If more messages arrive than
   /// there is room for, they wait in the subscription.
   struct StreamPulls: Sendable {
@@ -42,7 +43,7 @@
       return (last, room)
     }
 
-    /// Counts a message that has arrived, for the oldest pull.
+    /// Subtracts a message that has arrived from the messages that the oldest pull expects.
     mutating func arrived() {
       guard !pulls.isEmpty else { return }
       pulls[0].left -= 1
@@ -53,9 +54,10 @@
 
     /// Ends a pull that the server has ended.
     ///
-    /// - Parameter unsent: The number of requested messages that the server has not sent. It may
-    ///   differ from `left`, because messages count for the oldest pull. The difference is then
-    ///   corrected in the other pulls.
+    /// - Parameter unsent: The number of requested messages that the server has not sent. It
+    ///   differs from `left` of this pull if messages were subtracted from the wrong pull. If it is
+    ///   larger, the difference is subtracted from the other pulls, the oldest first. If it is
+    ///   smaller, the difference is added to the newest pull.
     mutating func end(_ token: UInt64, unsent: Int) {
       guard token >= first, token <= last else { return }
       var excess = max(0, unsent)

@@ -80,11 +80,12 @@
     /// Returns the configuration of a new consumer if the server has lost this one. The new
     /// consumer begins with the first message that has no final verdict here.
     ///
-    /// In a group, other members know of further messages without a verdict, and members that have
-    /// ended knew of some. So the new consumer of a group begins at the latest at the position
-    /// after the *floor* of the lost one. Up to the floor, the server had verdicts on all messages:
-    /// see ``RetreatedPositions``. If a subscription without a group has no message without a final
-    /// verdict, the new consumer begins after the last message that the subscription received.
+    /// In a group, earlier messages may lack a final verdict of other members, some of which have
+    /// ended. All of these messages are above the last known *floor* of the lost consumer, because
+    /// up to the floor the server had final verdicts on all messages: see ``RetreatedPositions``.
+    /// So the new consumer of a group begins at the position after the floor, or before. If a
+    /// subscription without a group has no message without a final verdict, the new consumer begins
+    /// after the last message that the subscription received.
     ///
     /// - Parameter lastPosition: The last position of the stream. A server may have lost the last
     ///   messages. It then stores other messages at their positions.

@@ -112,8 +112,8 @@
     }
 
     func giveBack(_ items: [Inflow.Item]) {
-      // A small delay is needed: without it, nats-server 2.9 may deliver the first message to a
-      // pull that has ended.
+      // A small delay is needed: without it, nats-server 2.9 may redeliver the first of these
+      // messages to a pull that has ended.
       for item in items where item.reply != nil {
         engine.released.add(config.name, item.message.position ?? 0)
         retreat(item, .milliseconds(20))

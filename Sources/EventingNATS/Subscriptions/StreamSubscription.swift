@@ -40,14 +40,15 @@
       /// Why the consumer could not be made again at the last attempt; `nil` if it could, or if
       /// there was no attempt. An incident is posted when the reason changes.
       var restoringFailure: String?
-      /// The number of the consumer's last delivery.
+      /// The number of the last delivery that arrived, among all deliveries of the consumer.
       var lastNumber: UInt64 = 0
 
-      /// Records a delivery. If the server has lost a part of its record of the consumer, so that
-      /// it repeats messages, returns the largest position that came before; otherwise `nil`.
+      /// Records a delivery. If its number shows that the server has forgotten earlier deliveries,
+      /// so that it repeats messages, returns the largest position that arrived before this
+      /// delivery; otherwise `nil`.
       ///
       /// Deliveries of a consumer have growing numbers, and arrive in that order. A number that
-      /// does not grow shows that the server has lost a part of the record. If the position grows
+      /// does not grow shows that the server has forgotten deliveries. If the position grows
       /// nevertheless, the consumer was made again after the last message, and no message is
       /// repeated.
       mutating func note(_ place: StreamPlace) -> UInt64? {
@@ -238,8 +239,8 @@
     // MARK: Ending
 
     func endDelivery(returning items: [Inflow.Item], _ next: @escaping @Sendable () -> Void) {
-      // The messages that the server has sent before it knows of the end are returned when they
-      // arrive. From a lost connection none arrives.
+      // The server may send messages until it knows that the subscription ends. Each of them is
+      // returned to the server when it arrives. From a lost connection none arrives.
       let isConnected = engine.isConnected
       end(
         {

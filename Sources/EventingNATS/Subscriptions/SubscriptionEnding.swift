@@ -26,8 +26,11 @@
       return (!hasBegun, due)
     }
 
-    /// Adds a closure for the time when all messages were received. Returns the closures whose time
-    /// has come already. Call those of ``begin(_:)`` first.
+    /// Adds a closure to call when all messages were received. If they were received already,
+    /// returns the closure, which the caller then calls.
+    ///
+    /// The caller calls the closures that ``begin(_:)`` returned before it calls this method.
+    /// Otherwise another thread might call `delivered` before them.
     mutating func whenDelivered(_ delivered: @escaping @Sendable () -> Void) -> [@Sendable () -> Void] {
       if isDelivered { return [delivered] }
       waitingForDelivered.append(delivered)

@@ -50,7 +50,8 @@ final class MessageLog: Sendable {
     return held != nil
   }
 
-  /// Gives all messages that are held back their verdicts, and holds no later message back.
+  /// Gives a verdict, the one of the log's `judge`, to each message that is held back. Later
+  /// messages are not held back.
   func decideAll() {
     state.withLock { $0.isHolding = false }
     while decideOne() {}

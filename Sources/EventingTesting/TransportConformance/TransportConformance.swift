@@ -152,7 +152,8 @@ struct Conformance: Sendable {
     }
   }
 
-  /// Whether a message goes to another member of its group when its subscription ends.
+  /// Whether the engine redelivers a message without a verdict to another member of the group, when
+  /// the subscription that received the message ends.
   var redelivers: Bool { isAtLeastOnce && first.promises.hasGroups }
 
   /// Returns options with a group that only this check uses, if the engine has groups.

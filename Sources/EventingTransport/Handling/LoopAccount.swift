@@ -2,13 +2,16 @@ import Eventing
 
 /// Counts the loops that receive one message through a sequence of an event.
 ///
-/// A send does not wait for loops. So each sequence gets a mark with the payload, also behind views
-/// and forwards, and the verdict on the message waits for the marks.
+/// A send does not wait for loops. So each sequence that the message reaches, also behind views and
+/// forwards, gets a mark with the payload. A mark ends in one of two ways. If the loop asks for the
+/// next element, it has handled the message. If the loop ends earlier, or a buffer is full, the
+/// mark is released: it is *lost*. The verdict on the message waits until all marks have ended.
 final class LoopAccount: Sendable {
   struct State: Sendable {
-    /// The number of marks whose loop has neither asked for the next element nor lost the mark.
+    /// The number of marks that have not ended: the loop has not asked for the next element, and
+    /// the mark was not released.
     var open = 0
-    /// Whether a mark was released before its loop asked for the next element.
+    /// Whether a mark was lost: released before its loop asked for the next element.
     var hasLost = false
     /// The task that waits for the marks.
     var waiter: CheckedContinuation<Void, Never>?
@@ -22,13 +25,14 @@ final class LoopAccount: Sendable {
     return LoopMark(self)
   }
 
-  /// Whether all loops have asked for the next element; `nil` while a loop has neither asked for it
-  /// nor lost its mark. After the delivery no mark is added, so a result that is not `nil` stays.
+  /// Whether all loops have asked for the next element; `nil` until the mark of each loop has
+  /// ended, because the loop asked for the next element, or the mark was released before. After the
+  /// delivery no mark is added, so a result that is not `nil` stays.
   var outcome: Bool? { state.withLock { $0.open == 0 ? !$0.hasLost : nil } }
 
-  /// Waits until each loop that receives the message has asked for the next element or has lost its
-  /// mark, because the loop ended or a buffer was full. Returns whether all loops have asked for
-  /// the next element.
+  /// Waits until each loop that receives the message has asked for the next element, or its mark
+  /// was released because the loop ended or a buffer was full. Returns whether all loops have asked
+  /// for the next element.
   func wait() async -> Bool {
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in

@@ -43,8 +43,9 @@ extension InMemoryTransport {
       if let delay = delivery.delay {
         try? await clock.sleep(for: delay)
         if !state.withLock({ $0.isPending(delivery, of: subscription) }) {
-          // During the delay the message was put back for another delivery, or the subscription has
-          // ended. So this verdict acknowledges nothing: it only ends this delivery.
+          // While the fault delayed this delivery, the engine put the message back for another
+          // delivery, or the subscription ended. So this verdict acknowledges nothing: it only ends
+          // this delivery.
           applyVerdict(delivery, of: subscription, .done)
           continue
         }

@@ -26,9 +26,10 @@ final class MemoryGroup {
   /// Whether the group was removed. Only the private group of a subscription without a group is
   /// removed, when the subscription ends.
   var isGone = false
-  /// The messages that no member has taken yet, in order.
+  /// The positions of the messages that no member has taken yet, the smallest first.
   private(set) var waiting = Deque<UInt64>()
-  /// The messages to be redelivered, in descending order, so that the next one is the last.
+  /// The positions of the messages to be redelivered, the largest first. The next message to
+  /// redeliver has the smallest position, and so is the last element.
   private var again: [UInt64] = []
   /// The number of failed attempts of each message.
   var failures: [UInt64: Int] = [:]
@@ -65,8 +66,8 @@ final class MemoryGroup {
   /// Adds a new message.
   func append(_ position: UInt64) { waiting.append(position) }
 
-  /// Removes the next message. Returns its position and the number of this delivery; `nil` if there
-  /// is none.
+  /// Removes the next message. Returns its position and how often the message was delivered to the
+  /// group, this time included; `nil` if there is none.
   func next() -> (position: UInt64, delivery: UInt64)? {
     guard let position = again.popLast() ?? waiting.popFirst() else { return nil }
     return (position, (deliveries[position] ?? 0) + 1)

@@ -3,8 +3,9 @@ import Eventing
 /// A responder of an engine in memory.
 ///
 /// A request for which the engine has chosen this responder counts in `inHand` until the request
-/// has ended. The request waits while `inFlight` others are being answered. ``cancel()`` refuses
-/// the waiting requests, and no request begins afterwards.
+/// has ended. A request that is being answered has one of `inFlight` slots. While all slots are
+/// taken, the other requests wait. ``cancel()`` refuses the waiting requests, and no request begins
+/// afterwards.
 ///
 /// ``drain(within:)`` ends the responder when no request is in hand, in one step under the mutex.
 /// So a request that the responder counts is answered, unless the time limit comes first.
@@ -15,9 +16,10 @@ final class MemoryResponder: TransportSubscription {
     var inHand = 0
     /// The number of requests that are being answered.
     var running = 0
-    /// The requests that wait for a slot. Each is resumed with whether it got one.
+    /// The requests that wait because `inFlight` others are being answered. Each is resumed with
+    /// true when it may be answered, or with false when the responder has ended.
     var waiting = Deque<CheckedContinuation<Bool, Never>>()
-    /// The tasks that wait in `drain(within:)`.
+    /// The callers of ``MemoryResponder/drain(within:)``, which wait until no request is in hand.
     var drainers: [CheckedContinuation<Void, Never>] = []
     var isEnded = false
   }
@@ -51,7 +53,8 @@ final class MemoryResponder: TransportSubscription {
     }
   }
 
-  /// Answers a request that ``expect()`` has counted. Waits until a slot is free.
+  /// Answers a request that ``expect()`` has counted. First waits while `inFlight` others are being
+  /// answered.
   ///
   /// - Parameters:
   ///   - message: The request.

@@ -35,7 +35,9 @@ extension MemoryState {
 
   /// Closes a subscription: from now on it takes no message of its group. If the group has
   /// messages, wakes another member, because this one may have been woken for a message that it now
-  /// does not take. One member is enough, because the members with room are woken in turn.
+  /// does not take. One member is enough: the group wakes its members with room in turn, so between
+  /// two wake-ups of this member it wakes all the others, and each of those takes messages while it
+  /// has room.
   ///
   /// - Returns: The member whose pump, the task that takes messages, must be started, if any; `nil`
   ///   if the subscription has ended.
@@ -159,7 +161,9 @@ extension MemoryState {
       group.failures[position, default: 0] += 1
       result.delay = delay
     // With `inFlight` 1, a member handles messages in order. So the member pauses for the delay,
-    // and the released message stays before all others. Another member may take it at once.
+    // and the released message returns at once to its place in the group, before the messages with
+    // larger positions. Another member of the group need not wait for the delay, and may take the
+    // message during the pause.
     case .release(let delay): result.delay = result.pause == nil ? delay : .zero
     }
     guard let delay = result.delay else { return result }

@@ -31,7 +31,8 @@ extension MemoryState {
     return nil
   }
 
-  /// The number of messages of one group that come again, for an incident.
+  /// The number of messages that are redelivered to one group because the engine has lost its
+  /// record of them. An incident of the kind ``TransportIncident/Kind/repeated`` tells this number.
   struct Repetition: Sendable {
     let filter: SubjectFilter
     /// The name of the group; `nil` for a subscription without a group.

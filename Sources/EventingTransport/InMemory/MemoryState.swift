@@ -34,14 +34,16 @@ struct MemoryState {
     /// Whether the subscription could handle no message at the last check, and `readinessChanged()`
     /// was not called since.
     var isUnready = false
-    /// Whether the group's list of members with room has this member.
+    /// Whether this member is in ``MemoryGroup/available``, the list of the members that may have
+    /// room for a message.
     var isListed = false
     /// The waiting messages of a subscription without a stream, with their numbers.
     var queue = Deque<(message: RemoteMessage, number: UInt64)>()
     /// The number of messages that a subscription without a stream has lost since the last incident
     /// that told of lost messages.
     var lost = 0
-    /// The tasks that wait in `drain(within:)`.
+    /// The callers of `drain(within:)` of the subscription, which wait until the messages that it
+    /// has taken, and those in `queue`, have a verdict.
     var drainers: [CheckedContinuation<Void, Never>] = []
 
     init(_ subscription: MemorySubscription, _ group: MemoryGroup?, chance: UInt64) {
@@ -90,7 +92,8 @@ struct MemoryState {
   /// A message that a subscription has taken.
   struct Delivery: Sendable {
     let message: RemoteMessage
-    /// The number of the delivery; `nil` without a stream.
+    /// A number that no other delivery of the engine has, neither of this message nor of another
+    /// one; `nil` without a stream.
     let number: UInt64?
     /// The delay that a fault adds.
     let delay: Duration?

@@ -115,8 +115,8 @@ extension RemoteKeyedEvent: CustomStringConvertible {
 /// A source of the payloads of one key, or of all keys, of a remote keyed event.
 struct RemoteKeySource<Key: RemoteKey, Remote: Sendable, Payload: Sendable>: EventSource {
   let remote: RemoteKeyedEvent<Key, Remote>
-  /// A closure that takes the local event of ``remote``. It returns the source, in this event, of
-  /// the payloads of the one key or of all keys.
+  /// A closure that is passed the local event of ``remote``, and returns a source in that local
+  /// event: the payloads of one key, or of all keys.
   let source: @Sendable (KeyedEvent<Key, Delivered<Remote>>) -> any EventSource<Payload>
 
   func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {

@@ -1,29 +1,30 @@
-/// The way of a message: the path of subjects that it came through by forwards. The steps of the
-/// path are these subjects, each with the identity of its transport.
+/// The way of a message: the subjects that it came through by forwards. A *step* of the way is one
+/// of these subjects, with the identity of its transport. The steps are numbered from 1, the oldest
+/// first.
 ///
-/// A message is not forwarded to a subject on its path, so a cycle ends (guarantee R7 of PROOF.md).
-/// Two headers of bounded length carry the path. ``HeaderName/path`` lists the last steps. If it
-/// has no room for all, ``HeaderName/pathMarks`` has the number of all steps, and *step marks*: the
-/// hashes of the steps whose number is a power of two. By the time a cycle has doubled the length
-/// of the path, a step of the cycle has such a hash. One round of the cycle later, the message
-/// would repeat this step, and is not forwarded.
+/// A message is not forwarded to a subject on its way, so a cycle ends (guarantee R7 of PROOF.md).
+/// Two headers of bounded length carry the way. ``HeaderName/path`` lists the last steps. If it has
+/// no room for all, ``HeaderName/pathMarks`` has the number of all steps, and *step marks*: the
+/// hashes of the steps 1, 2, 4, 8 and so on. So the header stays short, however long the way is. By
+/// the time a cycle has doubled the number of steps, a step of the cycle has such a hash. One round
+/// of the cycle later, the message would repeat this step, and is not forwarded.
 struct RemoteWay: Sendable {
-  /// The path headers and the subject of the received message, and the identity of its transport;
-  /// `nil` for an empty path.
+  /// The two headers that carry the way of the received message, its subject, and the identity of
+  /// its transport; `nil` for a way without steps.
   private let last: (path: String?, marks: String?, subject: String, transport: String)?
 
-  /// The longest header that lists the steps of a path, in bytes. A step is a subject that the
-  /// message came through, with the identity of its transport. The sender leaves out the oldest
-  /// steps of a path that is longer. The receiver ignores a header that is longer.
+  /// The longest header that lists the steps of a way, in bytes. A step is a subject that the
+  /// message came through, with the identity of its transport. If the list would be longer, the
+  /// sender leaves out the oldest steps. The receiver ignores a header that is longer.
   private static let longestHeader = 4_096
-  /// The largest number of steps of a path, and so of the forwards of one message.
+  /// The largest number of steps of a way, and so of the forwards of one message.
   static let longest = 1 << 20
 
-  /// Creates an empty path of subjects, for a payload that came through no forward, because no
-  /// message brought it.
+  /// Creates a way without steps, for a payload that came through no forward, because no message
+  /// brought it.
   init() { last = nil }
 
-  /// Creates the path of a received message: the subjects that its headers list, and then its own.
+  /// Creates the way of a received message: the subjects that its headers list, and then its own.
   /// The headers are decoded only if the message is forwarded.
   init(of message: RemoteMessage, over transport: String) {
     last = (message.headers[HeaderName.path], message.headers[HeaderName.pathMarks], message.subject, transport)
@@ -39,10 +40,10 @@ struct RemoteWay: Sendable {
     return steps
   }
 
-  /// Returns the number of all steps of the path, and the step marks: the hashes of the steps whose
-  /// number is a power of two.
+  /// Returns the number of all steps of the way, and the step marks: the hashes of the steps 1, 2,
+  /// 4, 8 and so on.
   ///
-  /// - Parameter steps: The value of ``steps``: the last steps of the path, or all.
+  /// - Parameter steps: The value of ``steps``: the last steps of the way, or all.
   private func marks(_ steps: [Substring]) -> WayMarks {
     guard let step = steps.last else { return WayMarks() }
     // A message has a header with step marks, the hashes of some steps, only if its path header has
@@ -52,15 +53,16 @@ struct RemoteWay: Sendable {
     return marks
   }
 
-  /// Returns whether the path contains a subject of a transport.
+  /// Returns whether the way contains a subject of a transport.
   func contains(_ subject: String, over transport: String) -> Bool {
     let (steps, step) = (steps, Substring(RemoteWay.step(subject, transport)))
     return steps.contains(step) || marks(steps).contains(step)
   }
 
-  /// Writes the headers of a message that is forwarded along this path.
+  /// Writes this way to the headers of the message that a forward is about to send.
   ///
-  /// - Throws: ``TransportError`` if the path has too many steps.
+  /// - Throws: ``TransportError`` if the way has more than ``longest`` steps: the message was
+  ///   forwarded too often.
   func write(to headers: inout [String: String]) throws {
     let steps = steps
     guard !steps.isEmpty else { return }
@@ -86,8 +88,8 @@ struct RemoteWay: Sendable {
   }
 }
 
-/// The number of steps of a path, and the *step marks*: the hashes of the steps whose number is a
-/// power of two. A step is a subject that the message came through, with the identity of its
+/// The number of steps of a way, and the *step marks*: the hashes of the steps 1, 2, 4, 8 and so
+/// on. A step is a subject that the message came through by forwards, with the identity of its
 /// transport.
 private struct WayMarks {
   private(set) var count = 0
@@ -107,8 +109,9 @@ private struct WayMarks {
     self.count = count
   }
 
-  /// The text of the header: the number of all steps of the path, then the step marks, the oldest
-  /// first. A step mark is the hash of a step whose number is a power of two.
+  /// The text of the header: the number of all subjects that the message came through (its steps),
+  /// then the hashes of the steps 1, 2, 4, 8 and so on. The other steps are left out, so that the
+  /// header stays short: see ``RemoteWay``.
   var text: String { (["\(count)"] + marks.map { String($0, radix: 36) }).joined(separator: " ") }
 
   func contains(_ step: Substring) -> Bool { marks.contains(stableHash(step)) }

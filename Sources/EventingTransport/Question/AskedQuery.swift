@@ -20,8 +20,9 @@ final class ListeningGate: Sendable {
   func end() { isEnded.withLock { $0 = true } }
 }
 
-/// The subscription of a question, which closes the gate of its listening. `cancel()` closes the
-/// gate at once, `drain(within:)` when the engine has drained or the limit is reached.
+/// The subscription of a question. At its end it closes the gate of its listening, and no responder
+/// begins a query afterwards. `cancel()` closes the gate at once. `drain(within:)` closes it when
+/// the queries that the engine had received are answered, or at the limit.
 ///
 /// The gate is needed because the engine cannot take back queries that wait on the lane of a
 /// responder.

@@ -98,8 +98,8 @@ extension RemoteEvent {
   }
 
   /// Locks the event. It takes no messages until ``unlock()``, so other members of its group
-  /// receive them. Begun messages that the lock keeps from a handler are redelivered. O(*n*) for
-  /// *n* handlers.
+  /// receive them. A message that the engine has passed to this event already is redelivered if the
+  /// lock keeps it from a handler. O(*n*) for *n* handlers.
   public func lock(holding: Holding = .nothing) { event.lock(holding: holding) }
   /// Ends the lock of the event, so that the event takes messages again. O(*n*) for *n* handlers.
   public func unlock() {
@@ -137,7 +137,7 @@ extension RemoteEvent {
   @discardableResult public func observe(with observer: some EventObserver) -> EventObservation {
     event.observe(with: observer)
   }
-  /// Waits until no call for a begun message is running or queued, as ``Eventing/Event/quiesce()``
-  /// does. Messages may arrive meanwhile.
+  /// Waits until no handler call is running or queued for the messages that the engine passed to
+  /// this event before, as ``Eventing/Event/quiesce()`` does. More messages may arrive meanwhile.
   public nonisolated(nonsending) func quiesce() async { await event.quiesce() }
 }

@@ -40,7 +40,8 @@ public struct TransportError: Error, Sendable {
     public static var timedOut: Code { Code("timedOut") }
     /// A message was sent, but no receipt arrived: the message may or may not be stored.
     public static var mayBeStored: Code { Code("mayBeStored") }
-    /// The engine refused a call.
+    /// The engine refused to connect, to send or to subscribe, or it could not be reached for that.
+    /// A message that was forwarded too often is refused, too.
     public static var refused: Code { Code("refused") }
     /// The connection, the transport or the event was closed.
     public static var closed: Code { Code("closed") }

@@ -10,13 +10,14 @@ public protocol TransportSubscription: AnyObject, Sendable {
 
   /// Ends the subscription, and lets the messages that have begun be handled.
   ///
-  /// From the call on, no message of a stream begins. The method waits for the verdicts on the
-  /// begun messages. It gives the messages that have not begun back to the engine and, at the
-  /// limit, the begun messages without a verdict, too. An engine that stores messages redelivers
-  /// them.
+  /// A message *begins* when the engine passes it to the closure `begin` of
+  /// ``Transport/subscribe(_:_:_:)``, and so to the handlers. From the call of this method on, no
+  /// message of a stream begins. The method waits for the verdicts on the begun messages. It gives
+  /// the messages that have not begun back to the engine and, at the limit, the begun messages
+  /// without a verdict, too. An engine that stores messages redelivers them.
   ///
-  /// Without a stream, no other subscription gets the messages that were sent to this one. So these
-  /// messages begin, and the method waits for their verdicts.
+  /// Without a stream, no other subscription gets the messages that were sent to this one. So the
+  /// engine still begins these messages, and the method waits for their verdicts.
   ///
   /// The method returns shortly after `limit` at the latest, even if the engine is unreachable.
   ///
@@ -38,7 +39,7 @@ public protocol BegunMessage: Sendable {
 }
 
 extension BegunMessage {
-  /// No verdict that is known without a wait.
+  /// The value `nil`: the engine has to await ``verdict``.
   public var knownVerdict: Verdict? { nil }
 }
 
@@ -53,11 +54,12 @@ public enum Verdict: Hashable, Sendable {
   /// The next ``RemoteMessage/attempt`` is larger by one.
   case retry(after: Duration)
   /// The message was not handled, and no handler failed. The engine redelivers it after a delay, to
-  /// any member of the group. The attempt stays unchanged, unless the engine cannot tell the
-  /// release from a failure.
+  /// any member of the group. The number of the attempt, ``RemoteMessage/attempt``, stays
+  /// unchanged, unless the engine cannot tell the release from a failure.
   case release(after: Duration)
   /// The message can never be handled. The engine never delivers it to this group again, and posts
-  /// an incident of the kind ``TransportIncident/Kind/deadLetter``. Its dead letter was published
-  /// before, unless the reason says why not.
+  /// an incident of the kind ``TransportIncident/Kind/deadLetter``. If the listening has a subject
+  /// for dead letters, it has published the dead letter before it gave this verdict, unless the
+  /// associated text, the reason of the rejection, says why not.
   case reject(String)
 }
