@@ -50,7 +50,8 @@ final class Network: Sendable {
     Edge(source: 0, target: 3), Edge(source: 0, target: 4, filter: 1), Edge(source: 3, target: 5),
     Edge(source: 4, target: 5),
     Edge(source: 4, target: 5, filter: 2), Edge(source: 5, target: 0),
-    // A chain, and the way back to the diamond.
+    // A chain from event 5 of the diamond above to 6 and 7, and an edge from 7 back to event 3 of
+    // the diamond: a cycle.
     Edge(source: 5, target: 6, isMarked: false), Edge(source: 6, target: 7), Edge(source: 7, target: 3, filter: 4),
   ]
   static let size = 8
@@ -62,13 +63,14 @@ final class Network: Sendable {
     edges.indices.filter { edges[$0].source == edges[number].source && edges[$0].target == edges[number].target }
   }
 
-  /// A call of a handler of a node.
+  /// A call of a handler of a node, as the handler recorded it.
   struct Arrival: Sendable {
     let senderLog: Int32
     let index: Int32
     let origin: Int
     let trace: UInt64
-    /// The time of an inline handler's first line, or of a lane handler's last line.
+    /// The time at which the handler made this record: an inline handler at the begin of its call,
+    /// a handler on a lane at the end.
     let at: UInt64
 
     init(_ traveller: Traveller) {

@@ -26,7 +26,7 @@ extension KeyedEvent: TrialSubject where Payload == StressPayload {
   nonisolated func postWithin(_ payload: StressPayload) { postUntargeted(payload) }
 }
 
-/// A trial of a plain event.
+/// The test of a plain event (`Event`) for one round: see ``AnyTrial``.
 // Safe: see ``AnyTrial``.
 final class Trial: AnyTrial, @unchecked Sendable {
   let event: Event<StressPayload>
@@ -66,9 +66,11 @@ class AnyTrial: @unchecked Sendable {
   private let addHandler: @Sendable (HandlerLog, Places, Int) -> HandlerToken
   let places = Places()
   let witness: HandlerLog
-  /// The logs of the handlers that no worker added, such as the witness.
+  /// The logs of the handlers that no worker added. The first is that of the witness, the trial's
+  /// first handler, whose calls show the order of the event.
   var extraHandlerLogs: [HandlerLog] = []
-  /// The logs of the sends of handlers that post. Each such handler is a sender of its own.
+  /// For each handler that posts, a log of what it has posted. Such a handler is a sender of its
+  /// own, beside the workers.
   private(set) var extraSenderLogs: [SenderLog] = []
   /// The occurrences that each lock of the trial holds: none, or all that it keeps from handlers.
   /// If all are held, no lock explains a missing call.

@@ -16,9 +16,10 @@ struct Verifier {
   private(set) var keys: [Int32?] = []
   private(set) var seen: [UInt64] = []
   private(set) var done: [UInt64] = []
-  /// For each position, the number of calls of handlers with that occurrence.
+  /// The number of handler calls with each occurrence, by its position in the order of the event.
   var callCounts: [Int] = []
-  /// For each position, the number of calls of handlers with that occurrence that threw.
+  /// The number of handler calls that threw, by the position of their occurrence in the order of
+  /// the event.
   var failureCounts: [Int] = []
 
   var last: Int { sent.count - 1 }

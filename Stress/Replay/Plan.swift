@@ -8,7 +8,8 @@ enum Plan {
     case lockAudit, unlockAudit, addVisitor, removeVisitor, addOnce
   }
 
-  /// Returns the changes directly before a line.
+  /// Returns the changes of handlers that are made directly before the line `number` is posted or,
+  /// in the plain loop, processed.
   static func changes(before number: Int) -> [Change] {
     guard number % step == 0 else { return [] }
     switch number / step % 5 {

@@ -16,8 +16,8 @@ final class ScenarioContext: @unchecked Sendable {
   private(set) var workers: [Worker] = []
   private(set) var memory = MemoryTrend()
 
-  // Figures of the table: the number of deliveries that had to happen, could happen and did happen,
-  // and the number of overlaps.
+  // Figures of the table: the number of deliveries that had to happen, could happen and did happen;
+  // the number of overlaps: operations that began while another worker's operation was running.
   var must = 0
   var may = 0
   var did = 0
@@ -88,8 +88,8 @@ final class ScenarioContext: @unchecked Sendable {
 
   private var livingEvents: Int { events.count { $0.object != nil } }
 
-  /// Returns a seed for the faults of a handler that the scenario itself adds, while no
-  /// ``race(steps:_:inTask:)`` runs. See ``HandlerLog/fate``.
+  /// Returns a seed for the faults of a handler that the scenario itself, not a worker, adds. Call
+  /// it only while no ``race(steps:_:inTask:)`` runs. See ``HandlerLog/fate``.
   func makeFate() -> UInt64 { luck.next() }
 
   /// Returns a generator for what the scenario chooses itself, outside of workers. All generators

@@ -9,14 +9,17 @@ struct Nested: Scenario {
   static let summary =
     "handlers post to their own event 100,000 deep, and await each other in a ring: in order, and without a deadlock"
 
-  /// A link of a chain. Its handler posts the next link, until `left` is 0.
+  /// A payload of a chain of posts: a handler that receives a link posts the next link of its
+  /// chain, until `left` is 0.
   struct Link: Sendable {
     let chain: Int
     let left: Int
     let canary = Canary(.payload)
   }
 
-  /// The numbers of calls of two inline handlers, and the next expected link of every chain.
+  /// The numbers of calls of two inline handlers, and the link of each chain that must come next. A
+  /// chain is a row of posts: a handler that receives one ``Link`` posts the next. `expected` has,
+  /// for each chain, the value `left` of that next link.
   // Safe: only the inline handlers of one event access the log, and the event calls them one call
   // at a time. The scenario reads when no handler runs.
   final class Log: @unchecked Sendable {
@@ -68,8 +71,8 @@ struct Nested: Scenario {
       worker.action(.post) { event.post(Link(chain: chain, left: depth)) }
     }
     await event.quiesce()
-    // After `quiesce`, the event's own queue may still extend a chain: links that handlers post are
-    // enqueued behind the barrier.
+    // A chain may go on after `quiesce`: a handler that receives a link posts the next link behind
+    // the barrier, and the event's own queue delivers it.
     let isWhole = await eventually(within: 30) {
       context.director.begin(.verify)
       return total.value == log.seen.value

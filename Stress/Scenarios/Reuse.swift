@@ -24,7 +24,8 @@ struct Reuse: Scenario {
     var own = Event<Int>("own")
     var heard: [Int] = []
     var made = 0
-    /// The number of calls that had to happen, and did, in checks without tolerance.
+    /// The number of calls that had to happen, and did: one for each new owner at the address of a
+    /// released one. Its handler of `own` must be called exactly once.
     var exactCalls = 0
     var reusedOwners = 0
     var reusedEvents = 0
@@ -69,8 +70,8 @@ struct Reuse: Scenario {
     context.faults.count(.drop)
     guard let second = makeOwner(bench, at: address) else {
       // Another thread may be calling the first owner's handler of the event `shared`, and retain
-      // that owner for the call. Meanwhile posts to `event`, the worker's own event, also call that
-      // owner's handler there. So exact checks are not possible.
+      // that owner for the call. Meanwhile the first owner's handler of `event`, the worker's own
+      // event, is called, too, by each post to `event`. So the calls cannot be checked exactly.
       bench.own = Event("own")
       return
     }

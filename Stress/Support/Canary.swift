@@ -34,8 +34,9 @@ final class Canary: Sendable {
   private static let living = Kind.allCases.map { _ in Counter() }
 }
 
-/// A weak reference to an event, which shows whether the event is deallocated. An event, a type of
-/// the library, cannot contain a ``Canary`` that would be counted.
+/// A weak reference to an event, which shows whether the event is deallocated. Handlers, payloads
+/// and owners show it by a ``Canary`` in them. An event cannot: it is a type of the library, to
+/// which the stress program adds no field.
 struct WeakLook: Sendable {
   weak let object: (any AnyObject & Sendable)?
 }

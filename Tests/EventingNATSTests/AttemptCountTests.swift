@@ -49,9 +49,10 @@
       for (nats, _) in members + [(reader, dead)] { await nats.close() }
     }
 
-    /// For some time after a member has ended, the server keeps the member's pull request. A
-    /// message that is due within that time comes with attempt 1, because nats-server 2.9 takes it
-    /// for a new one. So the pauses here are longer than that time.
+    /// For some time after a member has ended, the server keeps the member's pull request (its
+    /// request for messages). If the pause of a failed message ends within that time, nats-server
+    /// 2.9 takes the message for a new one, and delivers it with attempt 1. So the pauses here are
+    /// longer than that time.
     @Test func failuresBeforeARestartCount() async throws {
       let server = try NATSServer()
       let reader = try await server.connect()

@@ -38,7 +38,8 @@
       try await eventually("expected \(count) payloads, got \(handled.withLock { $0.count })") {
         handled.withLock { $0.count } == count
       }
-      // A publish that is sent again has its first id, so the stream stores no message twice.
+      // If a publish sends its message again, all copies have one id. So the stream stores no
+      // message twice.
       let info = try await nats.plain.request(RemoteMessage(), to: "$JS.API.STREAM.INFO.TEST", within: .seconds(20))
       let stored = String(decoding: info.body, as: UTF8.self).firstMatch(of: /"messages":(\d+)/)?.output.1
       #expect(stored == "\(count)", "expected each of \(count) messages once in the stream")

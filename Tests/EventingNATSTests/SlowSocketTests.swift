@@ -69,9 +69,9 @@
       queue.close()
     }
 
-    /// The messages get the reason ``SendQueue/closedBefore``, so that one incident tells their
-    /// number. Any other reason would post an incident for each of them. The server may close the
-    /// connection before the engine closes the queue.
+    /// Checks queued messages whose connection is closed before the engine closes the queue, as
+    /// when the server closes it. They end with the reason ``SendQueue/closedBefore``, so that one
+    /// incident tells their number. Any other reason would post an incident for each of them.
     @Test func aClosedConnectionFailsNoMessageByItself() async throws {
       let server = try TextServer(TextServer.info(), pongs: .max)
       let made = try ConnectOptions(["nats://127.0.0.1:\(server.port)"], nil, nil, within: .seconds(20))

@@ -56,9 +56,10 @@
       await nats.close()
     }
 
-    /// If the send queue cannot send a copy of a message, the publish ends: another copy of this
-    /// message would fail, too. The queue may report the failure after the wait for the receipt has
-    /// ended.
+    /// A publisher sends a message again (a *copy*) until a stream has confirmed it. If the send
+    /// queue gives a copy up, for example because the message is too large for a slow connection,
+    /// the publish ends: each further copy would have this size, too. The queue may give the copy
+    /// up after the wait for the receipt has ended.
     @Test(arguments: [false, true]) func aCopyThatCannotBeSentEndsThePublish(mayBeStored: Bool) async throws {
       let server = try NATSServer(hasStreams: false)
       let nats = try await server.connect()

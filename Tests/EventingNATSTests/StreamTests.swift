@@ -134,9 +134,10 @@
       await nats.close()
     }
 
-    /// A refusal is found by the subject in the server's error text, which may differ from the
-    /// subject that was sent. The server escapes some characters of it, libnats cuts long texts,
-    /// and the engine hides what looks like a login or is a password.
+    /// If the server refuses a publish or a subscription, the engine finds out which one: it
+    /// compares the subject in the server's error text with the subjects that it sent. The two may
+    /// differ. The server escapes some characters, libnats cuts long texts, and the engine hides
+    /// what looks like a login or is a password.
     @Test(arguments: ["q\"", "b\\", "anna@p", "secret", String(repeating: "a", count: 240)])
     func anUnusualSubjectWithoutPermissionIsRefused(word: String) async throws {
       let server = try NATSServer(

@@ -2,7 +2,8 @@ import BenchmarkKit
 
 /// Tests the harness: it must mark every deliberately broken library as wrong.
 enum SelfTest {
-  /// Measures the broken libraries. Returns whether the harness detected all of them.
+  /// Measures the broken libraries: the peers of `brokenPeers()`, each with one planted fault.
+  /// Returns whether the harness detected all of them.
   static func run() async throws -> Bool {
     var configuration = Configuration()
     configuration.isQuick = true

@@ -22,7 +22,8 @@ private final class Guarded<Lock: MeasuredLock & ~Copyable>: @unchecked Sendable
   }
 }
 
-/// The figures of one measurement of a lock. The locks take turns, so other load affects all alike.
+/// The figures of one measurement of a lock. The locks are measured in rotation, one measurement
+/// each, so that other load on the machine affects all alike.
 struct Turn {
   /// The nanoseconds of one pair of lock and unlock.
   var uncontended = 0.0
@@ -41,8 +42,9 @@ struct Contest: Sendable {
   let title: String
   /// Locks and unlocks a number of times, on one thread.
   let repeatAlone: @Sendable (Int) -> Void
-  /// Makes one measurement of the lock: the time on one thread, the pairs of lock and unlock on two
-  /// and on four threads, and how long the second of two threads waits for the lock.
+  /// Makes one measurement of the lock, and returns its figures: the time of a pair of lock and
+  /// unlock on one thread, the number of such pairs per second on two and on four threads, and how
+  /// long the second of two threads waits for the lock.
   let measure: @Sendable (_ seconds: Double) -> Turn
 
   init<Lock: MeasuredLock & ~Copyable>(_: Lock.Type) {

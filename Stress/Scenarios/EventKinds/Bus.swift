@@ -99,8 +99,9 @@ struct Bus: Scenario {
       checks.expect(.g21, found.count == 1, "event \(number) of a bus was made \(found.count) times")
       checks.expect(.g21, lot.finds.allSatisfy { $0.events.count == 3 }, "an event of a bus was not found")
     }
-    // The first request decided which payload type the contested event has. Requests with the other
-    // type must be refused.
+    // The workers have asked the bus for one event name at the same time, half of them with each of
+    // two payload types. The first request decided the type of that event (`contested`). The bus
+    // must have refused every request with the other type.
     let contested = Set(lot.finds.compactMap { $0.contested.map { ObjectIdentifier($0) } })
     let winners = Set(lot.finds.indices.filter { lot.finds[$0].contested != nil }.map { $0 % 2 })
     checks.expect(

@@ -138,9 +138,10 @@ extension Keyed {
       checks.expect(
         .g10, report.delivered == 9 && heard.value == 8, "eight handlers of an object and one of any key: \(report)")
       // Each add examines two handlers, and removes those of released objects. So these adds
-      // examine every handler that is there now, and leave nine of them: eight of `target`, and one
-      // of `anyKey`. Some handlers of the last adds may be left, too, because no later add has
-      // examined them. The check allows 129 of these.
+      // examine every handler that is there now. Of these handlers, nine stay: eight of `target`,
+      // and one of `anyKey`. Of the handlers that the last adds make, some stay, too, because no
+      // later add examines them. The check allows 129 such handlers, fewer than the at least 200
+      // that would stay if no add removed any.
       for _ in 0..<event.handlerCount + 200 { event[make()].addHandler { _ in } }
       // If another thread was inside the event, these adds wait in its mailbox, and so do the
       // removals that the adds make. `quiesce` waits for both.

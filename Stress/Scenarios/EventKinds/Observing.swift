@@ -63,8 +63,8 @@ struct Observing: Scenario {
     }
   }
 
-  /// The records of the two handlers of the observed number `count`. The first handler counts its
-  /// changes in `number`, and the second one writes the latest value to `last`.
+  /// Notes of what two handlers have received from the observed number `count`. The first handler
+  /// counts the changes in `number`, and the second one writes the latest value to `last`.
   // Safe: `number` belongs to one handler and `last` to the other. Calls of one handler do not
   // overlap. The scenario reads both fields when no handler runs.
   final class Told: @unchecked Sendable {

@@ -103,8 +103,9 @@ extension Meddle.World {
           forwards.put(bag)
         }
       default:
-        // While this handler runs, its event is busy, so the submitted occurrence is queued.
-        // Meanwhile the two posts let handlers of `event` and `other` await its ticket.
+        // While this handler runs, its event is busy, so the submitted occurrence is queued. Its
+        // ticket is the latest one. Meanwhile the two posts call handlers of `event` and `other`,
+        // and those of the first two cases await the latest ticket.
         let slot = pairs
         pairs.current.once(priority: 9) { [tickets] pair in
           tickets.put(slot.current.submit(freight))

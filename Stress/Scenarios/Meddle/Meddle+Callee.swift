@@ -13,8 +13,9 @@ extension Meddle {
     private let calls = Counter()
     private let running = Counter()
     /// The lowest sequence number that the next call with an ``Occurrence`` may have: the number of
-    /// the latest such call, plus one. Before the first call it is 0: an event that replays its
-    /// current payload gives a new handler the initial one with that number.
+    /// the latest such call, plus one. Before the first call it is 0. An event that is made with a
+    /// current payload to replay gives this payload to new handlers as occurrence 0, until the
+    /// first send replaces it.
     private let nextSequence = Atomic<UInt64>(0)
 
     init(_ world: World, _ worker: Worker, isOnce: Bool = false, limit: Int? = nil) {

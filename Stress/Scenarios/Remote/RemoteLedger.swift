@@ -96,8 +96,8 @@ final class RemoteLedger: Sendable {
     state.withLock { _ = $0.dead.insert(number) }
   }
 
-  /// Records a number as handled. For every eighth call of all groups, and for each number that the
-  /// group *b* must refuse, throws instead.
+  /// Records a number as handled by a group. Throws instead at every eighth call, counted over both
+  /// groups together, and in the group *b* for each number that it must refuse.
   func handle(_ body: [UInt8], in group: String) throws {
     let number = Int(String(decoding: body, as: UTF8.self)) ?? -1
     let isRefused = state.withLock { state in

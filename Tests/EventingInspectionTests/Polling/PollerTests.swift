@@ -240,7 +240,8 @@ import Testing
     poller.poll()
     let before = try edge()
     #expect(before.edge.count == 3)
-    // The lock changes another handler, so that the poll reads the edges again.
+    // A poll reads the edges (forwards) of an event only if the row of some handler of the event
+    // has changed. The lock changes the row of `heard`.
     event.lock(heard)
     poller.poll()
     #expect(try edge().version == before.version, "an edge that has not changed is not sent again")

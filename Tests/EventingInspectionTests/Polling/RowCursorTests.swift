@@ -4,7 +4,8 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// Tests of rows that change between two lines of one answer.
+/// Tests of an answer that is written in several lines, one after the other, while the rows that it
+/// tells change between two lines.
 @Suite struct RowCursorTests {
   /// Writes edges of the graph line by line, and collects the events that the edges lead to.
   private struct Lines {

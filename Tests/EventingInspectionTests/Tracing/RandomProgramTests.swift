@@ -185,8 +185,9 @@ private final class RandomProgram: Sendable {
   }
 }
 
-/// Collects the payloads of all occurrences: the number of the `Step` that was sent. Its key is
-/// made of the number of the event and the sequence number of the occurrence.
+/// Collects, for each occurrence, the number of the `Step` that was sent. The keys of `numbers`
+/// have the form `event.sequence`: the number of the event, and the sequence number of the
+/// occurrence.
 private final class NumberSink: TraceSink {
   let numbers = Guarded<[String: Int]>([:])
 

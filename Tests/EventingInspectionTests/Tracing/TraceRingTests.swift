@@ -2,7 +2,8 @@ import Testing
 
 @testable import EventingInspection
 
-/// Tests of records at the border between two chunks of a ring.
+/// Tests of trace records at the border between two chunks. A ring keeps the last records of a
+/// trace in chunks of fixed size.
 @Suite struct TraceRingTests {
   private func record(_ kind: TraceRecord.Kind, call: UInt64 = 0, handler: UInt64 = 0) -> TraceRecord {
     var record = TraceRecord(kind: kind, thread: 1, time: 1, event: 1, sequence: 1)
@@ -10,8 +11,9 @@ import Testing
     return record
   }
 
-  /// Checks a record whose chunk becomes full while the closure that returns the names of its
-  /// handler runs, as if other threads appended records.
+  /// Checks that a trace record is in one chunk with the name of its handler. The ring asks a
+  /// closure for the name. Here the closure fills the current chunk meanwhile, as other threads may
+  /// do.
   @Test func aNameIsInTheChunkOfItsRecord() {
     let ring = TraceRing(megabytes: 1)
     var isFirst = true
@@ -28,8 +30,9 @@ import Testing
     #expect(chunks.reduce(0) { $0 + $1.records.count { $0.handler == 7 } } == 2)
   }
 
-  /// Checks a call that a trace first tells as begun, and then as withdrawn, because the handler is
-  /// skipped. The records of the two lie before, at or behind the end of a chunk.
+  /// Checks a withdrawn call: the trace has recorded that the call of a forward began, and then the
+  /// forward was not called after all. The record of the begin and that of the withdrawal lie
+  /// before, at or behind the end of a chunk.
   @Test func aWithdrawnCallIsTakenOutOfTheChunkInWhichItBegan() {
     let most = TraceRing.chunkBytes / MemoryLayout<TraceRecord>.stride
     for before in (most - 3)...most {
@@ -40,8 +43,8 @@ import Testing
       let chunks = ring.contents().chunks
       #expect(chunks.map(\.beginnings) == chunks.map { chunk in chunk.records.count { $0.kind == .occurrenceBegan } })
       #expect(ring.count == before && ring.overwritten == 0)
-      // The ring overwrites the first chunk. It adds the records of that chunk to `overwritten`,
-      // without those of the withdrawn call.
+      // The ring overwrites the first chunk, and adds the number of its records to `overwritten`.
+      // The two records of the withdrawn call (`callBegan` and `callWithdrawn`) do not count.
       while ring.overwritten == 0 { ring.append(record(.occurrenceBegan)) }
       #expect(ring.overwritten == most - min(2, most - before))
     }

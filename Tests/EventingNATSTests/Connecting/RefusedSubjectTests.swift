@@ -28,8 +28,9 @@
       #expect(RefusedSubject(letter, for: .subscribe).match(in: cut(text(long, for: "Subscription"))) == nil)
     }
 
-    /// The shown text may hide the subject, because a part of it looks like a login or is a
-    /// password.
+    /// A request that the server refuses is found by the server's own error text. Its outcome has
+    /// the shown text, which is the error text without secrets. The shown text may not name the
+    /// subject: a part of it may look like a login, or be a password.
     @Test func aRequestEndsWithTheShownText() async {
       let requests = PendingRequests()
       let (_, outcome) = requests.begin("prices.me@x", until: .now + .seconds(600), endsWhenLost: true)
@@ -42,7 +43,8 @@
       #expect(requests.isPending(token))
     }
 
-    /// If the text may name the subjects of two requests, the server may have allowed one of them.
+    /// libnats cuts a long error text of the server. If the rest of the text fits the subjects of
+    /// two requests, the server may have allowed one of the two. So neither request is ended.
     @Test func aCutTextEndsNoRequestIfItMayNameTwo() async {
       let (requests, long) = (PendingRequests(), String(repeating: "a", count: 300))
       let tokens = ["b", "c"].map { requests.begin(long + $0, until: .now + .seconds(600), endsWhenLost: true).token }

@@ -11,8 +11,9 @@
       var verdict: Verdict { get async { .done } }
     }
 
-    /// Runs a closure while a connection seems lost. Returns the last words of the subjects below
-    /// `prefix` to which the connection sends afterwards.
+    /// Runs a closure while the engine takes its connection for lost, and so sends nothing. Returns
+    /// which messages it sends below the subject `prefix` after the reconnection: of each subject,
+    /// the last word, such as `open` of `a.open`.
     private func sent(
       _ nats: NATS, _ server: NATSServer, below prefix: String, _ body: () async throws -> Void
     ) async throws -> [String] {

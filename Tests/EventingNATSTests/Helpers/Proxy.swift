@@ -12,7 +12,7 @@
       /// held back. It is `nil` if nothing is held back.
       var releasing: String?
       var held: [(target: LoopbackSocket, bytes: ArraySlice<UInt8>)] = []
-      /// The bytes that the clients have sent since the begin of the hold.
+      /// The bytes that the clients have sent since ``hold(until:)`` was called.
       var sent: [UInt8] = []
     }
 
@@ -58,10 +58,10 @@
       }
     }
 
-    /// The text that the clients have sent since the begin of the hold.
+    /// The text that the clients have sent since ``hold(until:)`` was called.
     var sent: String { state.withLock { String(decoding: $0.sent, as: UTF8.self) } }
 
-    /// The text that is held back.
+    /// The text of the server that is held back.
     var held: String { state.withLock { String(decoding: $0.held.flatMap(\.bytes), as: UTF8.self) } }
 
     private static func isHeld(_ bytes: ArraySlice<UInt8>, _ target: LoopbackSocket, _ state: inout State) -> Bool {

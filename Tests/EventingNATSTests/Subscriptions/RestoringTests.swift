@@ -50,7 +50,8 @@
       await nats.close()
     }
 
-    /// A consumer that is made after the end would stay at the server for 300 s.
+    /// Checks a subscription that is cancelled while it makes its consumer again. A consumer that
+    /// is made after the subscription's end would stay at the server for 300 s.
     @Test func aConsumerIsNotMadeAgainAfterTheEnd() async throws {
       let server = try NATSServer()
       let proxy = try Proxy(to: server.port)

@@ -4,8 +4,9 @@
   import EventingTransport
   import Testing
 
-  /// The end of a subscription to a stream returns its messages, and deletes its own consumer,
-  /// before the connection is closed.
+  /// When a subscription to a stream ends, it returns the messages that it has not handled to the
+  /// server. A subscription without a group also deletes its consumer, which is its own. Both
+  /// happen before the connection is closed.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct StreamEndTests {
     private struct Endless: BegunMessage {
       var verdict: Verdict {
@@ -92,8 +93,10 @@
       await nats.close(within: .zero)
     }
 
-    /// A second end may begin after the first one has taken its closures, and before it calls them.
-    /// The closure of the second end must be called later.
+    /// A subscription may be ended twice, for example by a cancellation and a drain. Each end adds
+    /// a closure to be called at a step of the end. The second end may add its closure after the
+    /// first closure was taken out to be called, and before it is called. Nevertheless the second
+    /// closure must be called after the first.
     @Test(arguments: [true, false]) func theStepsOfTwoEndsAreInOrder(areEnqueued: Bool) {
       var ending = SubscriptionEnding()
       let steps = Guarded<[Int]>([])

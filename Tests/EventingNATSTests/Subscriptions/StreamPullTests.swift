@@ -5,9 +5,11 @@
 
   /// A subscription knows how many requested messages are still to come.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct StreamPullTests {
-    /// The server serves open pulls (requests for messages) in turn, but here a message counts for
-    /// the oldest pull. So the second pull may seem open although all its messages have come. If it
-    /// seemed so until its deadline, the subscription would suspect that the consumer is lost.
+    /// A pull is a request for messages. The server sends messages for all open pulls, now for one
+    /// and now for another. A message does not name its pull, so ``StreamPulls`` counts each
+    /// message for the oldest pull. So the second pull may count as open although all its messages
+    /// have come. If it did so until its deadline, the subscription would suspect that the consumer
+    /// is lost.
     @Test func aPullThatTheServerHasServedEndsWithTheOneBefore() {
       var (pulls, now) = (StreamPulls(), ContinuousClock.now)
       let first = pulls.begin(room: 1_024, of: 1_024, now)
@@ -22,9 +24,10 @@
       #expect(!hasExpired)
     }
 
-    /// The server may end the second pull (request for messages) while the first one is open. Here
-    /// all messages counted for the first pull. So those of the second pull count for it now, and
-    /// the first pull expects more.
+    /// The server may end the second pull (request for messages) while the first one is open. All
+    /// messages that have come were counted for the first pull, also the 128 that the server sent
+    /// for the second. When the second pull ends, these 128 are taken out of the count of the first
+    /// pull, which then expects 128 messages more.
     @Test func messagesThatCountedForAnotherPullMoveToIt() {
       let (pulls, now) = (Guarded(StreamPulls()), ContinuousClock.now)
       func room() -> Int? { pulls.withLock { $0.begin(room: 1_024, of: 1_024, now)?.batch } }

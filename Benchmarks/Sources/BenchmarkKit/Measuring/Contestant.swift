@@ -12,8 +12,8 @@ struct Contestant {
   let label: String
   /// Performs `count` operations, measures them, and checks their outcome.
   let run: (_ count: Int) async -> Sample
-  /// Makes the last check, and closes the contestant's live event. Returns a description of a
-  /// fault, or nil.
+  /// Makes the last check after all repeats, and closes the event that `run` has used in all of
+  /// them. Returns a description of a fault, or nil.
   ///
   /// An event whose many handlers may take minutes to remove is not closed: ``Harness/graveyard``
   /// keeps it until the program ends.

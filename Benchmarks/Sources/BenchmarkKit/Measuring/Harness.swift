@@ -1,6 +1,7 @@
 import CMeasure
 
-/// Measures peers side by side. Each workload is an extension in a file of its own.
+/// Measures peers side by side. A peer is a library, or one way to use it. Each workload is an
+/// extension in a file of its own.
 package struct Harness {
   let configuration: Configuration
   let peers: [Peer]

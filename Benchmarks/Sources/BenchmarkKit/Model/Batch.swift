@@ -4,7 +4,8 @@
 /// measures the code that the compiler generates at a call site of the library. The harness itself
 /// adds only one closure call for thousands of operations.
 public struct Batch: Sendable {
-  /// The words in memory to which the handlers that the batch adds and removes add their payloads.
+  /// Memory for the handlers that the batch adds and removes: a counting word (`Int`) for each
+  /// sender. When such a handler is called, it adds the payload to the word of its sender.
   public let cell: Cell
   /// The first payload.
   public let first: Int

@@ -1,8 +1,10 @@
 /// Factories for large numbers of events and of owners.
 package struct ManyOf: Sendable {
-  /// Creates `count` events with a handler on `cell` each. The operation sends to them in turn.
+  /// Creates `count` events with one handler each. All handlers add their payloads to the words of
+  /// `cell`. The returned operation sends to the events one after the other.
   package var events: @Sendable (_ count: Int, _ cell: Cell) async -> BulkOperation
-  /// Creates one event with a handler on `cell` for each of `count` owners.
+  /// Creates one event with a handler for each of `count` owners. All handlers add their payloads
+  /// to the words of `cell`.
   package var owners: @Sendable (_ count: Int, _ cell: Cell) async -> Owned
 
   /// An event whose handlers have owners.

@@ -1,10 +1,12 @@
 /// The number of bits for the sequence number in a payload. The bits above them are the number of
 /// the sender.
 @inlinable @inline(__always) var senderShift: Int { 47 }
-/// The shift that finds a payload's row of words (`Int`s) in a `CellBlock`, which has one row for
-/// each sender. The shifted payload is the index of the row's first word.
+/// The shift that finds the row of words (`Int`s) for a payload in a `CellBlock`, which has one row
+/// for each sender. `payload >> rowShift` is the index, in the whole block, of the first word of
+/// that row.
 ///
-/// A computed property, so that the compiler puts a literal into each handler.
+/// A computed property, so that each handler contains the number as a literal, and does not load it
+/// from a global variable.
 @inlinable @inline(__always) var rowShift: Int { 36 }
 
 /// Returns the payload of a sender's occurrence number `sequence`.

@@ -35,7 +35,8 @@ package struct Peer: Sendable {
   package var missing: String?
   /// The workloads that the peer takes part in; nil for all.
   package var workloads: Set<Workload>?
-  /// The routes to handlers that run elsewhere, for the workloads that measure these.
+  /// The ways in which the peer delivers payloads to a handler that does not run on the sending
+  /// thread, for the workloads that measure such handlers.
   package var routes: [Route] = []
   /// The kinds of events other than the plain one.
   package var kinds: [EventKind] = []

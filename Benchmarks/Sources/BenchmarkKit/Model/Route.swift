@@ -14,8 +14,8 @@ package struct Route: Sendable {
   /// Creates the route and adds its handler.
   package let make: @Sendable (_ handler: @escaping @Sendable (Int) -> Void) async -> Live
 
-  /// A route after its handler was added: the operation that sends to the handler, and the one that
-  /// ends the route.
+  /// A route whose handler was added: `send` sends payloads to the handler. `close` does what the
+  /// library needs for the end of its event, such as removing the handler.
   package struct Live: Sendable {
     package let send: BulkOperation
     package let close: @Sendable () async -> Void

@@ -76,7 +76,9 @@ struct FloodRun {
 
   /// Returns the number of posts that the last handler received.
   ///
-  /// The number is exact between two chunks. Within a chunk it is off by a few posts.
+  /// The number is exact when the handler has received whole chunks only (16 posts of one thread,
+  /// with the payloads 1 to 16). Within a chunk it is off by a few posts, because it is computed
+  /// from the sum of the payloads.
   private func delivered() -> Int {
     (0..<threads).reduce(0) { posts, thread in
       let sequences = block.value(row: thread, column: handlers - 1) & ((1 << senderShift) - 1)

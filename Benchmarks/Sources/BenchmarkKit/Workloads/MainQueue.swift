@@ -55,7 +55,8 @@ private final class MainQueueProbe: @unchecked Sendable {
     }
   }
 
-  /// Ends the probe. Returns the longest time between two runs, in nanoseconds.
+  /// Stops the block that schedules itself again. Returns the longest time between two runs of it,
+  /// in nanoseconds.
   func stop() async -> Double {
     await withCheckedContinuation { continuation in
       DispatchQueue.main.async { [self] in

@@ -29,10 +29,11 @@ func epochLimits() -> [Peer] {
 
 /// Sends to a published, immutable array of handlers.
 ///
-/// Each sender has a stripe of its own: two counters, one for each value of the bit `epoch`. A send
-/// raises the counter for the present value, walks the array, and lowers the counter. A change
-/// publishes a new array, and flips the bit twice. After each flip, it waits until the counters for
-/// the old value are 0. Then no sender can still read the old array.
+/// Each sender has a stripe of its own: two counters, one for each value of the bit that the word
+/// `epoch` holds. A send raises the counter for the present value of the bit, walks the array, and
+/// lowers the counter. A change publishes a new array, and flips the bit twice, because a sender
+/// may have read the bit and not yet raised its counter. After each flip, the change waits until
+/// the counters for the old value are 0. Then no sender can still read the old array.
 // Safe: the words are atomic, a published array never changes, and changes happen under `changes`.
 final class EpochBus: @unchecked Sendable {
   private struct Handlers {

@@ -37,7 +37,8 @@ func laneLimits() -> [Peer] {
   ]
 }
 
-/// The lower bound for a sequence with a buffer. Its consumer suspends only if the buffer is empty.
+/// A sequence with a buffer, for the lower bound: the time that an asynchronous sequence of
+/// payloads needs at least. Its consumer suspends only if the buffer is empty.
 final class BatchingMailbox: AsyncSequence, Sendable {
   private struct State {
     var buffer: [Int] = []
