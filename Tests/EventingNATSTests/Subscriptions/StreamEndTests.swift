@@ -4,8 +4,8 @@
   import EventingTransport
   import Testing
 
-  /// When a subscription to a stream ends, it returns the messages that it has not handled to the
-  /// server. A subscription without a group also deletes its consumer, which is its own. Both
+  /// When a subscription to a stream ends, it returns to the server the messages whose handling is
+  /// not over. A subscription without a group also deletes its consumer, which is its own. Both
   /// happen before the connection is closed.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct StreamEndTests {
     private struct Endless: BegunMessage {

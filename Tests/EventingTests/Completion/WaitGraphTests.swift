@@ -3,7 +3,8 @@
 
   @testable import Eventing
 
-  /// Tests of cycle searches in the wait graph. The test sets the answers of the nodes.
+  /// Tests of cycle searches in the wait graph. A search asks each node what the node waits for
+  /// (`needs(_:)`). The tests set the answers.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct WaitGraphTests {
     @Test func nodeBlockedOnlyByANodeThatTurnedOutFreeIsSearchedAgain() {
       // The lane has two slots. One waits for a node that waits for the lane, and one is free.
@@ -61,8 +62,10 @@
     }
 
     @Test func outstandingWorkIsJudgedAnewAfterDeferredWorkAtItsAddressIsDone() async {
-      // A later wait node may have the address of an earlier one; here one object stands for both.
-      // Although the earlier node was deferred, the later one must be judged anew.
+      // A wait node may have the address of an earlier, released one. Here the object `node` is
+      // first the earlier one, and then the later one. The completion deferred the earlier node,
+      // because it was blocked. It must find out anew whether the later node is blocked, and wait
+      // for that one.
       let (node, steps, reports) = (Node(), StepExecutor(), Recorder<SendReport>())
       let completion = Context.invocation.withValue(Invocation(ExecutionSlot())) { Completion(.send) }
       node.answer = { .blocked }

@@ -78,7 +78,7 @@ import Testing
     #expect(threads.withLock { $0[3] != $0[1] && $0[4] != $0[1] })
   }
 
-  // MARK: 3. A handler on a queue that is locked for one post, and then removed
+  // MARK: 3. A handler that runs on a queue, is locked during one post, and then removed
 
   @Test func laneWithALockWindowAndARemoval() async throws {
     let queue = DispatchQueue(label: "lane")

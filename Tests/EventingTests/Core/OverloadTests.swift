@@ -162,10 +162,10 @@ private final class PostingThreads: Sendable {
   ///
   /// If more than 1,024 occurrences wait, each poster sleeps for at least `nap` after each post.
   /// Suppose that each delivery takes at most half of `nap`, divided by the number of posters. Then
-  /// at most one occurrence comes in for every two deliveries. So while the drain delivers what it
-  /// took out of the mailbox at once, at most 1,024 occurrences, and half as many as it took, come
-  /// in. The drain then takes at most these. So it never takes more than about 2 × 1,024 at once,
-  /// and at most 1,024 more wait meanwhile.
+  /// at most one occurrence is posted for every two deliveries. Let *n* be the number of
+  /// occurrences that the drain takes out of the mailbox at once. While it delivers these, at most
+  /// 1,024 + *n* / 2 others are posted, and the drain then takes no more than those. So *n* never
+  /// exceeds about 2 × 1,024, and at most 1,024 more wait meanwhile.
   ///
   /// Each poster may add a few more before its first sleep. A longer delivery lets more occurrences
   /// in, which `delivered()` adds to `excess`.

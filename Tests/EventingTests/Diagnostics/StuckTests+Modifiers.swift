@@ -8,7 +8,7 @@ extension StuckTests {
   enum Modified: CaseIterable {
     case retried, retriedOnAQueue, timedOut, batch, key, keyedBatch, paced
 
-    /// Returns a handler that opens a gate in its first call, and waits for another one.
+    /// Returns a handler whose calls open the gate `begun`, and then wait until `gate` is open.
     func handler(_ begun: Gate, _ gate: Gate) -> Handler<Int> {
       let body: @Sendable (Int) async throws -> Void = { _ in
         begun.open()

@@ -202,8 +202,8 @@ import Testing
     #expect(clock.now.offset == .seconds(2))
   }
 
-  /// Checks that the clock waits for a running call, even while a task sleeps that an earlier call
-  /// on the lane has started.
+  /// Checks that the clock waits for a running call, even if a task sleeps at the clock meanwhile,
+  /// and an earlier call on the lane has started that task.
   @Test func aTaskThatACallLeftBehindDoesNotHideTheNextCall() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Duration>())
     let (begun, gate) = (Gate(), Gate())

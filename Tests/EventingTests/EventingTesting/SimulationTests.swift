@@ -75,8 +75,9 @@ import Testing
     #expect(try Simulation.explore(atMost: 5, SimulationTests.once(claimsFirst: true, senders: 3)).isComplete == false)
   }
 
-  /// Checks isolated calls in a simulation that a task starts. Such a call must not count as a call
-  /// of that task.
+  /// Checks isolated calls in a simulation that is started within a task, here that of the test.
+  /// The simulation must not run on the thread of that task: the runtime would take its isolated
+  /// calls for calls of the task.
   @Test func isolatedCallsRunInASimulationThatATaskStarts() async throws {
     let counts = Recorder<Int>()
     try Simulation.explore { @Sendable in

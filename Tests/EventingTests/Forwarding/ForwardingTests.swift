@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of guarantee G23: forwards are handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ForwardingTests {
-  /// A source that gives its own owner to every handler.
+  /// A source that adds every handler with one owner, the event `owner`.
   private struct OwningSource: EventSource {
     let event: Event<Int>
     let owner: Event<String>

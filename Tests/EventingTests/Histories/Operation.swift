@@ -12,10 +12,12 @@ struct Operation: Sendable, CustomStringConvertible {
     case remove(Int)
     case lock(Int)
     case unlock(Int)
-    /// The event lock began or ended for one handler, registered or not.
+    /// The lock of the whole event (the *event lock*) began or ended for one handler, registered or
+    /// not.
     ///
-    /// The event locks its handlers one after the other. Other operations may come between two
-    /// handlers, but no other change of the event lock.
+    /// `event.lock()` and `event.unlock()` go through the handlers one after the other, so a change
+    /// of the event lock is one such operation for each handler. Between two of these, other
+    /// operations may take effect, but none of another change of the event lock.
     case gate(Int, Bool, part: GatePart)
     /// An occurrence was accepted.
     case post(Int)
@@ -25,8 +27,9 @@ struct Operation: Sendable, CustomStringConvertible {
     case report(occurrence: Int, delivered: Int, skipped: Int)
   }
 
-  /// The change that an operation `gate` is a part of: the event lock begins or ends. A change has
-  /// `count` such operations, one for each handler, and `change` is the time at which it began.
+  /// A begin or end of the event lock, of which an operation `gate` is the part for one handler.
+  /// `count` is the number of these operations, one for each handler. `change` is the time at which
+  /// the whole began.
   struct GatePart: Hashable, Sendable {
     var change: Int
     var count: Int
@@ -61,8 +64,9 @@ struct Operation: Sendable, CustomStringConvertible {
       && !other.isPart
   }
 
-  /// Whether the operation is only a part of another one. Then `overlaps(_:)` counts the other one
-  /// alone.
+  /// Whether the operation is only a part of another one: a `place` of an `add`, or a `gate` of a
+  /// change of the event lock, for which the `gate` of handler 0 stands. `overlaps(_:)` is false
+  /// for such a part, so that the whole is counted once.
   private var isPart: Bool {
     switch action {
     case .place: true

@@ -1,8 +1,8 @@
 /// The specification for histories: an event that performs one operation at a time.
 ///
 /// If the history has no call of a handler for an occurrence, the handler skips the occurrence as
-/// early as possible. An early skip makes no later operation impossible. So the search need not try
-/// a later skip.
+/// early as possible. Each operation that is possible if the handler skips later is possible if it
+/// skips early, too. So the search tries the earliest skip alone.
 struct SequentialEvent: Hashable {
   private struct Member: Hashable {
     var isThere = false
@@ -21,7 +21,9 @@ struct SequentialEvent: Hashable {
     /// The handlers, in order, that were there when the occurrence was accepted, and that the
     /// occurrence has not reached yet.
     var rest: [Int]
-    /// Whether the occurrence came to the first handler in `rest` while that handler was there.
+    /// Whether the occurrence has come to the first handler in `rest`, the next one to receive it,
+    /// while that handler was registered and not locked. A later skip then counts even if the
+    /// handler is removed before.
     var isFound = false
 
     mutating func next() {

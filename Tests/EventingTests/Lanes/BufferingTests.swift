@@ -87,7 +87,9 @@ import Testing
     while await event.handlers.first?.droppedCount != 7 { await Task.yield() }
     gate.open()
     await comesBack { await quiet.value }
-    // The first `quiesce` may have waited only for calls that were dropped, so it is not enough.
+    // The first `quiesce` waits for the calls that were queued before it. Posts 6 to 9 may have
+    // dropped all of these from the lane, so that it returns before the last call. The second
+    // `quiesce` waits for that call.
     await comesBack { await event.quiesce() }
     #expect(calls.values.count == 2)
   }

@@ -49,8 +49,8 @@ extension LaneTests {
     gate.open()
     await event.quiesce()
     #expect(await eventually { live.alive == 0 })
-    // The payload of the current call is alive, and so are all payloads behind it. The payload
-    // before it may still be alive.
+    // In the call with number `index`, counted from 0, its payload and all later ones are alive:
+    // these are `10 - index`. The payload of the call before it may still be alive, too.
     for (index, count) in alive.values.enumerated() { #expect(count <= 11 - index) }
   }
 

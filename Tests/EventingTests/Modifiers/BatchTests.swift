@@ -43,10 +43,10 @@ import Testing
     #expect(seen.values == [[1, 2, 3], [4]])
   }
 
-  /// Checks a lock that holds a batch whose call is due. The lock holds the payloads one by one. So
-  /// if they overflow the lane after the unlock, its bound drops the oldest payload, and not the
-  /// whole batch. Both outcomes are right: the lane drops no payload if it takes a batch before the
-  /// unlock has enqueued payload 6 on it.
+  /// Checks a lock that holds a batch whose call is due. The lock holds the payloads one by one.
+  /// The unlock enqueues 2 to 6 on the lane, whose bound is 4. If they overflow the lane, the bound
+  /// drops the oldest payload, 2, and not the whole batch. If the lane dequeues payloads for a call
+  /// before 6 comes, it drops none, which is right, too.
   @Test func aBoundDropsOnePayloadOfABatchThatALockHolds() async {
     let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<[Int]>())
     let token = event.attach(

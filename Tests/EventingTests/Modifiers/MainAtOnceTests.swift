@@ -2,8 +2,8 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Tests of guarantee G14 for handlers with modifiers: a synchronous `.main` handler runs at once
-/// where the event delivers on the main queue.
+/// Tests of guarantee G14 for handlers with modifiers: if the event delivers an occurrence on the
+/// main queue, a synchronous `.main` handler is called at once, within the delivery.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) @MainActor struct MainAtOnceTests {
   struct Refused: Error {}
   enum Kind: CaseIterable { case keyed, retried, both }

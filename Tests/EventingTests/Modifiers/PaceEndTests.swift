@@ -102,8 +102,9 @@ import Testing
       event.lock(token, holding: .upTo(9))
       await clock.advanceWhenIdle(by: .seconds(1))
       #expect(await ticket.report.deferred == 1)
-      // A thread of the pool may still be inside the event. It would then call the handler after
-      // the unlock, in place of this thread, which watches for the claim.
+      // A thread of the pool may still be inside the event. Then that thread would call the handler
+      // after the `unlock` below. But the test needs the call on this thread, because
+      // `SyncPoints.watch` sees only the claims of this thread.
       while event.core.stateWord.load(ordering: .relaxed) & CoreState.busy != 0 { await Task.yield() }
       var isLocked = false
       SyncPoints.watch({ edge in
@@ -121,8 +122,9 @@ import Testing
       #expect(await event.handlers.map(\.skippedCount) == [0])
     }
 
-    /// A barrier on the main queue lets a pace call its handler at once. A lock begins before that
-    /// call is claimed, and so holds the occurrence on the handler's lane.
+    /// A `quiesce()` ends the waiting of a pace. Here it runs on the main queue, so the pace calls
+    /// its `.main` handler at once. A lock begins before that call is claimed, and so holds the
+    /// occurrence on the handler's lane.
     @MainActor @Test func aReportCountsWhatALockHoldsBehindThePaceOfAMainHandler() async {
       let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
       let token = event.attach(Handler(on: .main) { seen.record($0) }.debounced(for: .seconds(1), clock: clock))

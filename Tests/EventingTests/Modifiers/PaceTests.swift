@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of guarantee H6 of PROOF.md: handlers that receive only some of the occurrences.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PaceTests {
-  /// Adds a handler with a pace on the lane with this name.
+  /// Adds a handler with a pace. `place`, one of `places`, names where the handler runs.
   private func add(_ place: String, to event: Event<Int>, _ seen: Recorder<Int>, _ pace: (Handler<Int>) -> Handler<Int>)
     -> HandlerToken
   {
@@ -22,7 +22,8 @@ import Testing
 
   /// Waits until `count` payloads are recorded, and then gives unexpected calls time to begin.
   ///
-  /// Unlike `quiesce()`, does not end the waiting of a pace.
+  /// A `quiesce()` would make a pace deliver the payload that waits in it, before its time. This
+  /// method does not.
   private func awaitCount(_ seen: Recorder<Int>, _ count: Int) async {
     #expect(await eventually { seen.count >= count })
     for _ in 0..<200 { await Task.yield() }
@@ -278,8 +279,9 @@ import Testing
       clock.advance(by: .seconds(1))
       #expect(await eventually { clock.sleeperCount == 0 })
     }
-    // The last timer has fired, but 5 may not be on the lane yet: the core starts that timer before
-    // it puts 5 on the lane.
+    // For each payload that is delivered, the core first starts a timer, and then puts the payload
+    // on the lane. So 5 may not be on the lane yet, although the timer that was started for it has
+    // fired. When 5 comes, the lane drops 4, the third payload after 2 and 3.
     while await event.handlers[0].droppedCount < 3 { await Task.yield() }
     gate.open()
     await event.quiesce()

@@ -122,8 +122,9 @@ import Testing
       guard payload == 1 else { return }
       await withTaskCancellationHandler {
         began.open()
-        // Ignores cancellation: if this body returned, its task would block a thread of Swift's
-        // pool until the cancellation handler has returned.
+        // Ignores cancellation. If this body returned, `withTaskCancellationHandler` would wait for
+        // the cancellation handler, which waits for `block`. That wait would block a thread of
+        // Swift's pool.
         await Task.detached { await gate.opened() }.value
       } onCancel: {
         cancelled.open()

@@ -19,7 +19,8 @@ import Testing
     }
   }
 
-  /// Returns a handler for retries on the lane with this name.
+  /// Returns a handler that calls `unsteady`, for a test to retry. `place`, one of `places`, names
+  /// where the handler runs.
   static func handler(_ place: String, _ unsteady: Unsteady) -> Handler<Int> {
     handler(place) { try unsteady.call($0) }
   }

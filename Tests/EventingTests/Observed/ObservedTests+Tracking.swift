@@ -155,7 +155,8 @@ extension ObservedTests {
     #expect(told.values == [3])
   }
 
-  /// Checks that a read outside tracking, by another thread, does not count as a second reader.
+  /// Checks a read outside tracking by another thread, within a tracked closure that sets the
+  /// value. If that read counted as a second reader, the closure would be told of its own set.
   @Test func aTrackedClosureIsNotToldOfItsOwnSetAfterAnUntrackedReadByAnotherThread() {
     let (value, told) = (Observed(0), Recorder<Int>())
     withObservationTracking {

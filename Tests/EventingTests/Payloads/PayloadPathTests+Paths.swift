@@ -140,7 +140,8 @@ enum Path: String, PayloadPath {
     }
     travel.post(to: event)
     if self == .batchesRemoved { return _ = event.removeAll() }
-    // On the paths `batchesBounded` and `throttled`, a send could wait for an hour.
+    // On the paths `batchesBounded` and `throttled`, whose `expected` is `nil`, a send could wait
+    // for an hour, which is the time limit of the batch and the interval of the throttle.
     if expected != nil { await event.send(travel.make(1)) }
     await event.quiesce()
   }

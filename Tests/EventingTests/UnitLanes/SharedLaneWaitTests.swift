@@ -16,8 +16,8 @@ import Testing
   }
 
   /// Checks a send to a lane with two slots. One slot runs the call that sends, the other a call
-  /// that waits for a gate of the test. Such a call ends without the lane, so the send is not
-  /// deferred.
+  /// that waits for a gate of the test. The call at the gate needs no slot of the lane to end. So
+  /// the send waits until this call frees its slot, and is not deferred.
   @Test func aSendWaitsForASlotThatOtherWorkOccupies() async {
     let (lane, one, other, long) = (Lane(limit: 2), Event<Int>(), Event<Int>(), Event<Int>())
     let (gate, begun, isSending, delivered) = (Gate(), Gate(), Gate(), Recorder<Int>())

@@ -56,10 +56,12 @@ import Testing
 
   /// Checks that a deferred call of a `.task` handler is no child task of the send that defers it.
   ///
-  /// Call 1 of `first` sends 20 to `second`. There, call 20 waits for its key behind call 10, which
-  /// itself waits for the lane of `first`. So the send defers call 20, and waits for the second
-  /// handler only. Then call 10 ends, and call 20 sends to the lane that call 1 occupies. As a
-  /// child task of the send, call 20 would keep the send, and so call 1, from returning.
+  /// Call 1 of `first` sends 20 to `second`, which has two handlers: the `.task` handler, and one
+  /// that waits at a gate. For the `.task` handler, call 20 waits for its key behind call 10, which
+  /// itself waits for the lane of `first`. So the send defers call 20 of the `.task` handler, and
+  /// waits for the handler at the gate only. Then call 10 ends, and call 20 sends to the lane that
+  /// call 1 occupies. As a child task of the send, call 20 would keep the send, and so call 1, from
+  /// returning.
   @Test func aCallThatItsSenderHasDeferredIsNotItsChild() async {
     let (first, second, seen) = (Event<Int>(), Event<Int>(), Recorder<Int>())
     let (began, goesOn, slowGoesOn) = (Gate(), Gate(), Gate())

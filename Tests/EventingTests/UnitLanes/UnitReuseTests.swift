@@ -16,7 +16,8 @@ import Testing
         event.post(number)
         #expect(await eventually { lane.endedCount == number + 1 })
       }
-      // A post that comes before the last unit is given back makes a second unit.
+      // If a post comes when the call before it has ended, but its unit is no spare unit of the
+      // lane yet, the lane makes a second unit.
       #expect(ended.count == 1_000 && (1...2).contains(lane.spareCount))
     }
   }

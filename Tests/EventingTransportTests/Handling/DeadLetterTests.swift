@@ -44,7 +44,8 @@ import Testing
       let ones = (0..<3).map { _ in RemoteEvent<Int>("numbers.a", over: bus) }
       all.anyKey.addHandler { _ in throw Refused() }
       for one in ones { one.addHandler { _ in throw Refused() } }
-      // One group name on two subjects that both have the message, and two listenings without a
+      // Four listenings receive the message that is published below: one of the group `one` on
+      // `numbers.*`, one of a group with that name on `numbers.a`, and two on `numbers.a` without a
       // group.
       try await all.listen(as: "one", retry: .immediately(attempts: 1), deadLetter: "dead")
       try await ones[0].listen(as: "one", retry: .immediately(attempts: 1), deadLetter: "dead")

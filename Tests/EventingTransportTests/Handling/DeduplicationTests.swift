@@ -3,7 +3,7 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// A listening remembers the ids of messages that it handled, or has in hand.
+/// A listening remembers the ids of messages that it has handled, or is handling now.
 @Suite(.timeLimit(.minutes(10))) struct DeduplicationTests {
   @Test func theOldestIdIsForgottenFirst() throws {
     try simulate(1...5) { clock in
@@ -20,7 +20,8 @@ import Testing
     }
   }
 
-  /// The engine forgets that a message is in hand, and delivers it again.
+  /// While the handler of a message runs, the engine forgets that it has delivered the message, and
+  /// delivers it again.
   @Test(arguments: [true, false]) func aMessageThatIsInHandIsNotBegunAgain(awaitsVerdicts: Bool) throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock)

@@ -171,7 +171,8 @@ struct FaultyTransport: Transport {
 fileprivate final class FaultySubscription: TransportSubscription {
   let base = Guarded<(any TransportSubscription)?>(nil)
   private let fault: FaultyTransport.Fault?
-  /// Begins once more the message that came last.
+  /// Delivers once more, to the subscriber, the message that came last. The fault
+  /// `speaksAfterTheEnd` calls it after the subscription has ended.
   private let speakAgain: @Sendable () -> Void
 
   init(_ fault: FaultyTransport.Fault?, _ speakAgain: @escaping @Sendable () -> Void) {

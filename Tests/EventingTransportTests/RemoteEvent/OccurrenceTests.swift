@@ -4,7 +4,8 @@ import EventingTransport
 import Testing
 
 /// Handlers and sequences of `remoteOccurrences`, which gives messages with their headers, are like
-/// those of the event itself: they wake its listening, and it counts them.
+/// those of the event itself: adding one wakes the event's listening, and the event counts it in
+/// `handlerCount`.
 @Suite(.timeLimit(.minutes(10))) struct OccurrenceTests {
   /// While an event has no handlers, its listening takes nothing. So adding handlers must wake the
   /// listening.

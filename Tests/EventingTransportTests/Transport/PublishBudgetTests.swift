@@ -3,9 +3,12 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// Waiters get the room of an engine in order. The work for all of them is linear in their number.
+/// Tests of the budget of an engine: the room for messages that are not sent or stored yet.
+/// Publishers that wait for room get it in the order in which they began to wait. The work for all
+/// of them is linear in their number.
 @Suite(.timeLimit(.minutes(10))) struct PublishBudgetTests {
-  /// Starts tasks that take room, and returns them when all of them wait.
+  /// Starts tasks that ask a full budget for room, and returns the tasks when all of them wait for
+  /// it.
   private static func wait(
     _ budget: PublishBudget, _ count: Int, cost: Int = 1, until deadline: ContinuousClock.Instant, _ notes: Notes<Int>
   ) async -> [Task<Bool, Never>] {

@@ -124,8 +124,8 @@ final class StepExecutor: TaskExecutor {
     return ran.value > 0
   }
 
-  /// Runs all jobs on a new thread, and blocks the caller until they have run. So the caller keeps
-  /// its actor meanwhile.
+  /// Runs all jobs on a new thread, and blocks the calling thread until they have run. If the
+  /// caller is on an actor, nothing else can run on this actor meanwhile.
   func runWhileThisIsHeld() {
     let over = startThread { _ = self.runHere() }
     func block(_ wait: () -> Void) { wait() }

@@ -33,8 +33,9 @@ import Testing
     let (event, live, numbers) = (Event<(Int, Canary)>(), LiveCount(), ConditionLock<[Int]>([]))
     let subscriber = Demanding<(Int, Canary)>(.none) { subscriber, value in
       numbers.withLock { $0.append(value.0) }
-      // `request` calls this closure, so the event is idle and delivers each post at once: the
-      // subscription enqueues the values.
+      // `subscriber.request` below calls this closure, so no handler of the event is running. So
+      // each of these posts calls the subscription's handler at once. That handler enqueues the
+      // value, because the subscriber is still being called.
       if value.0 == 0 { for number in 0..<count { event.post((number + 1, Canary(live))) } }
       // The subscriber is being called with this value, and the later values wait in the
       // subscription.
