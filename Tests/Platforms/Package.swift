@@ -13,14 +13,16 @@ let package = Package(
   targets: [
     // OpenCombine under the name Combine.
     .target(name: "Combine", dependencies: [.product(name: "OpenCombine", package: "OpenCombine")]),
-    // The few declarations of SwiftUI that the bridge uses.
+    // The few declarations of SwiftUI that EventingSwiftUI uses.
     .target(name: "SwiftUI"),
-    // The few declarations of os that `SignpostObserver` uses, which record.
+    // The few declarations of the module os that `SignpostObserver` uses. They record their calls
+    // for the tests.
     .target(name: "os"),
-    // Links to the sources of the products EventingCombine and EventingSwiftUI.
+    // Symbolic links to the sources of the products EventingCombine and EventingSwiftUI.
     .target(name: "CombineBridge", dependencies: ["Combine", .product(name: "Eventing", package: "swift-eventing")]),
     .target(name: "SwiftUIBridge", dependencies: ["SwiftUI", .product(name: "Eventing", package: "swift-eventing")]),
-    // A link to the observer of the product EventingFoundation.
+    // A symbolic link to the source file of `SignpostObserver`, which is part of
+    // EventingFoundation.
     .target(name: "SignpostBridge", dependencies: ["os", .product(name: "Eventing", package: "swift-eventing")]),
     .testTarget(
       name: "PlatformTests",
