@@ -179,7 +179,8 @@ enum LaneItem: PayloadHeader, Sendable {
   case barrier(Completion)
   /// The end of the lane: no call follows.
   case end
-  /// A placeholder in the queue for a barrier that passed at once, because a lock paused the lane.
+  /// A placeholder for a barrier that was in the queue when a lock paused the lane: its waiters went
+  /// on at once, and its place stays.
   case done
 
   var hasPayload: Bool { if case .call = self { true } else { false } }

@@ -252,9 +252,9 @@ extension UnitLane {
     }
   }
 
-  /// Notes in `effects` what remains to do after the unlock. If the lane is paused: to report the
-  /// calls that wait as held, so that their waiters go on. And to start the turn that can start, if
-  /// there is one. The caller holds `scheduler.mutex`.
+  /// Notes in `effects` what remains to do after the unlock: if the lane is paused, to report the
+  /// waiting calls as held, so that their waiters go on; and, if a turn can start, to start it. The
+  /// caller holds `scheduler.mutex`.
   private func complete(_ effects: inout Effects, _ completion: Completion?) {
     if unsafe isPaused, completion?.isToBeTold == true { effects.detached = detachWaiters() }
     effects.start = scheduler.takeStart(&effects.ended)

@@ -8,8 +8,9 @@ struct ClientLimits: Sendable {
   var line = 65_536
   /// The largest number of bytes of a line that a client gets.
   var reply = 1_048_576
-  /// The largest number of bytes that wait to be sent to a client. While it leaves no room for
-  /// another ``reply``, no further line is made for the client: see ``pending``.
+  /// The largest number of bytes that wait to be sent to a client. While less than ``reply`` bytes
+  /// of it are free, the server makes no line for the client; it makes the line later: see
+  /// ``pending``.
   var queue = 2_097_152
   var clients = 8
   /// The intervals between updates that a client may ask for, in milliseconds.
