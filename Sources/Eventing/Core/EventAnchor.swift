@@ -18,8 +18,8 @@ public import Synchronization
   /// that are read before every call.
   private let line = CacheLine()
 
-  /// A count of the changes of handlers' states by threads that may be outside the core, so that a
-  /// delivery may be under way. A thread that finds a handler changed adds one, too: the thread
+  /// A count of the changes of handlers' states by threads that may be outside the core, perhaps
+  /// while another thread delivers. A thread that finds a handler changed adds one, too: the thread
   /// that changed the handler may not have counted that yet (``noteChange()``).
   ///
   /// The number is read before every call; see ``EventCore/callEach(_:from:_:epoch:)``. So it lies

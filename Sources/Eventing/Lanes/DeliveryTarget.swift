@@ -179,7 +179,7 @@ enum LaneItem: PayloadHeader, Sendable {
   case barrier(Completion)
   /// The end of the lane: no call follows.
   case end
-  /// A placeholder for a barrier that was in the queue when a lock paused the lane: its waiters went
+  /// A placeholder for a barrier that was queued when a lock paused the lane: its waiters went
   /// on at once, and its place stays.
   case done
 
