@@ -10,7 +10,9 @@ extension Completion {
   /// Adds a call of a `.task` handler to ``children``, and wakes the task that awaits the `send`.
   /// That task, the sender, then runs the call as its child task.
   ///
-  /// The call may have waited for its key. So the sender may be suspended already.
+  /// If the handler is `.inOrder(by:)`, the call may have waited for the end of the earlier calls
+  /// with its key. Meanwhile the sender, waiting for the call, may have been suspended, so it has
+  /// to be woken.
   ///
   /// - Parameter node: The node of the graph of waits at which the call waited.
   /// - Returns: `false` if the sender does not wait for the call, because that would close a cycle

@@ -1,7 +1,9 @@
-// The outstanding work of a completion, and the waiters that may go on. The caller of each function
-// holds the mutex of the completion, except for `wake(_:)`.
+// The outstanding work of a completion, counted in pieces such as one call on a lane; and the
+// waiters that may go on. The caller of each function holds the mutex of the completion, except for
+// `wake(_:)`.
 extension Completion {
-  /// Removes one piece of outstanding work at a node.
+  /// Removes one piece of the outstanding work that has to be done at a node of the graph of waits:
+  /// for instance, one of the calls on a lane.
   func remove(_ node: WaitNode) {
     guard isTracked, var work = outstanding[ObjectIdentifier(node)] else { return }
     work.count -= 1

@@ -32,11 +32,11 @@ import Synchronization
   /// The task-local values of the sender, if any are carried.
   @usableFromInline let context: CarriedContext?
   /// Whether a `send` brought the occurrence and a lock has held it, so that a buffer that suspends
-  /// senders takes the occurrence even if the buffer is full. Set before another thread has the
-  /// completion.
+  /// senders takes the occurrence even when full. Set before another thread has the completion.
   @usableFromInline @exclusivity(unchecked) var needsNoRoom = false
-  /// Whether no lane has to tell the observers that a lock holds the occurrence: they know it from
-  /// an earlier report, or get one elsewhere. Set before another thread has the completion.
+  /// Whether no lane has to tell the observers that a lock holds the occurrence: either an earlier
+  /// lock held it, and the observers were told then, or code outside of the lane tells them. Set
+  /// before another thread has the completion.
   @usableFromInline @exclusivity(unchecked) var isHeldKnown = false
   /// The occurrence, as its observers see it. Set by the thread inside the core, before any lane
   /// has the completion.

@@ -13,7 +13,8 @@ package final class DeliveryAccount: @unchecked Sendable {
   /// The outcomes in the events that the occurrence was forwarded to. Guarded by: mutex.
   @exclusivity(unchecked) private var forwarded = SendReport()
 
-  /// The way that the occurrence came along, for forwards out of the process.
+  /// The way of the occurrence: the subjects that its message came through by forwards; `nil` if
+  /// the transport gave none. Forwards out of the process read it (`EventSource.forwardAway`).
   package let origin: (any Sendable)?
 
   /// Makes a mark for one sequence that takes the occurrence; `nil` if there are no marks.
@@ -94,8 +95,9 @@ package struct BegunSend: Sendable {
 }
 
 extension Event {
-  /// Begins a send that is awaited later. Bounded lanes treat the payload as they treat that of a
-  /// `send`, and the caller never sleeps because of an overload.
+  /// Begins a send that is awaited later. As with every `send`, a lane with
+  /// ``Buffering/suspendingSender(_:)`` takes the payload even if the lane is full. Unlike the
+  /// caller of `post`, the caller never sleeps because of an overload.
   ///
   /// The send belongs to no handler, even if a handler calls `begin`. So no cycle of waits goes
   /// through it.

@@ -28,8 +28,9 @@ public import Synchronization
   /// whether there is such a task.
   ///
   /// Called before the lane reports the outcome of the call. Otherwise the sender could learn of
-  /// the end of the call while the task still counted as part of the call, and the task could send
-  /// in that time.
+  /// the end of the call while the task still counted as part of the call. If the task then sent an
+  /// occurrence to the handler, its wait would be mistaken for a wait of the call, and the `send`
+  /// would defer the handler, although the call was over.
   ///
   /// - Parameter references: The number of references to the invocation before the call.
   @usableFromInline @inline(__always) static func endIfShared(

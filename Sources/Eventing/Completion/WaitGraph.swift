@@ -112,17 +112,19 @@
   }
 }
 
-/// The nodes that a node waits for, and whether any one of them that is blocked blocks the node, or
-/// only all of them together.
+/// The nodes that one node waits for, and the rule by which they block it: it is blocked as soon as
+/// one of them is (`any`), or only if all of them are (`all`).
 enum WaitNeeds {
   /// Blocked if one of the nodes is blocked; free if there are none.
   case any([WaitNode])
   /// Blocked if all of the nodes are blocked, or if there are none.
   case all([WaitNode])
 
-  /// The needs of a node that is blocked whatever other nodes do: `all` of no nodes is blocked.
+  /// The needs of a node that is blocked whatever other nodes do. By the rule of ``all(_:)``, a
+  /// node is blocked if the list is empty.
   static var blocked: WaitNeeds { .all([]) }
-  /// The needs of a node that waits for nothing: `any` of no nodes is free.
+  /// The needs of a node that waits for nothing. By the rule of ``any(_:)``, a node is free if the
+  /// list is empty.
   static var free: WaitNeeds { .any([]) }
 }
 
@@ -136,8 +138,8 @@ enum WaitNeeds {
     preconditionFailure("a wait node is a lane, an execution slot or an iterator buffer")
   }
 
-  /// The number of the handler for whose calls a waiter at this node waits; `nil` if there are
-  /// several such handlers, or none.
+  /// The number of the handler whose calls run or wait at this node. A waiter that waits for the
+  /// node waits for these calls. `nil` if there are several such handlers, or none.
   var handlerID: UInt64? { nil }
   /// The anchor of the event that has the handler with the number ``handlerID``; `nil` if the node
   /// does not know it.

@@ -70,9 +70,10 @@ enum WaitingSends {
 
   /// Forgets that a task waits for a completion.
   ///
-  /// - Parameter wasNoted: The result of ``begin(_:)`` for this wait. If it is false, the
-  ///   completion's entry does not count this wait. The entry is then removed only if it counts no
-  ///   wait of another task: ``expect(_:at:)`` has added such an entry for this wait.
+  /// - Parameter wasNoted: The result of ``begin(_:)`` for this wait: whether the completion's
+  ///   entry counts the task among its `waiters`. If not, ``expect(_:at:)`` may still have added
+  ///   the entry for this wait, with 0 `waiters`. So the entry is removed nevertheless, unless it
+  ///   counts other tasks.
   static func end(_ completion: Completion, wasNoted: Bool) {
     guard count.load(ordering: .relaxed) > 0 else { return }
     let gone = entries.withLock { entries -> Entry? in
@@ -99,7 +100,9 @@ enum WaitingSends {
       entry -> EventDiagnostics.Finding.Wait? in
       let duration = now.since(entry.start)
       guard call.lane != nil else {
-        // An inline handler keeps its event from delivering.
+        // The call is one of an inline handler. Until it ends, the event of the handler delivers
+        // nothing else. So it holds up only waits for occurrences of that event that are not
+        // delivered yet.
         guard entry.anchor === call.handler.anchor, entry.completion.isUndelivered else { return nil }
         return .init(event: call.observed.observers.event, sequence: nil, duration: duration)
       }
@@ -118,7 +121,9 @@ enum WaitingSends {
   /// ``LaneUnit`` that is queued behind the call, and waits for another handler that shares the
   /// ``Lane``.
   private static func blocked(_ entries: [Entry], by call: RunningCalls.Call, on lane: DeliveryTarget) -> [Entry] {
-    // The call of a synchronous handler has no invocation.
+    // The call of a synchronous handler has no execution slot of its own, and no invocation: such a
+    // call cannot wait. The search needs an invocation as its goal, so one is made here, on the
+    // slot that the lane uses now, or on a new slot.
     let slot = call.executionSlot ?? (lane as? UnitLane)?.runningSlot
     let goal = Invocation(slot ?? ExecutionSlot())
     let blocked = Set([lane, slot].compactMap { $0.map(ObjectIdentifier.init) })

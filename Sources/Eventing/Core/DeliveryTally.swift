@@ -19,10 +19,10 @@
   @usableFromInline var observed: ObservedOccurrence?
   /// Whether a lock held the occurrence, and this is its delivery after the end of the lock.
   @usableFromInline var isLate = false
-  /// Whether a `send` brought the occurrence and a lock has held it. No sender waits for the
-  /// occurrence any more, so none is suspended. But as for every `send`, a buffer that suspends
-  /// senders takes it even if the buffer is full: see ``isSend``. Stays true if a handler's pace
-  /// delays the occurrence after the lock.
+  /// Whether a `send` brought the occurrence and a lock has held it. The sender has gone on. The
+  /// occurrence still counts as that of a `send`: a full buffer that suspends senders takes it,
+  /// where it would drop that of a `post` (see ``isSend``). Stays true if a handler's pace delays
+  /// the occurrence after the lock.
   @usableFromInline var isLateSend = false
   /// Whether a further lock refused this occurrence, which a lock had held before (``isLate``).
   /// Then it must go back into the holding buffer.
@@ -31,8 +31,9 @@
   @usableFromInline let instant: StableInstant?
   /// The events that a forwarded occurrence came through.
   @usableFromInline let path: ForwardingPath?
-  /// The payload that was sent to the event, for a ``DeadLetter`` if a handler throws; `nil` if
-  /// only the payload is left that a view made of it.
+  /// The payload that was sent to the event, for a ``DeadLetter`` if a handler throws. `nil` if the
+  /// occurrence has waited for the pace of a handler behind a view: what waited was the payload
+  /// that the view had made, and not the one that was sent.
   @usableFromInline let payload: BorrowedPayload?
 
   @usableFromInline var sequence: UInt64 { report.sequence }

@@ -18,18 +18,21 @@ public import Synchronization
   /// that are read before every call.
   private let line = CacheLine()
 
-  /// A count of the changes of handlers' states by threads that may be outside the core, perhaps
-  /// while another thread delivers. A thread that finds a handler changed adds one, too: the thread
-  /// that changed the handler may not have counted that yet (``noteChange()``).
+  /// A count of the changes of handlers' states, such as locks and removals. The thread that makes
+  /// such a change need not be inside the core, so another thread may deliver at that moment. A
+  /// thread that finds a handler changed adds one, too: the thread that changed the handler may not
+  /// have counted that yet (``noteChange()``).
   ///
   /// The number is read before every call; see ``EventCore/callEach(_:from:_:epoch:)``. So it lies
   /// here, and not in the core, to which contending threads write.
   @usableFromInline let changes = Atomic<UInt64>(1)
-  /// The value of `changes` before the last walk in which no handler needed the slow path. 0, which
-  /// `changes` never is, closes the fast path. Isolation: core.
+  /// The value of `changes` at the start of the latest of those walks over all handlers in which no
+  /// handler needed the slow path. As long as `changes` has this value, the fast path is open. 0,
+  /// which `changes` never is, closes the fast path. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 1
-  /// The value of `changes` before the last walk in which no handler needed the slow path for
-  /// posts. A handler on a lane needs the slow path for sends only. Isolation: core.
+  /// The value of `changes` at the start of the latest of those walks over all handlers in which no
+  /// handler needed the slow path for posts. A handler on a lane needs the slow path for sends
+  /// only. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var postFastPathEpoch: UInt64 = 1
 
   private static let lastNumber = Atomic<UInt64>(0)

@@ -63,8 +63,8 @@ extension EventCore {
   /// then no thread would drain.
   ///
   /// - Parameters:
-  ///   - drainer: The number with which this call drains if the event became idle: that of the
-  ///     calling thread, or ``Drainer/pool``.
+  ///   - drainer: The argument that this method passes to ``drain(_:)`` if the event became idle:
+  ///     the number of the calling thread (`Thread.current`), or ``Drainer/pool``.
   ///   - append: A closure that changes the pending work under `mutex`. It returns whether there is
   ///     an overload.
   /// - Returns: Whether the caller must slow down. False if the caller is a handler of this event:

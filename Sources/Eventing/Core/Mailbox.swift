@@ -59,8 +59,8 @@ struct Mailbox: ~Copyable {
 }
 
 /// An item in the mailbox of a core.
-// Safe: one thread creates an item, and then one other thread does its work. For a `.job`, too,
-// that may be any thread: Swift's runtime lets any thread run an `UnownedJob`.
+// Safe: one thread creates an item, and later one thread, perhaps another, does its work. That
+// holds for a `.job`, too: Swift's runtime lets any thread run an `UnownedJob`.
 enum WorkItem: PayloadHeader, @unchecked Sendable {
   /// An occurrence, whose payload lies beside the item. The first value is the thread that enqueues
   /// it, or ``Drainer/queue`` if only the event's queue may deliver it. The second is its

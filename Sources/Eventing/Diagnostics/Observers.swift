@@ -217,8 +217,8 @@ enum NewEvents {
   static func tell(_ core: EventCore, _ name: String?) {
     if EventRegistry.isOn { EventRegistry.join(core.anchor, name, hasHandler: false) }
     guard isObserved.load(ordering: .acquiring) else { return }
-    // An array of its own: if this thread shared the stored one, `add` and `remove` would have to
-    // copy it under the mutex.
+    // `map` makes a new array for this thread. If the thread shared the stored array, `add` and
+    // `remove` would have to copy that one under the mutex.
     let observations = registry.withLock { $0.map { $0 } }
     for observation in observations { core.observe(in: observation, name) }
   }

@@ -10,8 +10,8 @@
 /// bus is finished, the bus handler is released with the last of these closures.
 final class BusHandler: Sendable {
   let token: HandlerToken
-  /// The private event whose only handler `token` names. Nothing is sent to it: it exists for that
-  /// handler, whose end is the end of this bus handler in all events.
+  /// The private event, which has one handler: the one with the token `token`. Nothing is sent to
+  /// the event. It exists for that handler, whose end is the end of this bus handler in all events.
   private let registration: Event<Void>
   /// The tokens of this bus handler's handlers in the events of the bus.
   private let members: HandlerBag
@@ -86,7 +86,8 @@ final class BusHandler: Sendable {
 }
 
 extension Handler {
-  /// Returns a copy with another place in the source.
+  /// Returns a copy of the handler that names another line of source code as the place where the
+  /// user adds it.
   func made(at source: SourceLine) -> Handler {
     var copy = self
     copy.any.source = source

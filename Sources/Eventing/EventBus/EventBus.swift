@@ -182,8 +182,9 @@ public final class EventBus: Sendable {
     let box = Owner(owner)
     var known: [BusHandler] = []
     var stale: OwnedEvents.Entry?
-    // The entry of a released owner that had this address. It is released here, outside the mutex.
-    // Other code may still hold the events of that entry, so the bus handlers leave these events.
+    // The entry of a released owner that had this address. The entry, with its events, is released
+    // at the end of this method, outside the mutex. Other code may still hold these events, so each
+    // bus handler removes its own handler from them.
     defer { if let stale { leave(stale.events.map(\.event)) } }
     while true {
       let seen = mutex.withLock { unsafe ofOwners.owner(at: address) }

@@ -53,9 +53,11 @@ final class DeadLetters: Sendable {
     post = { payload, failure in event.post(DeadLetter(payload: payload.payload(), failure: failure)) }
   }
 
-  /// Posts a letter, unless a view has made a payload of another type.
+  /// Posts a letter. Does nothing if the payload is not of the event's payload type: then the
+  /// handler that failed stands behind a view, and the view made the payload.
   ///
-  /// - Parameter type: The type of the payload; `nil` if the payload is the event's own.
+  /// - Parameter type: The type of the payload that the handler's lane had; `nil` if the payload is
+  ///   the event's own.
   func post(_ payload: BorrowedPayload, _ type: PayloadType?, _ failure: HandlerFailure) {
     if let type, type != self.type { return }
     post(payload, failure)

@@ -48,10 +48,11 @@ extension FailurePolicy: CustomStringConvertible {
   @exclusivity(unchecked) private var failedCounts: [UInt64: Count] = [:]
 
   private struct Count {
-    /// The number of calls that threw, each with one error. `FailurePolicy.remove(after:)` limits
-    /// it.
+    /// The number of errors that the handler's calls threw: one for each call that failed.
+    /// `FailurePolicy.remove(after:)` limits it.
     var errors = 0
-    /// The number of payloads that these calls failed at: a call of a batch has several.
+    /// The number of failed calls, as ``counts`` tells it: a failed call of a batch counts once for
+    /// each payload of the batch.
     var calls = 0
   }
 

@@ -16,10 +16,11 @@ import Dispatch
     if depth < 32 {
       ReleaseDepth.$current.withValue(depth + 1) { unsafe target.release() }
     } else {
-      // The block takes over the reference of this object. If this thread retained the target for
-      // the block, the last release, with all that it recurses into, could happen on this stack,
-      // which is deep already. The queue is private: in a shared pool, blocks of others that wait
-      // could delay the release of the targets that follow.
+      // The block takes over this object's reference to the target. If this thread retained the
+      // target for the block, the last release could happen here, and recurse into the targets that
+      // follow. But the stack of this thread is deep with 32 nested releases already. The queue is
+      // private: in a shared pool, other code's blocks, which may wait for something, could delay
+      // this one, and so the release of the targets that follow.
       Scheduling.block(on: DispatchQueue(label: "eventing.release")) { unsafe target.release() }
     }
   }

@@ -15,8 +15,8 @@ package final class EventReading {
   package internal(set) var isFinished = false
   /// Whether a thread was inside the event.
   package internal(set) var isBusy = false
-  /// The numbers of the event of unheard occurrences and of the event of failures; 0 for an event
-  /// that does not exist.
+  /// The numbers that identify two events which belong to this one: `Event.unheard`, and
+  /// `Event.failures` (``EventIdentity/number``). 0 for an event that does not exist.
   package internal(set) var children: (unheard: UInt64, failures: UInt64) = (0, 0)
   /// The handlers, in the order in which they are called. Removed handlers whose lanes still run
   /// calls come last.

@@ -8,7 +8,8 @@ package struct GraphEdge: Hashable, Sendable {
   package struct Place: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: String, Sendable { case event, handler, lane, bus, out }
     package let kind: Kind
-    /// The number, or the name of a place that is no part of the events of the process.
+    /// The number of the event, handler, lane or bus. If `kind` is `out`: the name of a place
+    /// outside of the process's events, such as `notifications`.
     package let text: String
     package var description: String { "\(kind.rawValue):\(text)" }
 
