@@ -86,8 +86,8 @@ final class BusHandler: Sendable {
 }
 
 extension Handler {
-  /// Returns a copy of the handler that names another line of source code as the place where the
-  /// user adds it.
+  /// Returns a copy of the handler that names another line of source code as the place where it is
+  /// added.
   func made(at source: SourceLine) -> Handler {
     var copy = self
     copy.any.source = source

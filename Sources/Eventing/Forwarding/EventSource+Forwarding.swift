@@ -65,8 +65,9 @@ extension EventSource {
         TransformedHandler(lane: nil) { payload, owner, tally in
           _ = strongTarget  // retained by the closure
           guard let owner else { return false }
-          // Safe: the owner of the handler is the target, and no source replaces it
-          // (`isOwnerBound`). A checked cast would look up the type's metadata for each occurrence.
+          // Safe: the owner of the handler is the target. A source through which the handler is
+          // added cannot give it another owner, because `isOwnerBound` makes `Handler.owned(by:)`
+          // do nothing. A checked cast would look up the type's metadata for each occurrence.
           let core = unsafe unsafeDowncast(owner, to: Event<Other>.self).core
           return relay(payload) { payload in
             let path = ForwardingPath(anchor, after: tally.path)

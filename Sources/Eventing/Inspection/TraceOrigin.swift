@@ -45,10 +45,11 @@ extension Completion {
     return completion
   }
 
-  /// A completion for a further occurrence of a change of a value, beside the one that this
-  /// completion belongs to: for instance the announcement of the change. It has the task-local
-  /// values of this completion, and the time and cause of the change; `nil` if this completion has
-  /// neither.
+  /// A completion for a further occurrence that one change of an ``Observed`` value sends. This
+  /// completion belongs to the occurrence that tells of the change. Further ones are the
+  /// announcement before it, and those in the events of combinations. The completion for such an
+  /// occurrence has the task-local values of this completion, and the time and cause of the change;
+  /// `nil` if this completion has neither.
   var forFurtherOccurrence: Completion? {
     let notes = unsafe notes
     return context != nil || notes != nil ? Completion(withoutWaiting: context, nil, notes) : nil

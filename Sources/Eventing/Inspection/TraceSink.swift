@@ -143,9 +143,9 @@ extension RegisteredEvent {
 
 /// The handler of a traced call, for the length of one call of a ``TraceSink``.
 ///
-/// Used instead of a token. A token retains the record and the anchor of the event, which takes
-/// longer than the rest of a call of a sink.
-// Safe: the caller of the sink retains the record.
+/// Used instead of a token. A token retains the record of the handler and the anchor of the event,
+/// which takes longer than all else that the core does to call a ``TraceSink``.
+// Safe: the code that calls the `TraceSink` retains the record.
 @safe package struct TracedHandler {
   private let record: Unmanaged<HandlerRecord>
 

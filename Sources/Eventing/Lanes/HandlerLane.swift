@@ -35,8 +35,8 @@ import Synchronization
 
   // MARK: One call
 
-  /// Calls a synchronous handler. If there is a completion that has task-local values of the sender
-  /// or observers, binds these values during the call, and tells these observers of it.
+  /// Calls a synchronous handler. If the completion has task-local values, which are those of the
+  /// sender, binds them during the call. If it has observers, tells them of the call.
   @usableFromInline @inline(__always) final func callNow(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion?
   )
@@ -49,8 +49,8 @@ import Synchronization
     }
   }
 
-  /// Calls an asynchronous handler, with the task-local values of the sender and with reports to
-  /// the observers, if the completion has any.
+  /// Calls an asynchronous handler. If the completion has task-local values, which are those of the
+  /// sender, binds them during the call. If it has observers, tells them of the call.
   @usableFromInline @inline(__always) final func callNow(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion?, on place: isolated (any Actor)?
   ) async -> HandlerOutcome {

@@ -19,9 +19,9 @@
   case paced(PacedTarget)
   /// The sink puts the payload into the buffers of a sequence's iterators.
   case sequence(SequenceSink)
-  /// Inline: the thread that delivers calls the closure of the ``TransformedHandler``. For a
-  /// handler behind a transform, this closure transforms the payload, and gives the result to that
-  /// handler. For a forward, this closure sends the payload through another event.
+  /// Inline: ``TransformedHandler/take`` runs on the thread that delivers. For a handler behind a
+  /// transform, `take` transforms the payload, and then calls the handler or its lane with the
+  /// result. For a forward, `take` sends the payload through another event.
   case relay(TransformedHandler)
 
   init(

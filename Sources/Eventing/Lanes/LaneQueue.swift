@@ -1,21 +1,23 @@
 /// The queue of a lane that may be bounded.
 ///
-/// A call in the queue may be dropped; a barrier, or the end of the lane, may not. So barriers and
-/// the end are kept apart from the calls. Each is taken out after all calls that were appended
-/// before it.
+/// A call in the queue may be dropped. A barrier may not, and neither may the item `.end`, which
+/// ends the lane. So barriers and that item are kept apart from the calls. Each is taken out after
+/// all calls that were appended before it.
 ///
 /// A value without synchronization; the lane guards it. Methods that destroy a payload must not be
 /// called under a mutex. Complexity: O(1), amortized, unless a method says otherwise.
 struct LaneQueue: ~Copyable {
   private let buffering: Buffering
   private var calls: PayloadQueue<CallHeader>
-  /// Barriers and the end, each with the number of calls that were appended before it.
+  /// Barriers, and the item `.end`, which ends the lane; each with the number of calls that were
+  /// appended before it.
   private var followers = Deque<(after: UInt64, item: LaneItem)>()
   /// The number of calls that were ever appended.
   private var appended: UInt64 = 0
-  /// Calls that were taken out and put back, because a lock refused their claim. Each has the
-  /// number that it got when it was taken out: `turn`, higher for later calls. They come before all
-  /// other calls, the lowest number first.
+  /// Calls that were taken out and put back, because a lock refused their claim. They come before
+  /// all other calls, the one with the lowest `turn` first. `turn` is a number that the lane gave
+  /// the call when it last took the call out, higher for calls that it took out later: see
+  /// ``OverlappingLane/turn(of:)``.
   private var returned: [(turn: UInt64, call: OverlappingCall)] = []
   /// Whether the calls in `returned` are sorted by their numbers, so that the one to take out
   /// first, which has the lowest number, is at the end.
@@ -94,7 +96,7 @@ struct LaneQueue: ~Copyable {
   /// Puts back a call that was taken out, and removes its waiters. Several calls may be put back in
   /// any order: they are taken out again by ascending numbers.
   ///
-  /// - Parameter turn: The number that the call got when it was taken out.
+  /// - Parameter turn: The number that the lane gave the call when it last took the call out.
   mutating func putBack(_ call: OverlappingCall, turn: UInt64) {
     call.detachWaiters()
     returned.append((turn, call))

@@ -55,7 +55,8 @@ import Synchronization
   /// Whether no call runs and none is about to start. The caller holds `mutex`.
   var isQuiet: Bool { unsafe active.isEmpty }
 
-  /// Gives an execution slot its next call, and the call the next number. The caller holds `mutex`.
+  /// Gives an execution slot its next call. That call gets a number, `turn`, one higher than that
+  /// of the last call that got a slot. The caller holds `mutex`.
   final func occupy(_ executionSlot: ExecutionSlot) {
     unsafe nextTurn += 1
     unsafe executionSlot.activeIndex = active.count
@@ -64,7 +65,9 @@ import Synchronization
   }
 
   /// Returns the number of the call that an execution slot runs; `nil` if it runs none. The lane
-  /// numbers its calls in the order in which they get a slot. The caller holds `mutex`.
+  /// numbers its calls in the order in which they get a slot. In the names of an overlapping lane,
+  /// `turn` stands for such a number, and not for what a slot of a ``UnitScheduler`` runs. The
+  /// caller holds `mutex`.
   final func turn(of executionSlot: ExecutionSlot) -> UInt64? {
     unsafe executionSlot.activeIndex == nil ? nil : unsafe executionSlot.turn
   }
@@ -221,7 +224,9 @@ import Synchronization
     let refusal = mutex.withLock { () -> ClaimRefusal in
       let refusal = unsafe self.refusal(isEnding: isEnding)
       if case .pause = refusal {
-        // From here on, nothing waits for items that are put back or appended.
+        // Nothing waits for the items of a paused lane. So the call that pauses the lane removes
+        // the waiters of all items. Items that are put back or appended during the pause lose
+        // theirs at that moment.
         if unsafe !isPaused { waiters = unsafe items.detachWaiters() }
         unsafe isPaused = true
         unsafe items.putBack(call, turn: turn(of: executionSlot) ?? nextTurn)

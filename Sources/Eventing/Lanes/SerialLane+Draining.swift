@@ -1,9 +1,10 @@
 // The drain of a lane: one block or task at a time, which makes the calls that wait.
 
 extension SerialLane {
-  /// Schedules a drain of the lane: a block or task that makes the calls that wait on it. Either
-  /// the caller has set the phase to `running`, or it is the drain that runs now, whose quota is
-  /// used up: it ends, so that other work comes before the new drain.
+  /// Schedules a drain of the lane: a block or task that makes the calls that wait on it. Called
+  /// after the phase was set to `running`, to start a drain. Also called by a running drain that
+  /// has used up its quota, directly before that drain ends. Then other work may run before the new
+  /// drain does.
   @usableFromInline @inline(never) func schedule() {
     switch record.place {
     case .queue(let queue, _): Scheduling.block(on: queue) { self.drainQueue() }

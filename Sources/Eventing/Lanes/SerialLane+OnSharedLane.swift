@@ -2,8 +2,9 @@ import Synchronization
 
 // A serial lane on a shared `Lane` keeps its items. It has no drain of its own: for each item it
 // adds a call to the queue of the `Lane`, whose drain then makes the call. One entry of that queue,
-// a `SharedTurns`, stands for successive calls of one serial lane. Only in names, each of these
-// calls is a turn.
+// a `SharedTurns`, stands for successive calls of one serial lane. In the names of functions here,
+// such as `takeTurn`, "turn" means one of these calls. Elsewhere, a turn is all calls of one entry
+// (`LaneTurn`).
 
 extension SerialLane {
   /// Adds the call for a new item to the queue of the shared lane. Not under a mutex. Isolation:
@@ -33,9 +34,9 @@ extension SerialLane {
   func openTurns(_ turns: SharedTurns) { _ = openCount.exchange(turns.count, ordering: .acquiringAndReleasing) }
 
   /// Keeps this lane from adding calls to its last entry in the queue of the shared lane. Returns
-  /// the number of calls in the entry; 0 if the drain must make none of them, because the lane
-  /// resumed after a lock and has added a new entry for its items. The caller holds the mutex of
-  /// the shared lane.
+  /// the number of calls for which that entry stands; 0 if the drain of the shared lane must make
+  /// none of them, because this lane has resumed after a lock, and has added a new entry for all of
+  /// its items. The caller holds the mutex of the shared lane.
   func closeTurns() -> Int { openCount.exchange(0, ordering: .acquiringAndReleasing) }
 
   /// Resumes a lane that a lock had paused. The lane's items come before all other items that wait
@@ -115,9 +116,11 @@ extension SerialLane {
   }
 
   /// Moves the items that wait into `batch`, if `batch` is empty. Returns false if there is no call
-  /// to make now: no item is left, or a lock has paused the lane since the entry was added.
+  /// to make now: no item is left, or a lock has paused the lane since it added the entry. The
+  /// entry is the one in the queue of the shared lane whose calls the drain makes now.
   ///
-  /// - Parameter era: The value that ``era`` of the lane had when the entry was added.
+  /// - Parameter era: The number of times that this lane had resumed after a lock when it added
+  ///   that entry: the value that ``era`` had then.
   private func fillBatch(in era: Int) -> Bool {
     if unsafe batch.isEmpty { unsafe batch.recycle() }
     mutex.lock()

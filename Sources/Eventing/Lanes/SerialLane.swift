@@ -22,9 +22,11 @@ public import Synchronization
   /// The items that wait, unless the lane is bounded. Guarded by: mutex.
   @exclusivity(unchecked) var items: PayloadQueue<LaneItem>
   @usableFromInline let phaseWord = Atomic<LanePhase>(.idle)
-  /// A count for ``waitingCount`` of an unbounded lane: `items.count + takenCount` is the number of
-  /// calls that the lane was ever given. So an item that is taken out of `items`, and a call that
-  /// is made at once, add one; a barrier or end that is appended subtracts one. Guarded by: mutex.
+  /// A count: `items.count + takenCount` is the number of calls that an unbounded lane was ever
+  /// given. From that number, ``waitingCount`` subtracts the calls that have begun or were skipped.
+  /// Each item that leaves `items`, and each call that is made at once, adds one. A barrier or end
+  /// that is appended subtracts one, because `items.count` includes it although it is no call.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) var takenCount = 0
   /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) var isEnding = false

@@ -20,8 +20,9 @@ package final class DelayQueueTable: Sendable {
     var entries: [Key: [Entry]] = [:]
     /// The number of entries that were ever added.
     var added: UInt64 = 0
-    /// The number of rounds that calls of `find` have begun. A round that adds an entry gives it
-    /// the number of the round. `forget` finds an entry by that number.
+    /// The number of searches of the table, by all calls of `find` together. A call searches again
+    /// if another thread has added an entry meanwhile. The entry that a search adds has the number
+    /// of that search. `forget` finds the entry by it.
     var lastNumber: UInt64 = 0
   }
 
@@ -46,8 +47,9 @@ package final class DelayQueueTable: Sendable {
         // the mutex would have to copy it.
         return (state.entries[key]?.map(\.queue) ?? [], state.added, state.lastNumber)
       }
-      // Compared outside of the mutex: `==` is the user's code. Moreover, a reference that is read
-      // from a weak one may become the last, and then releases the queue here.
+      // Compared outside of the mutex, because `==` of a clock is the user's code. Moreover,
+      // `candidate.queue` makes a strong reference, which may become the last one. Then the
+      // `deinit` of the queue runs here, and calls `forget`, which takes the mutex.
       for candidate in candidates {
         if let queue = candidate.queue, queue.measures(clock) { return queue }
       }

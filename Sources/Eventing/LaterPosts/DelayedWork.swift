@@ -7,8 +7,10 @@ protocol DelayedWork: AnyObject, Sendable {
   /// The place of the work in its queue, -1 outside of it. Only the queue touches it, under its
   /// mutex.
   var heapIndex: Int { get set }
-  /// Whether work that has been fired no longer retains the user's objects or closures, having let
-  /// them be released elsewhere. Then any thread may release the work.
+  /// Whether the work itself provides for the release of the user's objects and closures that it
+  /// retains, in a block that ``fire()`` starts. If so, the timer's thread may release the work
+  /// after ``fire()``. Otherwise the release of the work may run the user's code, so the queue
+  /// leaves it to a block that the queue starts.
   var releasesItself: Bool { get }
   /// Does the work, unless it was cancelled.
   ///

@@ -109,15 +109,17 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   /// ended the item's wait for its time: see ``end(_:)``.
   ///
   /// - Parameter history: The event's history; `nil` if it has none.
-  /// - Returns: The payload that the history has replaced.
+  /// - Returns: The payload that the history kept as the one that was sent last, and has replaced
+  ///   by this item's; `nil` if there was none.
   func append(to mailbox: inout Mailbox, _ history: ReplayHistory?) -> OwnedPayload? {
     guard let payload = unsafe payload?.borrowed else { preconditionFailure("an item that waits has its payload") }
     unsafe mailbox.append(payload, completion, by: Drainer.queue)
     return history?.replaceLatest(payload)
   }
 
-  /// Releases the event, the payload that the history replaced, and the item's payload if it was
-  /// posted.
+  /// Releases what the timer's thread must not release: the event, and the payload that this item's
+  /// payload has replaced in the event's replay history. If the item was posted, releases its own
+  /// payload, too.
   func letGo() {
     if stage == .posted { release() }
     var replaced: OwnedPayload?

@@ -139,7 +139,8 @@ extension Event {
   private nonisolated func lock(_ isIncluded: (HandlerRecord, HandlerOptions?) -> Bool, _ holding: Holding) -> Int {
     // Closes the fast path, even if no handler was locked. This thread may have left out a handler
     // that it found deactivated. The thread that deactivated that handler may not have come to its
-    // own `noteChange()` yet.
+    // own `noteChange()` yet. Without the call here, the fast path could still call that handler
+    // after this method has returned.
     defer { core.anchorReference.load()?.noteChange() }
     return core.livingRecords(where: isIncluded).count { core.begin(.handler, of: $0, holding) }
   }

@@ -50,7 +50,9 @@ struct LockReasons {
   /// The `holding` of the lock that began last.
   var holding: Holding { known.last?.holding ?? .nothing }
 
-  /// Adds a lock as the newest one. If the lock is known already, begins it again.
+  /// Adds a lock as the newest one. If `known` has a lock with this reason already, that lock goes
+  /// on, with the new `holding`. If a caller has ended that lock, and its end is still in the
+  /// mailbox, that end has no effect on it any more.
   mutating func begin(_ reason: LockReason, _ holding: Holding) {
     ended.remove(reason)
     known.removeAll { $0.reason == reason }
