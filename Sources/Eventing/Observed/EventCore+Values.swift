@@ -1,10 +1,10 @@
 // How the value of an `Observed` changes. The mutex is held for the assignment alone.
 extension EventCore {
-  /// Locks the mutex if a value may be set by an assignment whose change this thread then delivers,
-  /// without enqueueing it. That is so if no work is enqueued, if no handler wants a call before
-  /// each change, and if ``ReplayValue/needsSlowChange`` is false. That flag is set after a tracked
-  /// read, for a value in a combination, and while an `update` repeats its closure. Isolation:
-  /// core.
+  /// Locks the mutex if this thread may assign a new value at once, and then deliver the change
+  /// itself instead of enqueueing the change. That is so if no work is enqueued, if no handler
+  /// wants a call before each change, and if ``ReplayValue/needsSlowChange`` is false. That flag is
+  /// set after a tracked read, for a value in a combination, and while an `update` repeats its
+  /// closure. Isolation: core.
   ///
   /// - Returns: Whether the value may change. Then the mutex is locked, and ``endChange(_:)``
   ///   unlocks it.

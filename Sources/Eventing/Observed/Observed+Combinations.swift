@@ -26,7 +26,7 @@ protocol ValueCombination: AnyObject, Sendable {
   func end()
 }
 
-/// The entry of one combination in the list of an observed value that is part of it.
+/// What an observed value keeps in its list for one combination that the value is part of.
 struct CombinationMembership<Value: Sendable>: Sendable {
   let combination: any ValueCombination
   /// Pushes what the observed value was set to onto the combination's stack of changes. The caller
@@ -48,14 +48,14 @@ extension Observed.Storage {
     }
   }
 
-  /// Adds this observed value to the combination of `membership`, and pushes its current value
-  /// there, unless it belongs to that combination already.
+  /// Adds this observed value to a combination, and pushes the current value onto the combination's
+  /// stack. Does neither if the value is part of the combination already.
   ///
-  /// - Parameter isUsed: Whether the caller begins a use, which it does only for the first value of
-  ///   a combination. The use counts for the combination that is returned. That is not the one of
-  ///   `membership` if another thread has added a combination with an equal key meanwhile.
-  /// - Returns: The combination that the value belongs to now: that of `membership`, or the one
-  ///   that was found.
+  /// - Parameter isUsed: Whether to begin a use, as the caller does only for the first value of a
+  ///   combination. If another thread has added a combination with an equal `key` meanwhile, that
+  ///   one is used and returned, and the combination of `membership` is not.
+  /// - Returns: The combination that the value belongs to now: that of `membership`, unless another
+  ///   one was found: see `isUsed`.
   func enlist(_ membership: CombinationMembership<Value>, isUsed: Bool) -> any ValueCombination {
     core.mutex.withLock {
       let made = membership.combination

@@ -106,16 +106,18 @@ extension Observed {
     func update(_ next: (Value) -> Value) {
       let core = event.core
       let thread = Thread.current
-      // Only the first round of this loop enters the core. A round inside the core calls handlers
-      // with `.prior` first. Such a handler may change the value each time, and then every round
-      // would fail.
+      // Only the first round of this loop (one call of `next`, and the attempt to set its result)
+      // enters the core. A thread that has entered the core calls handlers with `.prior` before it
+      // sets the value. If such a handler changed the value in every round, every attempt would
+      // fail.
       var mayEnter = true
       while true {
         let (old, seen) = core.mutex.withLock {
-          // From the second round on, this thread is in `computing` while `next` runs, because
-          // `next` itself may change the value each time. By the entry, `noteChange()` recognizes
-          // such a change, and lets this `update` accept it. Only a change by another thread makes
-          // a further round necessary.
+          // From the second round on, `computing` has an entry for this thread while `next` runs.
+          // If `next` itself changes the value, `noteChange()` finds the entry, and stores the new
+          // version in it. So this `update` overwrites that change, and does not call `next` again
+          // because of it, which would change the value again. Only a change by another thread
+          // makes a further round necessary.
           if !mayEnter { unsafe computing.append((thread, version)) }
           return unsafe (box.current, version)
         }

@@ -23,9 +23,9 @@ extension Observed.Storage {
 
   /// The value, for a read that Observation tracks.
   ///
-  /// In the critical section that reads the value, `choosePath()` also has `set(_:)` leave the next
-  /// change to `setInside(_:_:)`, which tells Observation. If a change has come since the read was
-  /// reported, the read is reported again.
+  /// One critical section reads the value and calls `choosePath()`. From then on, `set(_:)` leaves
+  /// the next change to `setInside(_:_:)`, which tells Observation. If a change has come since the
+  /// read was reported to Observation, the read is reported again.
   @usableFromInline @inline(never) func trackedValue(of reported: TrackedReads) -> Value {
     var reads = reported
     while true {
@@ -51,11 +51,11 @@ extension Observed.Storage {
 
   /// Tells Observation of a change that this thread has made. The caller holds no mutex.
   ///
-  /// If this thread made all tracked reads, then each closure that made some of them and has not
-  /// returned runs on this thread. So the change was made inside the closure, and the closure is
-  /// not told of it. The reads of such closures are stored in `trackedReads` again, so that the
-  /// next change tells the closures. If newer reads are stored there by then, a task tells these
-  /// closures of the present change instead, after they have returned.
+  /// If this thread made all tracked reads, a reading closure that has not returned runs on this
+  /// thread, too. So the closure has made the change itself, and is not told of it. The reads of
+  /// these closures are stored in `trackedReads` again, so that the next change tells the closures.
+  /// If newer reads are stored there already, a task tells the closures of the present change
+  /// instead, after they have returned.
   func tell(_ reads: inout TrackedReads?) {
     guard let left = TrackedReads.tell(&reads) else { return }
     let isKept = core.mutex.withLock {

@@ -92,10 +92,11 @@ public struct Observed<Value: Sendable>: Sendable {
 ///   always does. The closure that is told finds the new value, or a later one.
 /// - **Where.** `onChange` is called on the thread that sets the value, after the inline handlers
 ///   of an idle event.
-/// - **Races.** If another thread sets the value while the tracked closure still runs, the closure
-///   is told, too: by a task, after it has returned, if it takes less than 8 s. A closure that sets
-///   what it has read is told of the next change. If a set meets the moment in which Observation
-///   registers the closure, `onChange` may be called several times.
+/// - **Races.** If another thread sets the value while the tracked closure still runs, a task tells
+///   the closure after the closure has returned. A closure that runs for more than 8 s after the
+///   change is not told. A closure that sets what it has read is told of the next change. If a set
+///   meets the moment in which Observation registers the closure, `onChange` may be called several
+///   times.
 /// - **Cost.** Until the first tracked read in the process, no value has a registrar. From then on
 ///   each value that is read has one. A set takes longer if it is the first one after a tracked
 ///   read.

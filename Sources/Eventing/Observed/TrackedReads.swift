@@ -35,9 +35,10 @@ import Synchronization
 
   /// Notes a read of the calling thread.
   ///
-  /// An untracked read leaves `thread` alone. If it changed `thread` to 1, which stands for several
-  /// threads, `tell(_:)` could no longer see that one thread made all tracked reads. Then a closure
-  /// that made them, and changes the value itself, would be told of its own change.
+  /// An untracked read leaves `thread` alone, which names the thread that made all tracked reads.
+  /// Otherwise an untracked read by another thread would set `thread` to 1, which stands for
+  /// several threads. Then a closure that made all tracked reads, and changes the value itself,
+  /// would be told by `tell(_:)` of its own change.
   ///
   /// - Returns: Whether this read was tracked. If another thread makes a tracked read meanwhile, an
   ///   untracked read may count as tracked.
@@ -52,17 +53,18 @@ import Synchronization
 
   /// Has Observation call `onChange` for the closures that made tracked reads and have returned.
   ///
-  /// Closures that still run are told later, when they have returned: a task reports the change
-  /// again, at most 13 times. But if the calling thread made all tracked reads, closures that still
-  /// run are running on this thread. So the change was made inside them, and they are left out:
-  /// `onChange` might run such a closure again, which might make another change, and so on for
-  /// ever.
+  /// Observation cannot call `onChange` yet for a closure that still runs. So a task reports the
+  /// change to Observation again, at most 13 times, after the closure has had time to return. But
+  /// if the calling thread made all tracked reads, closures that still run are running on this
+  /// thread, and have made the change themselves. No task is started for them: their `onChange`
+  /// might run such a closure again, which might make another change, and so on for ever.
   ///
   /// `onChange` is the users' code. The caller has changed the value, and holds no mutex.
   ///
   /// - Parameter reads: The reads. They are `nil` afterwards, so that the caller retains no lease.
-  /// - Returns: The reads of the closures that were left out, which the caller keeps for the next
-  ///   change; `nil` if there are none.
+  /// - Returns: The reads of the closures for which no task was started because they made the
+  ///   change themselves. The caller keeps these reads for the next change. `nil` if there are
+  ///   none.
   static func tell(_ reads: inout TrackedReads?) -> TrackedReads? {
     guard let registrar = reads?.registrar, let thread = reads?.thread.load(ordering: .relaxed) else { return nil }
     weak let lease = reads?.lease
@@ -91,7 +93,8 @@ import Synchronization
 
   private static func tell(_ lease: ReadLease?, _ registrar: ObservationRegistrar) {
     guard let keyPath = lease?.keyPath else { return }
-    // The value has changed already: a closure that is told, and reads it, finds the new one.
+    // Observation may call an `onChange` at either of the two calls. The value has changed before
+    // both, so what `onChange` runs reads the new value.
     registrar.willSet(TrackedSubject.shared, keyPath: keyPath)
     registrar.didSet(TrackedSubject.shared, keyPath: keyPath)
   }

@@ -46,7 +46,8 @@ private struct ReadMark: Hashable, Sendable {
   func hash(into hasher: inout Hasher) { ReadMark.hashed.wrappingAdd(1, ordering: .relaxed) }
 }
 
-/// The subject that Observation asks for. Its key paths stand for the reads of a value.
+/// The object that the library passes where a function of Observation has a parameter `subject`.
+/// The key paths of this type stand for the reads of a value.
 final class TrackedSubject: Observable, Sendable {
   static let shared = TrackedSubject()
   fileprivate subscript(_ mark: ReadMark) -> Void { () }

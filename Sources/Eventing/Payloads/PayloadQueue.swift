@@ -76,9 +76,9 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Appends `header`, and beside it the payload `other.taken`, which it moves here. The caller has
-  /// just called `other.takeFirst()`, which took out the header that the payload had in `other`,
-  /// and left the payload there.
+  /// Appends `header`, and moves a payload from `other` beside it. The caller has just called
+  /// `other.takeFirst()`, which takes out the former header of this payload alone: the payload
+  /// itself still lies in the memory of `other`, as its ``taken``.
   mutating func append<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if tail == capacity { makeRoom() }
     unsafe layout.move(from: other.place(other.head &- 1), to: place(tail))
@@ -86,9 +86,9 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Inserts `header` at the front, and beside it the payload `other.taken`, which it moves here.
-  /// The caller has just called `other.takeFirst()`, which took out the header that the payload had
-  /// in `other`, and left the payload there.
+  /// Inserts `header` at the front, and moves a payload from `other` beside it. The caller has just
+  /// called `other.takeFirst()`, which takes out the former header of this payload alone: the
+  /// payload itself still lies in the memory of `other`, as its ``taken``.
   mutating func prepend<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if head == 0 { relocate(to: 2 * capacity + 8, first: capacity + 8) }
     head &-= 1

@@ -200,8 +200,9 @@ extension EventCore {
 
   // MARK: Retire
 
-  /// Ends the lane of a handler after the items that it holds, and releases the user's closures and
-  /// objects. Never called under the mutex. Isolation: core.
+  /// Ends the lane of a handler, and releases the user's closures and objects. If the lane still
+  /// holds items, it ends after them, and this method does not wait for that. Never called under
+  /// the mutex. Isolation: core.
   ///
   /// - Returns: The lane, if it still holds items.
   private func retire(_ details: DetailedRecord) -> DeliveryTarget? {

@@ -15,7 +15,8 @@
   @usableFromInline var wantsReplayValue = false
   /// Whether the handler is also called before a value changes.
   @usableFromInline var wantsPrior = false
-  /// Whether the handler is a forward: to an event, which is its owner, or out of the process.
+  /// Whether the handler is a forward. It sends each payload on through another event, which is
+  /// then the `owner` of this handler, or to a place that is no event, named by `bridge`.
   @usableFromInline var isForward = false
   /// The place that the handler forwards to, if it is no event; `nil` otherwise.
   @usableFromInline var bridge: Bridge?

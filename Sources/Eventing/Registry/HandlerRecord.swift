@@ -15,9 +15,10 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) final var index: Int32 = -1
   /// A number that no other handler of any event has, had or will have.
   @usableFromInline final let id: UInt64
-  /// The number of occurrences for its table before the handler was added, minus the payloads that
-  /// the handler received outside of occurrences, such as replayed ones. Changed only inside the
-  /// core; read by any thread.
+  /// The number of occurrences that the handler's table had when the handler was added, minus the
+  /// payloads that the handler received outside of occurrences, such as replayed ones. A snapshot
+  /// subtracts this number from the table's present one, to count what was offered to the handler.
+  /// Changed only inside the core; read by any thread.
   @usableFromInline final let offeredBefore = Atomic<UInt64>(0)
 
   #if DEBUG
@@ -92,8 +93,9 @@ public import Synchronization
 
 /// The record of a handler that has options, or that is not simply called inline with the payload.
 // Safe: `options`, `place` and `delays` never change, and `unheard` is atomic. The other fields are
-// set before the record is shared. After that only the thread inside the core changes them. Polls
-// read `runner`, `key` and `keyTable` under `core.mutex`, under which these then change.
+// set before the record is shared. After that only the thread inside the core changes them. It
+// changes `runner`, `key` and `keyTable` under `core.mutex`, because polls read these three under
+// that mutex.
 @safe @usableFromInline final class DetailedRecord: HandlerRecord, @unchecked Sendable {
   @usableFromInline let options: HandlerOptions
   @usableFromInline let place: ExecutionPlace

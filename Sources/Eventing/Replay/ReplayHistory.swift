@@ -10,16 +10,17 @@ import Synchronization
   private let memory: UnsafeMutableRawPointer
   /// Whether `latest` holds a payload. Guarded by: core.mutex.
   @exclusivity(unchecked) private var hasLatest = false
-  /// The delivered payloads to replay, the oldest first. While `isPastLatest` is true, the queue is
-  /// empty. A thread outside may then copy `latest` here under `core.mutex`, and set `isPastLatest`
-  /// to false in the same critical section. Isolation: core.
+  /// The delivered payloads to replay, the oldest first. Empty while `isPastLatest` is true, that
+  /// is, while only `latest` is replayed. A thread outside the core may end that state: in one
+  /// critical section of `core.mutex`, it copies `latest` into this queue, and sets `isPastLatest`
+  /// to false. Isolation: core.
   @exclusivity(unchecked) private var past: PayloadQueue<Past>
   /// The former content of `past`, until it is destroyed. Isolation: core.
   @exclusivity(unchecked) private var outdated: PayloadQueue<Past>
-  /// Whether new handlers receive `latest`, because it has not been copied to `past`, which is
-  /// empty. This is only true of a history that keeps one payload: after a post to an idle event,
-  /// and for the first value of ``Replay/current(_:)``. While it is false, new handlers receive
-  /// what is in `past`, and `latest` may still be enqueued. Guarded by: core.mutex.
+  /// Whether `latest` is the whole past, which new handlers receive, while the queue `past` is
+  /// empty. Only a history that keeps one payload sets this flag: after a post to an idle event,
+  /// and for the first value of ``Replay/current(_:)``. While the flag is false, new handlers
+  /// receive what is in `past`, and `latest` may still be enqueued. Guarded by: core.mutex.
   @exclusivity(unchecked) private var isPastLatest = false
   /// The sequence number of the occurrence that sent `latest`. Used only while `isPastLatest` is
   /// true, that is, while new handlers receive `latest`. Guarded by: core.mutex.

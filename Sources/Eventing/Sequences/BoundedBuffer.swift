@@ -41,12 +41,14 @@ struct BoundedBuffer: ~Copyable {
     var hasReplaced = false
   }
 
-  /// Appends a payload. If there is no room, drops this payload or an older one.
+  /// Appends a payload. If there is no room, `buffering` decides: the buffer drops this payload or
+  /// the oldest one, or takes the payload of a `send` beyond the bound, and the `send` waits.
   ///
   /// - Parameters:
-  ///   - isSend: Whether a `send` brings the payload.
-  ///   - sender: The `send`, if it can wait. If there is no room, the item keeps the `send` until
-  ///     the item lies within the bound.
+  ///   - isSend: Whether a `send` brings the payload. Only for a `send`, a buffer whose bound makes
+  ///     senders wait takes a payload beyond the bound.
+  ///   - sender: The `send`, if it can wait; otherwise `nil`. If the payload lies beyond the bound,
+  ///     its item keeps the `send` until the item lies within the bound.
   ///   - dropped: Receives the payload that is dropped for this one. The caller destroys it after
   ///     it has released the mutex.
   mutating func append(

@@ -2,7 +2,9 @@ import Synchronization
 
 /// The tasks that iterate over a sequence whose bound makes senders wait.
 ///
-/// In the wait graph, each of these tasks has an invocation, as a call of a handler has (G16).
+/// In the wait graph, such a task counts as a running call of a handler does (G16): it has an
+/// ``Invocation`` with an execution slot of its own. A `send` that waits for room waits for that
+/// slot, or for the handler call in which the task iterates.
 enum ConsumerTasks {
   /// Whether `all` has elements: whether any task iterates over a sequence whose bound makes
   /// senders wait. If none does, a send finds that out here, and locks no mutex.
@@ -19,8 +21,8 @@ enum ConsumerTasks {
     return WaitGraph.mutex.withLock { unsafe all[task]?.invocation }
   }
 
-  /// Adds 1 to the number of iterators of a task. Returns the invocation of the task. The caller
-  /// holds `WaitGraph.mutex`.
+  /// Adds 1 to the number of iterators of a task. Returns the invocation that stands for the task
+  /// in the wait graph. The caller holds `WaitGraph.mutex`.
   static func join(_ task: UInt64) -> Invocation {
     let known = unsafe all[task] ?? (Invocation(ExecutionSlot()), 0)
     unsafe all[task] = (known.invocation, known.iterators + 1)
@@ -29,7 +31,7 @@ enum ConsumerTasks {
   }
 
   /// Subtracts 1 from the number of iterators of a task. After the last iterator, ends the
-  /// invocation of the task. The caller holds `WaitGraph.mutex`.
+  /// invocation that stands for the task in the wait graph. The caller holds `WaitGraph.mutex`.
   static func leave(_ task: UInt64) {
     guard let known = unsafe all[task] else { return }
     if known.iterators > 1 {

@@ -23,9 +23,9 @@
   // without the mutex.
   /// The handler call that iterates, if one does. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var call: Invocation?
-  /// The task that iterates. If a handler call started the task, the task may go on after that call
-  /// has returned: then `call` has ended, and senders wait for the task. Guarded by:
-  /// WaitGraph.mutex.
+  /// The task that iterates, and the invocation that stands for it in the wait graph. If a handler
+  /// call started the task, the field `call` has that call, and senders wait for it until it has
+  /// returned. After that they wait for the task, which may go on. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var consumer: (task: UInt64, invocation: Invocation)?
 
   /// The buffer of the first iterator. Set only in `hub.origin`, the buffer that each new iterator
@@ -45,8 +45,8 @@
     unsafe items.append(PayloadAlone(), payload)
   }
 
-  /// Notes the mark of a payload that a buffer with a bound has taken or refused. The caller holds
-  /// `hub.mutex`.
+  /// Notes the mark of a payload that a buffer with a bound has taken. Does nothing if the buffer
+  /// has refused the payload. The caller holds `hub.mutex`.
   ///
   /// - Returns: The mark of the older payload that was dropped to make room; `nil` if none was. The
   ///   caller releases the mark after the unlock: its release may tell a transport that the payload
@@ -85,7 +85,9 @@
 
   // MARK: For a send that waits for room (G16)
 
-  /// Notes the call and the task that iterate. Called by that task.
+  /// Notes the task that iterates, and the handler call in which it does, if there is one. In the
+  /// wait graph, a `send` that waits for room in this buffer then waits for them. Called by that
+  /// task.
   func noteConsumer() {
     let call = Context.invocation.get().flatMap { $0.isCurrent ? $0 : nil }
     let task = TaskID.current
@@ -101,7 +103,7 @@
     withExtendedLifetime(gone) {}  // released after the unlock
   }
 
-  /// Forgets the call and the task that iterated, because the iterator has gone.
+  /// Forgets the task that iterated, and its handler call, because the iterator has gone.
   func forgetConsumer() {
     let gone = WaitGraph.mutex.withLock {
       let before = unsafe (call, consumer?.invocation)
@@ -124,8 +126,9 @@
 
   override func needs(_ goal: Invocation) -> WaitNeeds {
     if let successor = unsafe successor { return .any([successor]) }
-    // Until the call that started the task has returned, the sends of the task belong to that call.
-    // Afterwards they belong to the task.
+    // This answers what a `send` that waits for room here needs: that the iterating task goes on.
+    // While the handler call `call` runs, the wait graph takes the task for a part of that call.
+    // Afterwards the task has its own invocation there.
     if let call = unsafe call, call.isCurrent { return .any([call.executionSlot]) }
     return unsafe consumer.map { .any([$0.invocation.executionSlot]) } ?? .free
   }

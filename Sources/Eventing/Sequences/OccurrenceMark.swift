@@ -34,10 +34,10 @@ struct MarkQueue: Sendable {
     marks.append(mark)
   }
 
-  /// Returns a copy that shares no memory, as a copy of the array would until one of the two
-  /// changes. An iterator changes its marks without the mutex. That would be safe with shared
-  /// memory, too, thanks to the reference count. But the thread sanitizer does not see reference
-  /// counts, and would report a race. O(n)
+  /// Returns a copy that shares no memory with the original. A plain copy of the array would share
+  /// the memory until one of the two changes. An iterator changes its marks without the mutex. That
+  /// would be safe with shared memory, too, thanks to the reference count. But the thread sanitizer
+  /// does not see reference counts, and would report a race. O(n)
   func copy() -> MarkQueue {
     var copy = MarkQueue()
     copy.isOn = isOn

@@ -91,10 +91,10 @@ extension SequenceHub {
     let begun = unsafe isSomething ? origin : nil
     if let begun {
       // A `send` that finds no iterator is registered in the origin, the buffer that new iterators
-      // copy, and waits for room there. Then the first iterator may be made before the `send` has
-      // put its payload into the buffers. In that case the `send` does not wait for the buffer of
-      // the iterator. The hub gives up the origin now, and would never end that wait. So such sends
-      // go on now.
+      // copy, to wait for room there. After that, and before the `send` puts its payload into the
+      // buffers, another thread may make the first iterator. Then the `send` waits in the origin,
+      // and not in the buffer of that iterator. The hub gives up the origin here, so no later take
+      // would end that wait: it ends now.
       unsafe senders += begun.bounded.takeSenders()
       unsafe origin = nil
       noteOnly()

@@ -43,7 +43,9 @@
 
   // MARK: Under the mutex
 
-  /// Updates `only` after `origin` or `buffers` has changed. The caller holds `mutex`.
+  /// Sets `only` to the one buffer of the sequence, or to `nil` if there are several or none.
+  /// Called after a change of `buffers`, or of `origin`, the buffer that new iterators copy. The
+  /// caller holds `mutex`.
   func noteOnly() {
     let one = unsafe origin == nil && buffers.count == 1 ? buffers[0] : buffers.isEmpty ? origin : nil
     unsafe only = unsafe one.map { unsafe .passUnretained($0) }

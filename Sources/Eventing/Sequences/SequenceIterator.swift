@@ -63,13 +63,14 @@
     return unsafe batch.taken
   }
 
-  /// Calls `handled()` of the marks of the payloads that the loop received when it asked before:
-  /// now that it asks again, it has handled them.
+  /// Calls `handled()` of the marks of the payloads that the loop received at its last request.
+  /// Called when the loop requests the next payload, because it has handled those by then.
   @inline(__always) func noteHandled() {
     if unsafe !current.isEmpty { for mark in takeMarks() { mark.handled() } }
   }
 
-  /// Takes out the marks of the payloads that the loop has received since it asked before.
+  /// Takes out the marks of the payloads that the loop received at its last request, and may still
+  /// be handling.
   func takeMarks() -> [any OccurrenceMark] {
     defer { unsafe current = [] }
     return unsafe current

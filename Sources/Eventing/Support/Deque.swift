@@ -37,9 +37,9 @@ package struct Deque<Element> {
     return popFirst()
   }
 
-  /// Returns the first matching element of the tail for which `isAfter` is true; `nil` if none
-  /// matches. O(log n) for the binary search for the tail, and O(1) for each element that is
-  /// checked for a match.
+  /// Returns the first element that matches among the last elements of the queue, the tail, which
+  /// are those for which `isAfter` is true; `nil` if none of them matches. O(log n) for the binary
+  /// search for the tail, and O(1) for each element that is checked for a match.
   ///
   /// - Parameters:
   ///   - isAfter: Returns false for the elements before the tail, and true for those of the tail.

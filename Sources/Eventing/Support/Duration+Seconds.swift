@@ -3,7 +3,7 @@ extension Duration {
   ///
   /// Clocks compute deadlines in 64 bits, and stop the program if the sum overflows.
   var isForever: Bool { self > Duration.forever }
-  /// A duration above which a wait never ends: a hundred years.
+  /// A hundred years. The library treats a longer wait as endless, and starts no timer for it.
   static let forever = Duration.seconds(100 * 366 * 86_400)
 
   /// The duration in seconds with one digit, for a log: `2.1 s`.

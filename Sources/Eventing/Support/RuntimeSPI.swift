@@ -29,7 +29,8 @@ package enum TaskID {
 
   /// Returns the number of the task that a job belongs to.
   package static func of(_ job: UnownedJob) -> UInt64 {
-    // Safe: an UnownedJob is the reference to the job, which is the task, and nothing else.
+    // Safe: an UnownedJob is one reference, to the job, and has no other field. The job of a task
+    // is the task object itself.
     unsafe RuntimeSPI.taskNumber(unsafeBitCast(job, to: UnsafeRawPointer.self))
   }
 }

@@ -8,10 +8,11 @@
   case foundBusy
   /// The thread inside the core has delivered and is about to leave.
   case leaving
-  /// The thread inside the core could not leave, because work was enqueued, and is about to dequeue
-  /// it.
+  /// The thread inside the core could not leave, because work had been enqueued. That thread is
+  /// about to dequeue the work.
   case draining
-  /// The mutex is held, and the item is in the queue.
+  /// A thread that enqueues has put its work into the mailbox of the core. It still holds
+  /// `core.mutex`, and the state word does not say yet that work is enqueued.
   case queued
   /// A handler was found locked, and the occurrence is about to be held for it.
   case holding

@@ -56,9 +56,9 @@ public final class Lane: Sendable {
         .change(
           {
             // A barrier for a handler with a pace goes to the pace, which delivers what waits and
-            // passes the barrier on to the lane. A barrier for any other handler goes to the lane
-            // at once, and so does one for a handler without a slot, which has not joined the table
-            // or has left it: no occurrence waits for the pace of such a handler.
+            // passes the barrier on to the lane. Without a pace, the barrier goes to the lane at
+            // once. So it does for a handler that has no slot, because it has not joined the table
+            // yet or has left it: its pace keeps no occurrence.
             unsafe (record.index >= 0 ? record.runner?.lane ?? lane : lane).sendBarrier(completion)
             core.unregisterDead()
             completion.arrive(lane, nil)

@@ -162,13 +162,13 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   #endif
 }
 
-/// A reference to the execution slot on which a unit runs. The unit has one, and so has its key,
-/// for the active unit of the key. The reference does not own the slot: slots live as long as their
-/// scheduler.
+/// A reference to the execution slot on which a unit runs. Each unit has one for its own slot, and
+/// each key has one for the slot of the key's active unit. The reference does not own the slot:
+/// slots live as long as their scheduler.
 ///
-/// Set before the call, and cleared before another unit may have the slot. If a search of the wait
-/// graph finds that a call waits, the call had begun before the search. So the search finds the
-/// reference of that call, and none of an earlier call.
+/// The reference is set before the call, and cleared before another unit may have the slot. If a
+/// search of the wait graph finds that a call waits, the call had begun before the search. So the
+/// search finds the reference of that call, and none of an earlier call.
 @safe struct SlotReference: ~Copyable {
   private let slot = unsafe Atomic<Unmanaged<ExecutionSlot>?>(nil)
 

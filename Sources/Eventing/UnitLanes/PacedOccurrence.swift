@@ -3,8 +3,8 @@ struct PacedOccurrence: PayloadHeader {
   let sequence: UInt64
   private(set) var completion: Completion?
   /// The sender, the time and the forwarding path of the occurrence, and whether it is a `send`
-  /// that a lock held; `nil` if the occurrence has none of these. So the header of most posts is
-  /// cheap to copy and to destroy.
+  /// that a lock held; `nil` if the occurrence has none of these, as is so for most posts. Then
+  /// this struct is cheap to copy and to destroy.
   private let details: Details?
 
   private final class Details: Sendable {

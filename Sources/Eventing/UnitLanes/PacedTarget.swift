@@ -19,8 +19,8 @@ import Synchronization
   @exclusivity(unchecked) private var pending: PayloadQueue<PacedOccurrence>
   /// Whether observers and waiters know that a lock holds the occurrence that waits.
   @exclusivity(unchecked) private var isHeldReported = false
-  /// The timer that runs; `nil` before a burst. After it rang while a lock held the occurrence that
-  /// waits, it is `nil` until the lock ends, or a debounce gets another payload.
+  /// The timer that runs; `nil` if the next occurrence starts one. After it rang while a lock held
+  /// the occurrence that waits, `nil` until the lock ends, or a debounce gets another payload.
   @exclusivity(unchecked) private var timer: UnitTimer?
   /// The time at which a debounce ends, on the clock of `queue`.
   @exclusivity(unchecked) private var deadline = Duration.zero
@@ -40,7 +40,8 @@ import Synchronization
     super.init(record, anchor)
   }
 
-  /// Returns what a payload that the pace keeps waits for in the wait graph: the handler's lane.
+  /// Returns what a kept occurrence waits for in the wait graph: the handler's lane, if there is
+  /// one.
   override func needs(_ goal: Invocation) -> WaitNeeds { lane.map { .any([$0]) } ?? .free }
 
   /// The target that counts the calls: the lane of the handler if there is one, otherwise this one.
@@ -139,7 +140,7 @@ import Synchronization
       unsafe pendingWork.mailbox.items.append(.change({ self.timerEnded() }, by: Drainer.queue))
       return false
     }
-    // The reference may be the last one now, and the thread of the timer runs no code of the user.
+    // This release of the core may run a user's `deinit`, and the timer's thread runs no user code.
     Scheduling.concurrentBlock { withExtendedLifetime(core) {} }
   }
 

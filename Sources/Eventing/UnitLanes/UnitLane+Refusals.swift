@@ -7,7 +7,9 @@ extension UnitLane {
   /// holds the unit, pauses the lane.
   func refused(_ unit: LaneUnit) -> ClaimRefusal {
     var detached: [DetachedUnit] = []
-    // One critical section: see DeliveryTarget.refusal(isEnding:).
+    // The flags of the handler are read and the lane is paused in one critical section. When a lock
+    // ends, resume() takes the mutex after the flags have changed, and so finds the pause: see
+    // DeliveryTarget.refusal(isEnding:).
     let refusal = scheduler.mutex.withLock { () -> ClaimRefusal in
       let refusal = self.refusal(of: unit)
       guard case .pause = refusal else { return refusal }

@@ -28,9 +28,9 @@ import Synchronization
   let batchLimit: Int
   /// Whether a batch may mix keys, and the lane has no bound.
   let hasFreeBatches: Bool
-  /// Whether the task of a slot makes each call by itself, in one attempt and with the payload
-  /// alone: there are no retries, no time limit, no restart and no owner. Then a slot makes the
-  /// call by ``beginDirect(_:_:)``, and the unit may serve another payload afterwards.
+  /// Whether the task of a slot makes each call by itself, in one attempt and without an owner to
+  /// pass: there are no retries, no time limit, no restart and no owner. Then a slot makes the call
+  /// by ``beginDirect(_:_:)``, and the unit may serve another payload afterwards.
   let isDirect: Bool
   /// Whether the lane has no bound, and the handler does not restart. Then a new unit neither drops
   /// nor replaces another one.
@@ -58,9 +58,10 @@ import Synchronization
   @exclusivity(unchecked) private(set) var gatheringReference: Unmanaged<LaneUnit>?
   /// The number of payloads of the batch that began last.
   @exclusivity(unchecked) var lastBatchCount = 0
-  /// The batches that wait for more payloads; and some that are enqueued, until there are many.
+  /// The batches that still wait for payloads. A batch that gathers no longer stays here until the
+  /// array has grown long; then all such batches are removed.
   @exclusivity(unchecked) var openBatches: [LaneUnit] = []
-  /// The lowest number (`turn`) of a unit that may be dropped: lower units have begun or ended.
+  /// A number (`LaneUnit.turn`) below which no unit may be dropped: these have begun or ended.
   @exclusivity(unchecked) var oldestTurn: UInt64 = 0
   /// The unit that runs or is between attempts, of a handler that is ``Handler/restarting()``.
   @exclusivity(unchecked) var current: LaneUnit?
@@ -81,7 +82,7 @@ import Synchronization
     if case .restarting = record.place { modifiers.isRestarting = true }
     self.modifiers = modifiers
     delays = record.delays
-    // A handler that restarts keeps the latest occurrence only, also where its place has no bound.
+    // A handler that restarts keeps the latest occurrence only, whatever bound `on:` gives.
     buffering = modifiers.isRestarting ? .latest : record.place.buffering
     retryQueue = modifiers.retry.map { DelayQueues.of($0.clock, for: anchor) }
     limitQueue = modifiers.timeLimit.map { DelayQueues.of($0.clock, for: anchor) }
@@ -93,7 +94,7 @@ import Synchronization
       shared = nil
       scheduler = record.place.makeScheduler(isSynchronous: body.isSynchronous)
     }
-    // A handler that restarts has one call at a time, even on a lane for several: all get one key.
+    // One key for all payloads: a handler that restarts has one call at a time on any lane.
     let isLikeOneKey = modifiers.isRestarting && scheduler.limit > 1
     keys = isLikeOneKey ? UnitKeys<Int> { _ in 0 } : modifiers.key?.makeKeys()
     batchLimit = modifiers.batch?.count ?? 0
@@ -234,8 +235,8 @@ import Synchronization
     return detached
   }
 
-  /// Lets the waiters go on that units have lost to a lock: reports the calls of these units as
-  /// held, and completes the barriers that waited for the units. Not under a mutex.
+  /// Ends the waits for units that a lock holds. Reports the calls as held, and completes the
+  /// barriers, that `detachWaiters()` has taken out of these units. Not under a mutex.
   func release(_ detached: [DetachedUnit]) {
     for one in detached {
       for completion in one.completions { reportHeld(completion, at: one.node) }

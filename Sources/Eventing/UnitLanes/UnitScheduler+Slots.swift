@@ -90,9 +90,10 @@ extension UnitScheduler {
   /// Runs turns under one binding of ``Context/invocation``, until no turn is left, the quota is
   /// used up, or a call has started a task that goes on after the call.
   ///
-  /// - Returns: The next turn of the slot, if such a task has inherited the binding. The bound
-  ///   invocation has ended with the call, so the caller runs the turn under a new binding. `nil`
-  ///   if no turn is left, or if a new block or task runs it because the quota is used up.
+  /// - Returns: The next turn of the slot, if a call has started a task that goes on. That task has
+  ///   inherited the bound invocation, which has ended with the call, so the caller runs the turn
+  ///   under a new binding. `nil` if no turn is left, or if the quota is used up: then a new block
+  ///   or task runs the next turn.
   private func drainBound(
     _ first: LaneTurn, _ slot: ExecutionSlot, _ quota: inout DrainQuota, on place: isolated (any Actor)?
   ) async -> LaneTurn? {

@@ -77,7 +77,8 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
   private func noteSleep() {
     for node in delayed { queue.idleAwareClock?.sleepBegan(SleepingWork(node: node)) }
     _ = isAsleep.exchange(true, ordering: .sequentiallyConsistent)
-    // A thread that closed the timer before `isAsleep` was set has not ended the sleep.
+    // If another thread closed the timer before `isAsleep` was set, its noteEndOfSleep() did
+    // nothing. Then this thread ends the sleep.
     if !isOpen.load(ordering: .sequentiallyConsistent) { noteEndOfSleep() }
   }
 
