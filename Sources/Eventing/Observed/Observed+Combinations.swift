@@ -26,7 +26,7 @@ protocol ValueCombination: AnyObject, Sendable {
   func end()
 }
 
-/// What an observed value keeps in its list for one combination that the value is part of.
+/// The membership of an observed value in one combination, as it stands in the list of the value.
 struct CombinationMembership<Value: Sendable>: Sendable {
   let combination: any ValueCombination
   /// Pushes what the observed value was set to onto the combination's stack of changes. The caller

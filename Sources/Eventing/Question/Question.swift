@@ -121,9 +121,9 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
 
   /// Asks all responders, and returns their answers and errors in the order of the responders.
   ///
-  /// The result leaves out responders that are late, and those that return `nil`, by which a
-  /// responder declines to answer. If the task is cancelled, this returns at once with the answers
-  /// so far.
+  /// A responder that is late has no place in the result. A responder that returns `nil` declines
+  /// to answer, and has no place there, either. If the task is cancelled, this returns at once with
+  /// the answers so far.
   ///
   /// - Parameters:
   ///   - query: The query that the responders receive.

@@ -40,8 +40,7 @@ import Synchronization
     super.init(record, anchor)
   }
 
-  /// Returns what a kept occurrence waits for in the wait graph: the handler's lane, if there is
-  /// one.
+  /// Returns what a kept occurrence waits for in the wait graph: the handler's lane, if any.
   override func needs(_ goal: Invocation) -> WaitNeeds { lane.map { .any([$0]) } ?? .free }
 
   /// The target that counts the calls: the lane of the handler if there is one, otherwise this one.
