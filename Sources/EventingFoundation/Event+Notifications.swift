@@ -121,8 +121,9 @@ private final class Passage: Sendable {
   func end() { isOver.publish(true) }
 
   /// Returns whether a notification that an observer receives is the forwarded one. Only the name
-  /// and the object are compared. So if an observer that is no event meanwhile posts another
-  /// notification of equal name and object, this method returns true for that one, too.
+  /// and the object are compared. While the center delivers the forwarded notification, an observer
+  /// that belongs to no event may post another notification of equal name and object. This method
+  /// returns true for that other notification, too.
   func isOf(_ other: PostedNotification, by center: Center) -> Bool {
     !isOver.load(ordering: .acquiring) && center == self.center && other.name == notification.name
       && other.object === notification.object

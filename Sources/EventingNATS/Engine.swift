@@ -20,7 +20,7 @@
       var isConnected = true
       var isClosed = false
       /// Whether a close has begun. Afterwards no subscription is added, because the close would
-      /// not drain it.
+      /// not wait for its messages.
       var isClosing = false
       /// The calls that wait until the server is reachable, with their deadlines.
       var waiting: [(deadline: ContinuousClock.Instant, isOver: OneShot<Void>)] = []

@@ -23,7 +23,8 @@
       let subject: String
       let deadline: ContinuousClock.Instant
       let outcome: OneShot<Outcome>
-      /// Whether the request ends when a lost connection was restored.
+      /// Whether a loss of the connection ends the request. The request then ends when the
+      /// connection is restored, not when it is lost.
       let endsWhenLost: Bool
     }
 

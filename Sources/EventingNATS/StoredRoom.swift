@@ -14,17 +14,18 @@
 
     init(_ budget: PublishBudget, _ cost: Int) { (self.budget, self.cost) = (budget, cost) }
 
-    /// Adds a user of the room, the message's part of the publish budget: another copy of the
-    /// message, which the caller puts into the send queue. Returns a value that the caller sets
-    /// later: to `nil` when the copy was sent, or to the reason why it never will be.
+    /// Adds another copy of the message to the users of the room. The *room* is what the message
+    /// takes of the publish budget. The caller puts the copy into the send queue. Returns a value
+    /// that the caller sets later: to `nil` when the copy was sent, or to the reason why it never
+    /// will be.
     func retain() -> OneShot<String?> {
       users.withLock { $0 += 1 }
       return OneShot()
     }
 
     /// Removes a user of the room: the publisher, or a copy of the message that has left the send
-    /// queue. The room is the message's part of the publish budget. The removal of the last user
-    /// returns the room to the budget.
+    /// queue. The *room* is what the message takes of the publish budget. The removal of the last
+    /// user returns the room to the budget.
     func release() {
       let isLast = users.withLock { users in
         users -= 1

@@ -65,9 +65,9 @@
     /// The last delivery that the consumer made. Before the first delivery, `position` is one less
     /// than the position at which the consumer starts.
     var delivered: Place?
-    /// The last delivery of the consumer for which this holds: the server has verdicts on its
-    /// message and on the messages of all earlier deliveries. While the message that was delivered
-    /// first has no verdict, the position in `floor` is 0, wherever the consumer starts.
+    /// The floor of the consumer: the last delivery up to which the server has a verdict on the
+    /// message of each delivery. While the message of the consumer's first delivery has no verdict,
+    /// the position in `floor` is 0, wherever the consumer starts.
     var floor: Place?
 
     enum CodingKeys: String, CodingKey {

@@ -68,11 +68,13 @@ extension ManualClock {
     }
     var (last, patience): (Look?, Patience) = (nil, Patience())
     while !Task.isCancelled {
-      // A call of `look(_:)` waits for one event after the other. So an event that had no work when
-      // its turn came may get work from an event whose turn comes later. Therefore `look(_:)` is
-      // called until two calls in succession return equal results. Then no event has delivered an
-      // occurrence between its turns in the two calls, and nothing that slept on the clock woke. So
-      // when the first of the two calls returned, no event had work.
+      // A call of `look(_:)` visits one event after the other, and waits there until the event has
+      // no work. After its visit, an event may get work from an event that is visited later.
+      // Therefore `look(_:)` is called until two calls in succession return equal results. A result
+      // has, for each event, the number of the last occurrence that was delivered, and the clock's
+      // `version`. So if two are equal, no event has delivered an occurrence between its visits in
+      // the two calls, and nothing that slept on the clock woke. So when the first of the two calls
+      // returned, no event had work.
       let look = await look(&patience)
       if let look, look == last, look.version == mutex.withLock({ unsafe activity.version }) { return true }
       last = look
@@ -89,9 +91,10 @@ extension ManualClock {
     var occurrences: [EventReference: UInt64] = [:]
   }
 
-  /// Waits until each event that the clock has met has only sleeping work left, and returns what it
-  /// read of these events. The clock has met the events that use it or were passed to
-  /// ``meet(_:)``. Returns `nil` if a timer is awake or the task was cancelled.
+  /// Visits each event that the clock has met: waits until all work that the event has left sleeps
+  /// on this clock, then reads the number of its last occurrence. The clock has met the events that
+  /// use it or were passed to ``meet(_:)``. Returns what was read; `nil` if a timer of the clock is
+  /// at work or the task was cancelled.
   private func look(_ patience: inout Patience) async -> Look? {
     let (version, events, timers) = mutex.withLock { unsafe (activity.version, activity.events, activity.timersAtWork) }
     guard timers == 0 else {

@@ -133,9 +133,10 @@ public struct Schedule: Sendable, CustomStringConvertible {
     self.strategy = strategy
   }
 
-  /// Creates an order from its ``description``. Returns `nil` if the text describes no order.
+  /// Creates a schedule, the order of the steps of a simulation, from its ``description``. Returns
+  /// `nil` if the text describes no schedule.
   ///
-  /// - Parameter description: The description of an order.
+  /// - Parameter description: The description of a schedule.
   public init?(_ description: some StringProtocol) {
     self.init(seed: nil, .random)
     for part in description.split(separator: " ") {

@@ -79,7 +79,8 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   func enqueueMain(_ job: UnownedJob) { ready.append((Simulator.main, .mainJob(job))) }
 
   /// Runs a job of the main actor. If the task prefers this executor, the job runs with that
-  /// preference, because the task would need an additional step otherwise.
+  /// preference. Otherwise the task would need one more job, which is a step of the simulation, to
+  /// go on where it prefers.
   private func runMain(_ job: UnownedJob) {
     let main = unsafe RuntimeHooks.mainExecutor
     if preferring.contains(TaskID.of(job)) {
@@ -215,9 +216,9 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     return !resumed.isEmpty
   }
 
-  /// Returns the jobs of actors that have not run to Swift's global executor, from which
-  /// ``borrow(_:)`` took them: code outside of the simulation may use those actors. Jobs of tasks
-  /// are not returned, so a task that outlives the simulation never continues.
+  /// Gives the jobs of actors that the simulation has not run back to Swift's global executor, from
+  /// which ``borrow(_:)`` took the jobs. Code outside of the simulation may use those actors. Jobs
+  /// of tasks are not given back, so a task that outlives the simulation never continues.
   private func returnBorrowed() {
     for case (0, .job(let job, isBorrowed: true)) in ready { globalConcurrentExecutor.enqueue(job) }
     ready.removeAll { if case (0, .job(_, isBorrowed: true)) = $0 { true } else { false } }

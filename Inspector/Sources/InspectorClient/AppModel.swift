@@ -1,7 +1,7 @@
 /// The state that an app has sent: the newest version of each row, as the app wrote it.
 public struct AppModel: Sendable {
-  /// The rows of each part by their ids. An edge of the graph has no id: its key is its two ends,
-  /// its kind and its label.
+  /// The rows of each part of the state, such as `events` and `graph`, by their ids. An edge of the
+  /// graph has no id: its key is its two ends, its kind and its label.
   public private(set) var parts: [String: [RowKey: JSONSlice]] = [:]
   /// The number of occurrences of each event in each of the last 120 seconds.
   public private(set) var history = History()
@@ -13,7 +13,7 @@ public struct AppModel: Sendable {
 
   public init() {}
 
-  /// The key that identifies a row within its part.
+  /// The key that identifies a row within its part of the state: see ``parts``.
   public enum RowKey: Hashable, Sendable {
     case id(Int)
     case edge([String])
@@ -54,15 +54,16 @@ public struct AppModel: Sendable {
     }
   }
 
-  /// The rows of a part, in no order.
+  /// The rows of a part of the state, in no order.
   public func rows(_ part: String) -> [JSONSlice] { parts[part].map { Array($0.values) } ?? [] }
 
   /// The whole state as one update of the protocol, for a reader that has seen nothing.
   ///
-  /// Its number `n` is 0; the updates of the app begin at 1. Its `upTo` is the number of the last
-  /// app update that this state contains, wholly or in part; null before the first one. If further
-  /// lines of that app update come, their `n` equals `upTo`, so the reader adds them to this state
-  /// and does not replace the state.
+  /// Its number `n` is 0; the updates of the app begin at 1. An app update may have several lines.
+  /// `upTo` is the number of the last app update of which this state contains at least one line;
+  /// null before the first one. If further lines of that app update follow, their `n` equals
+  /// `upTo`. From the equal numbers the reader knows that it must add these lines to this state. A
+  /// whole update with another number would replace the state.
   public var asUpdate: String {
     let parts = parts.map { part, rows in
       let texts = rows.values.map { String(decoding: $0.bytes, as: UTF8.self) }

@@ -14,8 +14,9 @@ public struct History: Sendable {
     var sequence: Int
     /// The number of occurrences in each second, at the index of the second modulo 120.
     var slots = [Double](repeating: 0, count: History.seconds)
-    /// The newest second that has a slot. A slot serves again every 120 s. So the slot of a later
-    /// second still has the count from 120 s before, until `advance` sets it to 0.
+    /// The newest second whose count is in `slots`. A slot serves again every 120 s. Until
+    /// `advance` sets the slot of a later second to 0, it still has the count from 120 s before
+    /// that second.
     var second: Int
 
     mutating func advance(to now: Int) {
@@ -43,7 +44,8 @@ public struct History: Sendable {
     events[event] = counts
   }
 
-  /// Begins an update that was made at a time. `add` then records the events that the update names.
+  /// Sets the time of the update that is applied next: when the app made it, in nanoseconds of the
+  /// app's clock. `add` then records the events that the update names.
   public mutating func advance(to newest: Int) {
     guard newest > time else { return }
     (before, time) = (time, newest)

@@ -77,7 +77,7 @@ public final class Feed: AppLinkDelegate {
   private static func message(_ event: String, _ data: String) -> String { "event: \(event)\ndata: \(data)\n\n" }
 
   /// Changes the state, and sends a message to every page. `change` returns whether the message
-  /// tells the new state of the link.
+  /// tells if the app is connected: such a message is kept for pages that come later.
   ///
   /// Readers are resumed after the unlock. Otherwise a deadlock is possible: a task that is being
   /// cancelled holds the task's lock while its cancellation handler waits for the lock of `state`.

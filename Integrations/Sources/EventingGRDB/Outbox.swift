@@ -51,7 +51,8 @@ public final class Outbox<Payload: Codable & Sendable>: Sendable {
     self.afterStep = afterStep
   }
 
-  /// A source of the faults after which a relay continues, such as an unreachable broker.
+  /// A source of the faults, such as an unreachable broker, after which a relay continues: the task
+  /// that publishes the messages of the outbox.
   ///
   /// Inline handlers run on the task of the relay.
   public var incidents: some EventSource<OutboxIncident> { incidentEvent.source }

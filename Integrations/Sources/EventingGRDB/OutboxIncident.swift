@@ -1,4 +1,4 @@
-/// A fault after which a relay continues.
+/// A fault after which a relay continues: the task that publishes the messages of an outbox.
 ///
 /// An incident never contains the payload.
 public struct OutboxIncident: Sendable {

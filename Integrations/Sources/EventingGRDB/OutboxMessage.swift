@@ -3,7 +3,8 @@ import GRDB
 
 /// A message that waits in an outbox.
 struct OutboxMessage: Sendable {
-  /// The position in the order of all outboxes of the database.
+  /// The position of the message among the messages of all outboxes in the database. The order is
+  /// that of the transactions that appended them.
   let position: Int64
   let id: String
   /// The headers, as JSON.

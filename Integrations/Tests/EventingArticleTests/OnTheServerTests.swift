@@ -108,7 +108,8 @@ import Testing
     let examples = try Articles.indented(Articles.guide("OnTheServer.md"))
     #expect(examples.map(\.count) == [4, 9])
     // The article's first indented example shows two ways to end streams, each in two lines. A
-    // program needs only one of them, so each is run by its own test above, and looked for alone.
+    // program needs only one of them, so two tests above run one each. Therefore the lines of each
+    // way are searched in this file on their own.
     let alternatives = [Array(examples[0].prefix(2)), Array(examples[0].suffix(2))]
     try Articles.expect(alternatives + examples.dropFirst(), in: "OnTheServerTests.swift")
   }

@@ -7,7 +7,8 @@ import Eventing
 /// poll before. If the beginning of a call was overwritten before a poll read it, the call is not
 /// counted.
 final class CallDurations {
-  /// The first record of a ring that no poll has read.
+  /// The place of the first trace record that no poll has read yet, in the ring of one trace: the
+  /// number of its chunk, and its index there.
   private struct Place {
     var chunk = 0
     var record = 0
@@ -19,7 +20,9 @@ final class CallDurations {
     let begunAt: UInt64
   }
 
-  /// For each event, by its number, the only ring whose records of the event are counted.
+  /// For each event, by its number: the ring of the one trace from which the calls of its handlers
+  /// are counted. If several traces record the event, each call is in all their rings, and must be
+  /// counted once.
   private var counted: [UInt64: TraceRing] = [:]
   private var places: [(ring: TraceRing, place: Place)] = []
   private var openCalls: [UInt64: OpenCall] = [:]

@@ -18,7 +18,8 @@ final class PolledEvent {
   var edges: [(edge: GraphEdge, version: UInt64)] = []
   /// The number of the last poll that saw an edge come or go.
   var edgesVersion: UInt64 = 0
-  /// The backlog as a poll noted it last, at most once a second, and the time of that poll.
+  /// The number of occurrences that waited in the event when a poll last noted it, and the time of
+  /// that poll. Polls note it at most once a second.
   var before: (at: UInt64, waiting: Int) = (0, 0)
   /// Whether a poll has seen a call of any handler.
   var wasHeard = false
@@ -41,7 +42,8 @@ struct PolledHandler {
   var version: UInt64
   /// When a poll first saw the oldest call that is still running.
   var runningAt: UInt64?
-  /// The backlog as a poll noted it last, at most once a second, and the time of that poll.
+  /// The number of occurrences that waited for the handler when a poll last noted it, and the time
+  /// of that poll. Polls note it at most once a second.
   var before: (at: UInt64, waiting: Int)
   /// The number of calls, since the handler was added, that ended without a failure: the highest
   /// that any poll has read. See ``noteSuccesses(_:)``.
@@ -65,12 +67,14 @@ struct PolledHandler {
     noteSuccesses(reading)
   }
 
-  /// Notes the failures so far if a call has succeeded since the last poll.
+  /// Notes the number of failures so far if a call has succeeded since the last poll. So the
+  /// failures above ``failedBefore`` are those after the last success.
   ///
   /// The number of successes is `ended` less `failed`. A failed call raises `ended` first, and
-  /// `failed` a moment later. A poll in that moment reads one success too many, and the next poll
-  /// reads one less again. `successes` keeps the higher number: if it went back, another poll in
-  /// such a moment would take that failed call for a new success. So `successes` never decreases.
+  /// `failed` a moment later. A poll in that moment takes the call for a success, and the next poll
+  /// reads one success less. `successes` keeps the higher number. If it took the lower one, a poll
+  /// in such a moment of a later failed call would see a new success. So `successes` never
+  /// decreases.
   mutating func noteSuccesses(_ reading: HandlerReading) {
     let ended = reading.ended - reading.failed
     guard ended > successes else { return }

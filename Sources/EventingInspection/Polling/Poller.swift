@@ -22,7 +22,7 @@ final class Poller {
   /// The rows that were removed lately, the oldest first.
   private(set) var gone: [GoneRow] = []
   /// The number of the last poll that removed a row which ``gone`` may no longer have; 0 if there
-  /// is none. A client whose last update is of an earlier poll gets a whole update next.
+  /// is none. If a client's last update is of an earlier poll, its next update lists all rows.
   private(set) var forgottenTick: UInt64 = 0
   private var revision: UInt64?
   /// For each handler, by its number: the index of its event in ``events``, and its own index in
@@ -30,7 +30,7 @@ final class Poller {
   private var handlerPlaces: [UInt64: (event: Int, handler: Int)]?
 
   /// The largest number of removed rows that ``gone`` keeps. If a client has not been told of a row
-  /// that ``gone`` no longer has, its next update is whole.
+  /// that ``gone`` no longer has, its next update is *whole*: it lists all rows, not only changes.
   static let mostGone = 4_096
 
   /// Forgets all events, waits, warnings and durations. Called while no client is connected.

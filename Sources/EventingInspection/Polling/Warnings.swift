@@ -86,7 +86,8 @@ final class Warnings {
         let id = polled.handlers[index].reading.id
         var reason = ""
         if let wait = waits[id], let runningAt = polled.handlers[index].runningAt, now.since(runningAt) >= Self.second {
-          // Not inside the exclusive access below: `reason` reads all handlers.
+          // `Self.reason` reads all handlers, so it is called before `look`: the call of `look`
+          // below has exclusive access to `polled.handlers`.
           reason = Self.reason(wait, poller)
         }
         look(at: &polled.handlers[index], of: polled, now) { code, count, limit, text in

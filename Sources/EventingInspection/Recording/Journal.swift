@@ -32,13 +32,15 @@ final class Journal: Sendable {
     /// The lines that were added and not taken for writing yet, by their numbers.
     var lines: [Int: [UInt8]] = [:]
     /// The waiting lines that tell of no occurrence: the file's first line, the names of recorded
-    /// events, and gaps. Such a line stands before the line of the occurrence with number `before`.
+    /// events, and lines of ``takeGap()``. Such a line stands before the line of the occurrence
+    /// with number `before`.
     var headers: [(before: Int, line: [UInt8])] = []
     /// The bytes of lines that wait or are being written, with the memory that an array and a table
     /// need for each line.
     var waitingBytes = 0
-    /// The occurrences left out, for too many waiting bytes, since the last one that got a
-    /// ``Place``: their number, and the time of the first. The next line of a gap tells of them.
+    /// The occurrences left out, because too many bytes waited, since the last one that got a
+    /// ``Place``: their number, and the time of the first. Before the next recorded occurrence or
+    /// the end, the file gets a line that tells of them: see ``takeGap()``.
     var gap = (count: 0, time: 0)
     var lostCount = 0
     var senders = SenderNumbers()
@@ -105,8 +107,8 @@ final class Journal: Sendable {
   /// such call at most.
   private static let batch = 262_144
 
-  /// The largest number of bytes that wait for the file, beside one line for each thread that
-  /// encodes.
+  /// The number of waiting bytes above which occurrences are left out. It is compared before an
+  /// occurrence is encoded, so each thread may exceed it by one line.
   static let waitingLimit = 16_777_216
 
   /// Returns the approximate number of bytes that a waiting line takes in memory.

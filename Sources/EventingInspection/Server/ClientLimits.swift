@@ -9,7 +9,7 @@ struct ClientLimits: Sendable {
   /// The largest number of bytes of a line that a client gets.
   var reply = 1_048_576
   /// The largest number of bytes that wait to be sent to a client. While less than ``reply`` bytes
-  /// of it are free, the server makes no line for the client; it makes the line later: see
+  /// of this limit are free, the server makes no line for the client; it makes the line later: see
   /// ``pending``.
   var queue = 2_097_152
   var clients = 8

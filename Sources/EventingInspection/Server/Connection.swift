@@ -175,8 +175,8 @@ final class Connection {
       guard let line = output.first else { break }
       switch Descriptors.write(descriptor, line[sent...]) {
       case .wouldBlock:
-        // The time is checked only after a failed write: if this thread is late, the client may
-        // have been ready for long.
+        // Only after a failed write is it checked whether the client took nothing for too long. If
+        // this thread is late, the client may have been able to take bytes for long.
         if now >= tookAt + limits.idleTime { isClosed = true }
         return
       case .closed: isClosed = true

@@ -27,7 +27,8 @@ struct PendingOutput {
     content = .line(line)
   }
 
-  /// - Parameter isAlone: Whether the only part stands directly in the answer, not in its `parts`.
+  /// - Parameter isAlone: Whether the answer is about one part of the state only, and has the rows
+  ///   of this part directly, not in its member `parts`.
   init(answering id: RequestID, _ parts: Parts, _ events: Set<UInt64>?, isAlone: Bool) {
     subscription = nil
     content = .answer(

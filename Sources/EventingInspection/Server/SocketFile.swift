@@ -17,8 +17,8 @@ struct SocketFile: Sendable {
   /// Identifies the socket's file, so that the server removes only its own.
   private let identity: Identity
 
-  /// The inode of a removed file may be used again, so the time of the file belongs to the
-  /// identity.
+  /// The device, the inode and the change time of a file. The inode of a removed file may be used
+  /// again, so the time at which the file's inode last changed belongs to the identity.
   private struct Identity: Equatable {
     let (device, inode, seconds, nanoseconds): (UInt64, UInt64, Int, Int)
 

@@ -15,13 +15,14 @@ struct Subscription {
   private var number: UInt64 = 0
   private var missed = 0
   /// The number of the poll whose rows the last update brought the client; `nil` if the next update
-  /// must be whole.
+  /// must be whole, so that it lists all rows.
   private var known: UInt64?
 
   private static let last = Atomic<UInt64>(0)
   static func nextID() -> UInt64 { last.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  /// The largest number of removed rows in one update. If more were removed, the update is whole.
+  /// The largest number of removed rows that one update names. If more were removed, the update is
+  /// *whole* instead: it lists all rows that exist.
   private static let mostGone = 1_024
 
   init(id: UInt64, interval: UInt64, parts: Parts, events: Set<UInt64>?, nextAt: UInt64) {

@@ -14,8 +14,8 @@ enum PayloadDescribers {
     _ = isOn.exchange(true, ordering: .acquiringAndReleasing)
   }
 
-  /// Returns the text of a payload, cut to the length of the protocol's texts; `nil` without a
-  /// describer for its type. Runs the user's closure, without a mutex.
+  /// Returns the text of a payload, cut to 256 bytes, the longest text in the inspector's protocol;
+  /// `nil` without a describer for the payload's type. Runs the user's closure, without a mutex.
   static func text(of payload: TracedPayload) -> String? {
     guard isOn.load(ordering: .acquiring) else { return nil }
     guard let describer = all.withLock({ $0[ObjectIdentifier(payload.type)] }) else { return nil }

@@ -73,8 +73,8 @@ final class TraceRing: Sendable {
     /// The sum of ``Chunk/beginnings`` over the chunks in `filled`.
     var filledCount = 0
 
-    /// Subtracts a withdrawn call from a chunk's ``Chunk/beginnings``, which explains *withdrawn*.
-    /// The chunk is the one with the record that the call begins.
+    /// Subtracts a withdrawn call from the ``Chunk/beginnings`` of the chunk that has the record of
+    /// the beginning of the call. ``Chunk/beginnings`` tells what a withdrawn call is.
     ///
     /// Looks in the current chunk and in the one before, because a call is withdrawn directly after
     /// the record of its beginning. If other threads have filled more chunks since, the call stays
@@ -101,8 +101,8 @@ final class TraceRing: Sendable {
   var count: Int { state.withLock { $0.filledCount + $0.current.beginnings } }
   /// The number of overwritten records that told that an occurrence or a call began, or that a
   /// handler was not called. Records of ends do not count, nor do withdrawn calls. So this is how
-  /// many occurrences and calls have left the ring, with the calls that were refused: skipped,
-  /// dropped or held.
+  /// many occurrences and calls are no longer in the ring. A call that did not take place counts,
+  /// too: one that was skipped, dropped or held.
   var overwritten: Int { state.withLock { $0.overwritten } }
 
   /// Returns the chunks that the ring holds now, the oldest first.

@@ -7,8 +7,8 @@
     /// How an error text names the subject.
     enum Match { case whole, cut }
 
-    /// The number of bytes from which an error text may have been cut by libnats. libnats keeps 255
-    /// bytes of a text at most; this number is smaller, to be safe.
+    /// The smallest length, in bytes, of an error text that may lack its end because libnats has
+    /// cut it. libnats keeps 255 bytes of a text at most; this number is smaller, to be safe.
     private static let cutLength = 240
 
     /// The part of an error text that names the subject. It is written as the server writes it,

@@ -174,9 +174,9 @@
       }
     }
 
-    /// Records that the task that takes and begins the waiting messages ends. Returns false, and
-    /// records no end, if ``wake()`` was called meanwhile: then the task must look for messages
-    /// again.
+    /// Records the end of the task that takes waiting messages and begins their handling. If
+    /// ``wake()`` was called while that task looked for messages, records no end and returns false:
+    /// then the task must look for messages again.
     func stopPumping() -> Bool {
       state.withLock { state in
         defer { state.mustLook = false }

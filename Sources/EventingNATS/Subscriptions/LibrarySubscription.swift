@@ -101,9 +101,10 @@
         return ending.begin(next)
       }
       for closure in due { closure() }
-      // `due` contains `next` if the request for the end was enqueued before. `next` is to be
-      // called before `delivered`. So `delivered` is added only now: otherwise the thread that an
-      // earlier call of `end` has started might call `delivered` first.
+      // If the request for the end was enqueued before this call of `end`, the loop above has
+      // called `next`, because `due` contained it. Only after that is `delivered` added. If
+      // `delivered` were added earlier, the thread that an earlier call of `end` has started might
+      // call it before `next`.
       for closure in ending.withLock({ $0.whenDelivered(delivered) }) { closure() }
       guard isFirst else { return }
       // From here on, only the new thread uses the handle.

@@ -35,12 +35,14 @@
     }
 
     /// Returns whether the server must be asked for the consumer's floor, the position up to which
-    /// it has final verdicts on all messages. It is asked at most every 10 s. The recorded
-    /// positions up to the answered floor are then removed.
+    /// it has final verdicts on all messages. It is asked at most every 10 s. The caller then
+    /// removes the recorded positions up to that floor: those of messages that this subscription
+    /// returned to the server.
     ///
-    /// - Parameter isShared: Whether the consumer may have other members. Without them, the floor
-    ///   only serves to remove recorded positions, so the server is not asked while none are
-    ///   recorded. With them, the floor also decides where a new consumer begins.
+    /// - Parameter isShared: Whether the consumer may have other members. If it has none, the floor
+    ///   only serves to remove recorded positions, and the server is not asked while no position is
+    ///   recorded. If it may have others, the server is asked in any case, because the floor also
+    ///   decides where a new consumer begins.
     mutating func mustAsk(_ now: ContinuousClock.Instant, isShared: Bool) -> Bool {
       guard isShared || !positions.isEmpty, nextQuestion <= now else { return false }
       nextQuestion = now + RetreatedPositions.pause

@@ -115,7 +115,8 @@
       return config
     }
 
-    /// Replaces a start with new messages by a start at the position after the last stored message.
+    /// If the configuration says that the consumer starts with `new` messages, makes it say the
+    /// position after the last stored message instead.
     ///
     /// A server that lost its record of a consumer begins again at the configured start. With
     /// `new`, it would leave out all messages that were stored earlier and are not handled yet.

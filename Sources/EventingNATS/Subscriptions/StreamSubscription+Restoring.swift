@@ -80,10 +80,11 @@
     /// Returns the configuration of a new consumer if the server has lost this one. The new
     /// consumer begins with the first message that has no final verdict here.
     ///
-    /// In a group, earlier messages may lack a final verdict of other members, some of which have
-    /// ended. All of these messages are above the last known *floor* of the lost consumer, because
-    /// up to the floor the server had final verdicts on all messages: see ``RetreatedPositions``.
-    /// So the new consumer of a group begins at the position after the floor, or before. If a
+    /// In a group, messages before that one may lack the final verdict of another member that
+    /// received them, and that may have ended. All these messages are above the last known *floor*
+    /// of the lost consumer, because up to the floor the server had final verdicts on all messages:
+    /// see ``RetreatedPositions``. So the new consumer of a group begins at the position after the
+    /// floor, or at the first message without a final verdict here, whichever is earlier. If a
     /// subscription without a group has no message without a final verdict, the new consumer begins
     /// after the last message that the subscription received.
     ///
@@ -97,9 +98,9 @@
     }
 
     private var unlimitedRestartConfig: ConsumerConfig {
-      // A message is counted in `nextPosition` only after it is in `inflow`, and leaves `inflow`
-      // only after it is in `retreated`. So if the three are read in this order, a message that
-      // moves meanwhile is found.
+      // These lines read first `nextPosition`, then `inflow`, then `retreated`. A message enters
+      // `inflow` before it is counted in `nextPosition`, and enters `retreated` before it leaves
+      // `inflow`. So a message that moves on between two of these reads is found by one of them.
       let (next, first, known) = state.withLock { ($0.nextPosition, $0.first, $0.restart) }
       let inHand = inflow.firstPosition
       let own = [inHand, state.withLock { $0.retreated.first }].compactMap(\.self).min()

@@ -17,8 +17,9 @@
       var pausedUntil = ContinuousClock.now
       var nextHeartbeat = ContinuousClock.now + StreamAdmin.ackWait / 3
       var nextLook = ContinuousClock.now
-      /// The number of returns of messages to the server that have not ended. Until all have ended,
-      /// no pull is sent, because these messages must be redelivered before any other.
+      /// The number of operations under way that return messages to the server. Until all of them
+      /// have ended, no pull is sent, because the server must redeliver these messages before any
+      /// other.
       var returning = 0
       /// Whether a task is restoring the consumer.
       var isRestoring = false
@@ -44,13 +45,13 @@
       var lastNumber: UInt64 = 0
 
       /// Records a delivery. If its number shows that the server has forgotten earlier deliveries,
-      /// so that it repeats messages, returns the largest position that arrived before this
+      /// so that the server repeats messages, returns the largest position that arrived before this
       /// delivery; otherwise `nil`.
       ///
       /// Deliveries of a consumer have growing numbers, and arrive in that order. A number that
       /// does not grow shows that the server has forgotten deliveries. If the position grows
-      /// nevertheless, the consumer was made again after the last message, and no message is
-      /// repeated.
+      /// nevertheless, a new consumer was made that begins after the last message that arrived.
+      /// Then no message is repeated.
       mutating func note(_ place: StreamPlace) -> UInt64? {
         let last = nextPosition.map { $0 - 1 }
         let isFallen = place.number <= lastNumber && place.position <= last ?? 0
@@ -140,7 +141,8 @@
       wake()
     }
 
-    /// Posts an incident: the server has lost a part of its record of the group.
+    /// Posts an incident: the server has lost a part of its record of the messages that the group
+    /// received, so it delivers some of them again.
     private func noteRepetition(from position: UInt64, to last: UInt64) {
       let group = options.group.map { "the group \($0)" } ?? "a listener without a group"
       engine.incidents.post(
@@ -250,11 +252,11 @@
         }, delivered: { if isConnected { next() } })
     }
 
-    /// Asks the server to end the subscription. Calls a closure when the request is enqueued, and
-    /// another one when all messages have arrived that the server had sent before.
+    /// Asks the server to end the subscription. Calls `next` when the request is enqueued, and
+    /// `delivered` when all messages have arrived that the server had sent before.
     ///
-    /// If a message were returned before the request, the server might deliver it to this
-    /// subscription again.
+    /// Callers return messages to the server only in `next`: if a message were returned before the
+    /// request, the server might deliver it to this subscription again.
     private func end(_ next: @escaping @Sendable () -> Void, delivered: @escaping @Sendable () -> Void = {}) {
       guard let library = state.withLock({ $0.library }) else {
         next()

@@ -176,7 +176,8 @@ extension Conformance {
     try await publish(1...8)
     try await eventually("expected 4 messages in hand, got \(log.count)") { log.count == 4 }
     log.decideOne()
-    // The engine hands out the next message when it has the verdict, which may take any time.
+    // The engine delivers a fifth message when it has the verdict on the first one. That verdict
+    // may take any time to reach the engine, so the check waits for the fifth message.
     try await eventually("expected a message in place of the first one, got \(log.numbers)") { log.count > 4 }
     await subscription.drain(within: .milliseconds(300))
     let count = log.count

@@ -25,9 +25,9 @@ final class LoopAccount: Sendable {
     return LoopMark(self)
   }
 
-  /// Whether all loops have asked for the next element; `nil` until the mark of each loop has
-  /// ended, because the loop asked for the next element, or the mark was released before. After the
-  /// delivery no mark is added, so a result that is not `nil` stays.
+  /// Whether all loops have asked for the element after the message; `nil` until the mark of each
+  /// loop has ended. A mark ends when its loop asks for the next element, or when it is released
+  /// without that. After the delivery no mark is added, so a result that is not `nil` stays.
   var outcome: Bool? { state.withLock { $0.open == 0 ? !$0.hasLost : nil } }
 
   /// Waits until each loop that receives the message has asked for the next element, or its mark

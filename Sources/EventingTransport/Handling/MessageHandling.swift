@@ -127,8 +127,9 @@ final class Listener: Sendable {
     return .retry(after: options.retry.delay(after: message.attempt))
   }
 
-  /// Records the end of the handling for the deduplication. Call this method once for each
-  /// handling: a second call could end the handling of a copy that has begun meanwhile.
+  /// Tells the deduplication that the handling of a message has ended. Call this method once for
+  /// each handling: a second call could end the handling of a copy of the message that has begun
+  /// meanwhile.
   func end(_ message: RemoteMessage, isHandled: Bool) { seen?.end(message.identity, isHandled: isHandled) }
 
   /// Publishes a dead letter, if the options name a subject for it. Returns the verdict on the

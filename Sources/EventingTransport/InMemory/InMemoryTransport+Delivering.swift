@@ -8,7 +8,8 @@ extension InMemoryTransport {
   static let redelivery = Duration.seconds(1)
 
   /// Starts the pump of a subscription, the task that takes its messages, because the subscription
-  /// may be ready now. A pump that is running checks for messages again instead.
+  /// may be able to handle a message now. If the pump is running already, it checks for messages
+  /// again instead.
   func wake(_ subscription: MemorySubscription) {
     let mustStart = state.withLock { state in
       guard let member = state.members[subscription.id] else { return false }

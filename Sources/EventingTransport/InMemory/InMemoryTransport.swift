@@ -40,9 +40,10 @@ public final class InMemoryTransport: Transport {
   ///   - faults: The faults. If a kind occurs twice, the last value counts.
   ///   - clock: The clock of delays and time limits.
   ///   - subjects: The subjects that the stream stores, with the wildcards `*` and `>`.
-  ///   - limit: The number of the last messages that are kept after every group has handled them.
-  ///     The stream delivers them to listenings that begin in the past, and recognizes by their ids
-  ///     messages that are published again. Messages that a group has not handled are always kept.
+  ///   - limit: The largest number of messages that are kept although every group has handled
+  ///     them: the newest ones. The stream delivers them to listenings that ask for messages stored
+  ///     before they began, and recognizes by their ids messages that are published again. Messages
+  ///     that a group has not handled are always kept.
   ///   - publishTimeout: The longest wait of `publish` while the engine cannot be reached.
   public convenience init(
     seed: UInt64 = 0, faults: [Fault] = [], clock: any Clock<Duration> = ContinuousClock(), subjects: [String] = [">"],

@@ -1,6 +1,6 @@
 /// The messages of a stream in memory, by their positions. The first position is 1.
 ///
-/// A message is kept as long as a group has not handled it. The last messages are kept even if
+/// A message is kept as long as a group has not handled it. The newest messages are kept even if
 /// every group has handled them.
 struct MemoryLog: Sendable {
   private struct Stored: Sendable {
@@ -11,9 +11,11 @@ struct MemoryLog: Sendable {
     var needs: Int
   }
 
-  /// The number of the last messages that are kept even if every group has handled them.
+  /// The largest number of messages that are kept although every group has handled them: the newest
+  /// ones.
   private let limit: UInt64
-  /// The last messages: a ring buffer, in which ``place(_:)`` is the index of a position.
+  /// The newest messages, at most ``limit``: a ring buffer, in which ``place(_:)`` is the index of
+  /// a position.
   private var recent: [Stored] = []
   /// The messages that are older than all in ``recent``. Each of them is still to be handled by at
   /// least one group.

@@ -35,9 +35,11 @@ extension MemoryState {
 
   /// Closes a subscription: from now on it takes no message of its group. If the group has
   /// messages, wakes another member, because this one may have been woken for a message that it now
-  /// does not take. One member is enough: the group wakes its members with room in turn, so between
-  /// two wake-ups of this member it wakes all the others, and each of those takes messages while it
-  /// has room.
+  /// does not take.
+  ///
+  /// To wake one member is enough, even if this one was woken several times. The group wakes its
+  /// members with room in turn. So between two wake-ups of this member all others were woken, and
+  /// each of them takes messages while it has room. Only the last wake-up is lost.
   ///
   /// - Returns: The member whose pump, the task that takes messages, must be started, if any; `nil`
   ///   if the subscription has ended.

@@ -20,8 +20,8 @@ struct RemoteWay: Sendable {
   /// The largest number of steps of a way, and so of the forwards of one message.
   static let longest = 1 << 20
 
-  /// Creates a way without steps, for a payload that came through no forward, because no message
-  /// brought it.
+  /// Creates a way without steps, for a payload that no message brought into this process. Such a
+  /// payload has come through no subject.
   init() { last = nil }
 
   /// Creates the way of a received message: the subjects that its headers list, and then its own.
@@ -79,7 +79,8 @@ struct RemoteWay: Sendable {
       first += 1
     }
     headers[HeaderName.path] = first == steps.count ? nil : steps[first...].joined(separator: " ")
-    // If the path header now lists all steps, no header with step marks is needed.
+    // If the path header now lists all steps, it alone shows each subject on the way. So no header
+    // with *step marks*, the hashes of some steps, is needed.
     headers[HeaderName.pathMarks] = marks.count == steps.count - first ? nil : marks.text
   }
 

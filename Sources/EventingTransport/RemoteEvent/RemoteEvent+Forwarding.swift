@@ -103,7 +103,8 @@ extension Event {
   }
 }
 
-/// A payload that is forwarded to a remote event, with its escaped key and its forwarding path.
+/// A payload that is forwarded to a remote event, with its escaped key and its way: the subjects
+/// that it came through by forwards. Without keys, `key` is `nil`.
 private struct Leaving<Payload: Sendable>: Sendable {
   let payload: Payload
   let key: String?
