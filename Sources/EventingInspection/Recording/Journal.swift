@@ -108,7 +108,7 @@ final class Journal: Sendable {
   private static let batch = 262_144
 
   /// The number of waiting bytes above which occurrences are left out. It is compared before an
-  /// occurrence is encoded, so each thread may exceed it by one line.
+  /// occurrence is encoded, so each thread that encodes may exceed it by one line.
   static let waitingLimit = 16_777_216
 
   /// Returns the approximate number of bytes that a waiting line takes in memory.

@@ -82,9 +82,9 @@
 
     func cancel() { cancel {} }
 
-    /// Ends the subscription. Calls a closure when everything that ends it at the server is in the
-    /// send queue: the request for the end, and the returns of messages. Until the closure is
-    /// called, a close of the connection waits for the subscription.
+    /// Ends the subscription. Calls a closure when everything that this call sends to the server is
+    /// in the send queue: the request to end the subscription, and the returns of messages. Until
+    /// the closure is called, a close of the connection waits for the subscription.
     func cancel(_ next: @escaping @Sendable () -> Void) {
       endDelivery(returning: inflow.end()) {
         self.engine.remove(self)

@@ -41,7 +41,7 @@
     ///
     /// - Parameter isShared: Whether the consumer may have other members. If it has none, the floor
     ///   only serves to remove recorded positions, and the server is not asked while no position is
-    ///   recorded. If it may have others, the server is asked in any case, because the floor also
+    ///   recorded. If it may have others, the server is asked even then, because the floor also
     ///   decides where a new consumer begins.
     mutating func mustAsk(_ now: ContinuousClock.Instant, isShared: Bool) -> Bool {
       guard isShared || !positions.isEmpty, nextQuestion <= now else { return false }

@@ -115,8 +115,8 @@
       return config
     }
 
-    /// If the configuration says that the consumer starts with `new` messages, makes it say the
-    /// position after the last stored message instead.
+    /// Makes a consumer that would start with `new` messages start at the position after the last
+    /// stored message instead.
     ///
     /// A server that lost its record of a consumer begins again at the configured start. With
     /// `new`, it would leave out all messages that were stored earlier and are not handled yet.

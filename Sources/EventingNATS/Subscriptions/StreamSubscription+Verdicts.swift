@@ -8,12 +8,12 @@
       if let reply = item.reply { engine.sendQueue.send(Outgoing(subject: reply, body: Array(text.utf8))) }
     }
 
-    /// Tells the server by a *heartbeat* for each message that the message is being handled.
+    /// Tells the server that messages are being handled: sends a *heartbeat* for each of them.
     ///
-    /// If a heartbeat reached the server after a retry verdict on its message, the server would
-    /// forget the delay of that verdict. It would redeliver the message as late as one without a
-    /// verdict. So the thread that sends the heartbeat asks `inflow`, directly before, whether the
-    /// message still has no verdict.
+    /// If a heartbeat reached the server after a verdict with a delay on its message, the server
+    /// would forget the delay. It would redeliver the message as late as one without a verdict. So
+    /// the thread that sends the heartbeat asks `inflow`, directly before, whether the message
+    /// still has no verdict.
     func beat(_ items: [Inflow.Item]) {
       for item in items {
         guard let reply = item.reply else { continue }

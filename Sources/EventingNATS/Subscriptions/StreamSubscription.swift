@@ -255,8 +255,8 @@
     /// Asks the server to end the subscription. Calls `next` when the request is enqueued, and
     /// `delivered` when all messages have arrived that the server had sent before.
     ///
-    /// Callers return messages to the server only in `next`: if a message were returned before the
-    /// request, the server might deliver it to this subscription again.
+    /// Callers return the messages that they hold only in `next`. If a message were returned to the
+    /// server before the request, the server might deliver it to this subscription again.
     private func end(_ next: @escaping @Sendable () -> Void, delivered: @escaping @Sendable () -> Void = {}) {
       guard let library = state.withLock({ $0.library }) else {
         next()

@@ -39,7 +39,8 @@ extension MemoryState {
   ///
   /// To wake one member is enough, even if this one was woken several times. The group wakes its
   /// members with room in turn. So between two wake-ups of this member all others were woken, and
-  /// each of them takes messages while it has room. Only the last wake-up is lost.
+  /// each of them takes messages while it has room. Only the last wake-up of this member must be
+  /// made up for.
   ///
   /// - Returns: The member whose pump, the task that takes messages, must be started, if any; `nil`
   ///   if the subscription has ended.
