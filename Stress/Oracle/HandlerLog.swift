@@ -18,9 +18,9 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
 
   /// A time during which the handler was locked.
   struct LockSpan: Sendable {
-    /// The span of `lock`.
+    /// The times between which the call of `lock` ran.
     var on: Span
-    /// The span of `unlock`. Nil while the handler is locked.
+    /// The times between which the call of `unlock` ran. Nil while the handler is locked.
     var off: Span?
   }
 
@@ -62,7 +62,7 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
 
   var token: HandlerToken?
   var adding = Span.open
-  /// The span of the removal, or of the release of the owner.
+  /// The times between which the removal ran, or the release of the handler's owner.
   var removing: Span?
   /// Whether the handler has an owner, whose release removes the handler.
   var hasOwner = false

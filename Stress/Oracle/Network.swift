@@ -39,9 +39,11 @@ final class Network: Sendable {
     func lets(_ index: Int32) -> Bool { filter.map { index % 5 != $0 } ?? true }
   }
 
-  // At most 15 edges, because `Traveller.trace` has four bits for the number of each. The trace
-  // leaves out the edges with `isMarked: false`, and `path(of:to:)` has to find these. So such an
-  // edge is the only one from its source to its target, and no path has two of them in a row.
+  // At most 15 edges, because a payload's list of passed edges (`Traveller.trace`) has four bits
+  // for the number of each. The list leaves out the edges with `isMarked: false`. From the marked
+  // edges before and after the gap, `path(of:to:)` has to tell which edge is missing. So an edge
+  // with `isMarked: false` is the only one from its source to its target, and no path has two of
+  // them in a row.
   static let edges: [Edge] = [
     // A ring of three events, one backward edge, and an event that forwards to itself.
     Edge(source: 0, target: 1, isMarked: false), Edge(source: 1, target: 2), Edge(source: 2, target: 0, filter: 3),

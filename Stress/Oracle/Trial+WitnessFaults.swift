@@ -105,8 +105,9 @@ enum Trouble {
     deinit { fuse() }
   }
 
-  /// Releases an event in its first handler, which then posts to the event three more times. All
-  /// four posts must reach the second handler.
+  /// Releases the last stored reference to an event in the event's first handler. That handler has
+  /// a local reference, through which it then posts three more times. The post that called it and
+  /// these three must reach the second handler.
   static func dropEvent(_ checks: Checks) {
     let (holder, echo) = (Holder(), Event<Int>("echo"))
     let (calls, echoes) = (Counter(), Counter())

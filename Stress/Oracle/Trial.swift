@@ -90,11 +90,11 @@ class AnyTrial: @unchecked Sendable {
   var handlerLogs: [HandlerLog] { extraHandlerLogs + context.workers.flatMap(\.handlerLogs) }
   var senderLogs: [SenderLog] { context.workers.map(\.senderLog) + extraSenderLogs }
 
-  /// Creates a trial and its witness.
+  /// Creates a trial and its witness: the first handler, whose calls show the order of the event.
   ///
-  /// - Parameter attach: A closure that adds the handler whose calls a log records, with a
-  ///   priority. The log names where the handler runs, and `Places` has the queues and the actor
-  ///   for that.
+  /// - Parameter attach: A closure that adds a handler with a priority. The handler records its
+  ///   calls in the given log, and runs at the log's `place`. `Places` has the queues and the actor
+  ///   for such places.
   init(
     _ context: ScenarioContext, _ subject: any TrialSubject,
     _ attach: @escaping @Sendable (HandlerLog, Places, Int) -> HandlerToken

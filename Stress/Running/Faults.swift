@@ -85,15 +85,15 @@ final class Faults: Sendable {
   /// The error that handlers throw.
   struct Problem: Error {}
 
-  /// If such a fault is due, delays the thread of a synchronous handler: stalls it, or yields the
-  /// processor to another thread.
+  /// Delays the thread of a synchronous handler. If the fault `stall` is due, stalls the thread. If
+  /// the fault `preempt` is due, yields the processor to another thread.
   func delay(_ luck: inout Random) {
     if strikes(.stall, &luck) { Faults.stall(&luck) }
     if strikes(.preempt, &luck) { RawThread.giveWay() }
   }
 
-  /// If such a fault is due, delays the task of an asynchronous handler: stalls it, or lets it
-  /// yield.
+  /// Delays the task of an asynchronous handler. If the fault `stall` is due, stalls the task. If
+  /// the fault `preempt` is due, lets the task yield.
   ///
   /// The isolation is a parameter because of a compiler fault. Without the parameter, code that
   /// Swift 6.3.1 has optimized is no longer on the main actor where a path with an await joins a

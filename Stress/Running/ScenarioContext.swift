@@ -16,8 +16,9 @@ final class ScenarioContext: @unchecked Sendable {
   private(set) var workers: [Worker] = []
   private(set) var memory = MemoryTrend()
 
-  // Figures of the table: the number of deliveries that had to happen, could happen and did happen;
-  // the number of overlaps: operations that began while another worker's operation was running.
+  // Figures for the scenario's row in the table that a run prints at its end: the number of
+  // deliveries that had to happen, could happen and did happen; the number of overlaps: operations
+  // that began while another worker's operation was running.
   var must = 0
   var may = 0
   var did = 0

@@ -68,7 +68,8 @@ struct Ending: Scenario {
     }
   }
 
-  /// Sends a few payloads, and releases the event. The last worker to do so ends the event.
+  /// Sends a few payloads, and releases the worker's reference to the event. When the last worker
+  /// has done so, nothing refers to the event any more.
   private func use(_ shared: Shared, by worker: Worker) {
     let share = shared.shares[worker.index]
     for _ in 0..<worker.random.below(4) + 1 {

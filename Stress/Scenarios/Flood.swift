@@ -100,12 +100,15 @@ struct Flood: Scenario {
 
   /// Checks the bound on the number of queued occurrences.
   ///
-  /// While more than 1,024 occurrences wait, each post pauses (`OverloadControl.limit`). So while
-  /// the event delivers what it has taken from its mailbox, each poster adds one occurrence for
-  /// every pause. Let `growth` be the number of occurrences that all posters together add during
-  /// one delivery. At a growth of 1 or more, nothing bounds the queue. Below 1, the bound is
-  /// ``most`` divided by (1 − growth). The bound is checked only if the growth is less than 0.5, so
-  /// it is at most twice ``most``.
+  /// While more than 1,024 occurrences wait, each post pauses (`OverloadControl.limit`). So each
+  /// poster adds one occurrence for every pause. Let `growth` be the number of occurrences that all
+  /// posters together add while the event delivers one occurrence to its handlers. If the growth is
+  /// 1 or more, nothing bounds the queue.
+  ///
+  /// Below 1, the event delivers ``most`` occurrences, then the `most · growth` that came
+  /// meanwhile, then the `most · growth²` that came during these, and so on. The sum of this
+  /// series, `most / (1 − growth)`, is the bound. The bound is checked only if the growth is less
+  /// than 0.5, so it is at most twice ``most``.
   ///
   /// The system or the sanitizer may keep the event from delivering while posters continue. So the
   /// bound also grows with the longest gap between deliveries.

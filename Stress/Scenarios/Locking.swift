@@ -12,8 +12,9 @@ struct Locking: Scenario {
 
   func round(_ context: ScenarioContext) async {
     let trial = Trial(context)
-    // If the event lock keeps an occurrence from the trial's first handler, the occurrence has no
-    // known position. So half of the rounds do without that lock, which makes their checks exact.
+    // The calls of the trial's first handler show the order of the event's occurrences. If the
+    // event lock keeps an occurrence from that handler, the position of the occurrence is unknown.
+    // So half of the rounds do without that lock, which makes their checks exact.
     let hasGate = context.rounds.value % 2 == 0
     for (number, worker) in (0..<max(context.workers.count, context.options.handlers)).map({
       ($0, context.workers[$0 % context.workers.count])

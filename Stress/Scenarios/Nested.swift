@@ -17,9 +17,10 @@ struct Nested: Scenario {
     let canary = Canary(.payload)
   }
 
-  /// The numbers of calls of two inline handlers, and the link of each chain that must come next. A
-  /// chain is a row of posts: a handler that receives one ``Link`` posts the next. `expected` has,
-  /// for each chain, the value `left` of that next link.
+  /// The numbers of calls of two inline handlers, and what each chain of posts must deliver next.
+  /// In a chain, the handler that receives one ``Link`` posts the next one, whose ``Link/left``
+  /// (the number of links after it) is less by one. `expected` has, for each chain, the value of
+  /// `left` in the link that must come next.
   // Safe: only the inline handlers of one event access the log, and the event calls them one call
   // at a time. The scenario reads when no handler runs.
   final class Log: @unchecked Sendable {

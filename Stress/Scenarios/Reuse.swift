@@ -18,8 +18,9 @@ struct Reuse: Scenario {
   }
 
   /// The objects and counts of one worker.
-  // Safe: that worker accesses these during a race, and the scenario between races. Only inline
-  // handlers that the worker's own posts call access `heard`.
+  // Safe: that worker accesses these during a race, and the scenario between races. The only
+  // handlers that access `heard` are inline handlers of `own`, which are called only by that
+  // worker's posts.
   final class Bench: @unchecked Sendable {
     var own = Event<Int>("own")
     var heard: [Int] = []
@@ -69,9 +70,11 @@ struct Reuse: Scenario {
     first = nil
     context.faults.count(.drop)
     guard let second = makeOwner(bench, at: address) else {
-      // Another thread may be calling the first owner's handler of the event `shared`, and retain
-      // that owner for the call. Meanwhile the first owner's handler of `event`, the worker's own
-      // event, is called, too, by each post to `event`. So the calls cannot be checked exactly.
+      // No owner was made at the address of `first`. Perhaps `first` is not deallocated yet:
+      // another thread may be calling its handler of `shared`, and retains `first` during the call.
+      // Until then, each post to `event` calls the handler of `first` there, too. The checks below
+      // expect that such a post calls one handler only. So the worker skips them, and takes a new
+      // event.
       bench.own = Event("own")
       return
     }

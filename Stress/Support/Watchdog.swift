@@ -20,7 +20,8 @@ final class ActivityLog: Sendable {
     move()
   }
 
-  /// Counts a step without changing the activity.
+  /// Counts a step of the worker's current operation, so that the watchdog sees progress. The
+  /// worker's ``Activity`` stays as it is.
   func move() { steps.store(steps.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 
   func end() { activity.store(0, ordering: .relaxed) }

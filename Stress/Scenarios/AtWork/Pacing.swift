@@ -11,9 +11,9 @@ struct Pacing: Scenario {
     let (trial, paced) = (Trial(context), Event<Int>("paced"))
     context.watch(paced)
     let posted = Counter()
-    // The workers post to the trial's event at once. An inline handler of that event, the witness,
-    // counts its calls and posts the count to `paced`. Its calls do not overlap, so `paced` gets 1,
-    // 2, 3 and so on, in this order.
+    // All workers post to the trial's event at the same time. An inline handler of that event, the
+    // witness, counts its calls and posts the count to `paced`. Its calls do not overlap, so
+    // `paced` gets 1, 2, 3 and so on, in this order.
     trial.witness.reaction = { _ in
       posted.add()
       paced.post(posted.value)

@@ -60,7 +60,8 @@ extension Keyed {
       }
       first = nil
       context.faults.count(.drop)
-      // A delivery on another thread may retain the target for a short time, to compare keys.
+      // A delivery on another thread may retain the released object for a short time, to compare it
+      // with the key of an occurrence.
       let deadline = Clock.now + 1_000_000_000
       while key.isAlive, Clock.now < deadline { RawThread.giveWay() }
       checks.expect(.g10, !key.isAlive, "a key keeps its object alive")
@@ -137,11 +138,11 @@ extension Keyed {
       let report = await event.send(Letter(target: target.number), to: target)
       checks.expect(
         .g10, report.delivered == 9 && heard.value == 8, "eight handlers of an object and one of any key: \(report)")
-      // Each add examines two handlers, and removes those of released objects. So these adds
-      // examine every handler that is there now. Of these handlers, nine stay: eight of `target`,
-      // and one of `anyKey`. Of the handlers that the last adds make, some stay, too, because no
-      // later add examines them. The check allows 129 such handlers, fewer than the at least 200
-      // that would stay if no add removed any.
+      // Each add in this loop examines two handlers, and removes those of released objects. So the
+      // loop examines every handler that is there before it. Of these old handlers, nine stay:
+      // eight of `target`, and one of `anyKey`. Some new handlers of the loop stay, too: those that
+      // no later add examines. The check allows 129 of them, an amount with room to spare. If no
+      // add removed any handler, all new ones would stay: 200 or more.
       for _ in 0..<event.handlerCount + 200 { event[make()].addHandler { _ in } }
       // If another thread was inside the event, these adds wait in its mailbox, and so do the
       // removals that the adds make. `quiesce` waits for both.

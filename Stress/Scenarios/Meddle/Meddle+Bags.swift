@@ -104,8 +104,9 @@ extension Meddle.World {
         }
       default:
         // While this handler runs, its event is busy, so the submitted occurrence is queued. Its
-        // ticket is the latest one. Meanwhile the two posts call handlers of `event` and `other`,
-        // and those of the first two cases await the latest ticket.
+        // ticket is the latest one. Meanwhile the two posts call the handlers of `event` and
+        // `other`. Among these are the handlers that `case 0` and `case 1` above have added, which
+        // await the latest ticket.
         let slot = pairs
         pairs.current.once(priority: 9) { [tickets] pair in
           tickets.put(slot.current.submit(freight))

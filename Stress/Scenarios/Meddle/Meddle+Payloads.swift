@@ -142,7 +142,8 @@ extension Meddle.Freight {
   /// The length of the longest chain of payloads that handlers may still send because of this one.
   var depth: Int { number & 3 }
 
-  /// Returns the payload that a handler sends because of this one. Its depth is less by one.
+  /// Returns the payload that a handler sends because of this one. The returned payload's ``depth``
+  /// is one less than this payload's.
   func next<Other: Meddle.Freight>(_: Other.Type = Other.self) -> Other { .make(number - 1) }
 }
 

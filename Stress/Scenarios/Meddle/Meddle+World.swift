@@ -3,7 +3,7 @@ import Eventing
 import Foundation
 
 extension Meddle {
-  /// A slot for an object that all workers use, and that any of them may replace.
+  /// A shared variable. It holds an object that all workers use, and that any of them may replace.
   // Safe: `lock` guards `object`. It is an `NSLock`, so it does not depend on the library under
   // test.
   final class Slot<Object: Sendable>: @unchecked Sendable {
@@ -17,14 +17,15 @@ extension Meddle {
       object = make()
     }
 
-    /// The object. After the end of the round, each read makes a new one that the slot does not
-    /// retain.
+    /// The object. After ``close()`` at the end of the round, each read makes a new object that
+    /// this variable does not retain.
     var current: Object { lock.withLock { object } ?? make() }
 
-    /// Puts a new object into the slot, and returns the old one.
+    /// Puts a new object into this variable, and returns the old one.
     @discardableResult func replace() -> Object { exchange(for: make()) }
 
-    /// Empties the slot for ever, and returns the object.
+    /// Empties this variable at the end of the round, and returns the object. No worker runs any
+    /// more that could put a new object into it.
     func close() -> Object { exchange(for: nil) }
 
     private func exchange(for new: Object?) -> Object {
@@ -68,7 +69,8 @@ extension Meddle {
       lock.withLock { items.isEmpty ? nil : items.remove(at: number % items.count) }
     }
 
-    /// Empties the shelf for ever, and returns the items.
+    /// Empties the shelf at the end of the round, and returns the items. The shelf keeps no later
+    /// item: ``put(_:)`` returns it at once.
     func close() -> [Item] {
       lock.withLock {
         defer { (items, most) = ([], 0) }

@@ -38,9 +38,10 @@ struct Meddle: Scenario {
 extension Meddle.World {
   // MARK: Choosing
 
-  /// The themes of rounds: the numbers of the cases in `stepHere` that are frequent in such a
-  /// round. Some faults show only if two operations run within nanoseconds of each other. That
-  /// seldom happens if every worker chooses among all operations.
+  /// The themes, of which each round has one. A theme is a list of numbers of cases in `stepHere`:
+  /// two thirds of the round's steps choose among these cases only. Some faults show only if two
+  /// operations run within nanoseconds of each other. That seldom happens if every worker chooses
+  /// among all operations.
   static let themes = [
     Array(0..<34), [0, 6, 31], [23, 24, 25], [23, 24, 30], [28, 0, 6, 28], [29, 30, 32], [33, 0, 6, 11], [20, 22, 31],
     [26, 0, 6, 31], [16, 18, 31], [27, 31, 8],

@@ -25,9 +25,9 @@ package struct Row: Codable, Sendable {
   package var extra: [String: Double] = [:]
   /// The share of one core that other processes took, as a median over the rounds that count.
   package var noise: Double?
-  /// One value for each round that counts. Of the rounds that were run, those count during which
-  /// other processes took the least processor time. All peers have the rounds in the same order;
-  /// the value is nil where this peer failed.
+  /// One value for each round that counts. The harness may run more rounds than the row needs. Then
+  /// it keeps as many as are needed: those in which other processes took the least processor time.
+  /// All peers have the rounds in the same order; the value is nil where this peer failed.
   package var samples: [Double?] = []
   /// The number of operations in one repeat: what one peer does in one round.
   package var batch = 0

@@ -1,4 +1,5 @@
-/// An adapter's implementation of a batch: `sync` runs on a thread, `async` in a task.
+/// A closure with which an adapter performs one operation of its library many times: once for each
+/// payload of a ``Batch``. A `sync` closure runs on a thread, an `async` closure in a task.
 package enum BulkOperation: Sendable {
   case sync(@Sendable (Batch) -> Void)
   case async(@Sendable (Batch) async -> Void)

@@ -1,6 +1,7 @@
 import CMeasure
 
-/// The cells of one event's handlers: a row for each sender, a column for each handler.
+/// The cells of one event's handlers, as words (`Int`s) in a row for each sender and a column for
+/// each handler. A handler adds the payloads that it receives to the words of its column.
 ///
 /// Handlers beyond the number of columns share cells; the sums are still correct.
 // Safe: each word has one writer at a time. The harness reads a word after its writers have ended,
@@ -10,8 +11,9 @@ package final class CellBlock: @unchecked Sendable {
   static let columns = 1 << (senderShift - rowShift)
   /// The maximum number of senders in a workload.
   package static let rows = 16
-  /// The number of columns for permanent handlers. The other 64 columns are for the handlers that
-  /// come and go, which all share the cell ``passing``.
+  /// The number of columns for permanent handlers: each column is the cell of one such handler. All
+  /// handlers that come and go share one cell, ``passing``, in the middle of the other 64 columns.
+  /// The columns around it stay unused, so it shares no cache line with a permanent handler's cell.
   static let permanent = columns - 64
 
   private let base: UnsafeMutablePointer<Int>
@@ -27,7 +29,8 @@ package final class CellBlock: @unchecked Sendable {
 
   /// Returns cells for `count` permanent handlers.
   func cells(_ count: Int) -> [Cell] { (0..<count).map { Cell(base + $0 % Self.permanent) } }
-  /// The cell of handlers that are added and removed during a workload.
+  /// The cell to which all handlers that are added and removed during a workload add their
+  /// payloads. Like each ``Cell``, it has one word for each sender.
   var passing: Cell { Cell(base + passingColumn) }
   private var passingColumn: Int { Self.columns - 32 }
 
@@ -35,7 +38,8 @@ package final class CellBlock: @unchecked Sendable {
   func reset() { base.update(repeating: 0, count: Self.columns * Self.rows) }
 
   func value(row: Int, column: Int) -> Int { cm_read(base + row * Self.columns + column) }
-  /// Returns the sum that the first `columns` permanent handlers received from one sender.
+  /// Returns the sum of the payloads that the first `columns` permanent handlers received from one
+  /// sender.
   func sum(row: Int, columns: Int) -> Int { cm_sum(base + row * Self.columns, columns) }
   /// Returns a description of the first handler whose sum is wrong, or nil if there is none.
   ///
@@ -51,8 +55,9 @@ package final class CellBlock: @unchecked Sendable {
     }
     return nil
   }
-  /// The sum that all permanent handlers received from the first sender.
+  /// The sum of the payloads that all permanent handlers received from the first sender.
   var permanentSum: Int { sum(row: 0, columns: Self.permanent) }
-  /// The sum that added and removed handlers received from all senders.
+  /// The sum of the payloads from all senders to the handlers that come and go. These handlers,
+  /// unlike the permanent ones, are added and removed during a workload.
   var passingSum: Int { (0..<Self.rows).reduce(0) { $0 &+ value(row: $1, column: passingColumn) } }
 }

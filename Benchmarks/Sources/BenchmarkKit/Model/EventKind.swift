@@ -8,7 +8,8 @@ package struct EventKind: Sendable {
   /// Creates the event with its handler, if it has one. Returns the operation that runs a
   /// ``Batch``: a loop that sends its payloads, or sets or reads values.
   ///
-  /// Each payload is written to the cell once. If no handler is called for it, the loop writes it.
+  /// Each payload is added to the ``Cell`` once, so that the harness can check the sum: by the
+  /// handler that receives the payload, or, if no handler is called for it, by the loop.
   package let make: @Sendable (Cell) async -> BulkOperation
 
   package init(_ parameter: String, _ label: String, make: @escaping @Sendable (Cell) async -> BulkOperation) {

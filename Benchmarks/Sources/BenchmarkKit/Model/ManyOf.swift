@@ -1,10 +1,12 @@
 /// Factories for large numbers of events and of owners.
 package struct ManyOf: Sendable {
-  /// Creates `count` events with one handler each. All handlers add their payloads to the words of
-  /// `cell`. The returned operation sends to the events one after the other.
+  /// Creates `count` events with one handler each. Each handler adds its payloads to `cell`, which
+  /// all handlers share: a payload to the word (`Int`) that `cell` has for the payload's sender.
+  /// The returned operation sends to the events one after the other.
   package var events: @Sendable (_ count: Int, _ cell: Cell) async -> BulkOperation
-  /// Creates one event with a handler for each of `count` owners. All handlers add their payloads
-  /// to the words of `cell`.
+  /// Creates one event with a handler for each of `count` owners. Each handler adds its payloads to
+  /// `cell`, which all handlers share: a payload to the word (`Int`) that `cell` has for the
+  /// payload's sender.
   package var owners: @Sendable (_ count: Int, _ cell: Cell) async -> Owned
 
   /// An event whose handlers have owners.
