@@ -58,7 +58,8 @@ func checkOpened(_ shape: any TestPayload.Type) async { await check(shape) }
 }
 
 /// Calls the closures as the library does, without knowledge of the payload type. The calls do not
-/// use the type parameter: it serves to make payloads, a nested closure and messages.
+/// use the type parameter `Payload`: it serves to make the payloads and the closure `nested`, and
+/// to name the type in the texts of failures.
 @inline(never) func checkCalls<Payload: TestPayload>(
   _: Payload.Type, _ live: LiveCount, _ seen: Seen, _ handler: ErasedHandler, _ asynchronous: ErasedAsyncHandler,
   _ view: ErasedView

@@ -73,8 +73,10 @@
       withExtendedLifetime(events) {}
     }
 
-    /// Another program may write any header, and may publish a letter again to the subject of its
-    /// message.
+    /// Another program may write the header of a dead letter into any message. To have a failed
+    /// message handled again, it may also publish the letter to the subject where that message was
+    /// published. What it publishes counts as a message, not as a letter: if its handler fails, a
+    /// new letter must be published.
     @Test func theHeaderOfALetterAloneMakesNoLetter() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()

@@ -43,7 +43,9 @@
     }
 
     /// If the server has lost its record of a group, it delivers again from the start position that
-    /// the group was made with. So a group of new messages is made with a position, not with "new".
+    /// the group was made with. So for a group that is to get new messages only, the engine sets
+    /// the start to a position. With the start "new", the group would lose messages when the server
+    /// has lost its record.
     @Test func aGroupOfNewMessagesLosesNoneWithItsRecord() async throws {
       let server = try NATSServer()
       let nats = try await server.connect(publishTimeout: .seconds(20))

@@ -69,9 +69,10 @@
       queue.close()
     }
 
-    /// Checks queued messages whose connection is closed before the engine closes the queue, as
-    /// when the server closes it. They end with the reason ``SendQueue/closedBefore``, so that one
-    /// incident tells their number. Any other reason would post an incident for each of them.
+    /// Checks messages in the send queue whose connection is closed while the queue is open, as
+    /// when the server closes the connection. They end with the reason ``SendQueue/closedBefore``:
+    /// the engine counts such messages, and tells their number in one incident. For a message that
+    /// ends with another reason, the engine posts an incident of its own.
     @Test func aClosedConnectionFailsNoMessageByItself() async throws {
       let server = try TextServer(TextServer.info(), pongs: .max)
       let made = try ConnectOptions(["nats://127.0.0.1:\(server.port)"], nil, nil, within: .seconds(20))

@@ -7,7 +7,8 @@
   /// No thread of libnats, and no thread of the engine, runs a handler.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct ThreadTests {
     /// The names of all handlers that were called, and of the handlers that were called outside of
-    /// a task. Swift's pool runs all tasks.
+    /// a task. Threads of libnats and of the engine run no tasks, so a handler that was called
+    /// inside a task ran on neither.
     private final class Calls: Sendable {
       private let state = Guarded<(all: [String: Int], outside: Set<String>)>(([:], []))
 

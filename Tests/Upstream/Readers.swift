@@ -6,8 +6,9 @@
 /// A value behind the library's mutex.
 public final class Guarded<Value>: @unchecked Sendable {
   @usableFromInline let mutex = UnfairMutex()
-  // Unchecked: a checked access ends with a call, past which the optimizer moves no retain. That
-  // would hide the fault that `check` looks for.
+  // Unchecked: a checked access ends with a call of the Swift runtime. The optimizer moves no
+  // retain past that call. So a checked access would hide the fault that `check` looks for: a
+  // retain that is moved past the unlock.
   @exclusivity(unchecked) @usableFromInline var value: Value
 
   public init(_ value: Value) { unsafe self.value = value }

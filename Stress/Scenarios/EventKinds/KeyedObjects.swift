@@ -140,9 +140,9 @@ extension Keyed {
         .g10, report.delivered == 9 && heard.value == 8, "eight handlers of an object and one of any key: \(report)")
       // Each add in this loop examines two handlers, and removes those of released objects. So the
       // loop examines every handler that is there before it. Of these old handlers, nine stay:
-      // eight of `target`, and one of `anyKey`. Some new handlers of the loop stay, too: those that
-      // no later add examines. The check allows 129 of them, an amount with room to spare. If no
-      // add removed any handler, all new ones would stay: 200 or more.
+      // eight of `target`, and the handler of `anyKey`. The last handlers that the loop adds stay,
+      // too, because no later add examines them. The check allows 129 of these, which is more than
+      // enough. If no add removed any handler, all that the loop adds would stay: 200 or more.
       for _ in 0..<event.handlerCount + 200 { event[make()].addHandler { _ in } }
       // If another thread was inside the event, these adds wait in its mailbox, and so do the
       // removals that the adds make. `quiesce` waits for both.

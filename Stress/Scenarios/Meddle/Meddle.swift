@@ -38,8 +38,8 @@ struct Meddle: Scenario {
 extension Meddle.World {
   // MARK: Choosing
 
-  /// The themes, of which each round has one. A theme is a list of numbers of cases in `stepHere`:
-  /// two thirds of the round's steps choose among these cases only. Some faults show only if two
+  /// The themes, of which each round has one. A theme is a list of numbers of cases in `stepHere`.
+  /// Two times in three, `stepHere` chooses among these cases only. Some faults show only if two
   /// operations run within nanoseconds of each other. That seldom happens if every worker chooses
   /// among all operations.
   static let themes = [

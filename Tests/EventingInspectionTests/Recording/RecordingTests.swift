@@ -92,7 +92,8 @@ struct RecordedOrder: Codable, Sendable, Equatable {
     }
   }
 
-  /// Deliveries of several events race, and encode at the same time.
+  /// Three events deliver at the same time. Each delivery encodes its payload as a line of the one
+  /// recording, so the encodings race.
   @Test func linesOfRacingEventsAreWholeAndNumbered() async throws {
     let events = (0..<3).map { Event<Int>("\($0)") }
     let recording = try EventRecording(to: file.path)

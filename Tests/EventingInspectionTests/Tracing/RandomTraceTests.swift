@@ -59,7 +59,8 @@ import Testing
     trace.stop()
     let json = try TraceJSON(trace)
     #expect(json.faults.isEmpty)
-    // The number of each recorded step, by the number of the event and the sequence number.
+    // The number that the test gave each recorded step (`Step.number`). The key is made of two
+    // numbers from the trace: the event's number, and the occurrence's sequence number.
     var numbers: [String: Int] = [:]
     for (event, recorder) in zip(events, recorders) {
       let recorded = recorder.payloads

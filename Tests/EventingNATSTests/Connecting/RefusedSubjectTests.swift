@@ -28,9 +28,10 @@
       #expect(RefusedSubject(letter, for: .subscribe).match(in: cut(text(long, for: "Subscription"))) == nil)
     }
 
-    /// A request that the server refuses is found by the server's own error text. Its outcome has
-    /// the shown text, which is the error text without secrets. The shown text may not name the
-    /// subject: a part of it may look like a login, or be a password.
+    /// If the server refuses a request, its error text contains the subject. By that, the engine
+    /// finds the request among the pending ones. The request's outcome has the shown text, which is
+    /// the error text without secrets. The shown text may not name the subject: a part of the
+    /// subject may look like a login, or be a password.
     @Test func aRequestEndsWithTheShownText() async {
       let requests = PendingRequests()
       let (_, outcome) = requests.begin("prices.me@x", until: .now + .seconds(600), endsWhenLost: true)
@@ -43,8 +44,9 @@
       #expect(requests.isPending(token))
     }
 
-    /// libnats cuts a long error text of the server. If the rest of the text fits the subjects of
-    /// two requests, the server may have allowed one of the two. So neither request is ended.
+    /// libnats cuts a long error text of the server. If what is left of the text fits the subjects
+    /// of two pending requests, the server may have allowed one of the two. So neither request is
+    /// ended.
     @Test func aCutTextEndsNoRequestIfItMayNameTwo() async {
       let (requests, long) = (PendingRequests(), String(repeating: "a", count: 300))
       let tokens = ["b", "c"].map { requests.begin(long + $0, until: .now + .seconds(600), endsWhenLost: true).token }

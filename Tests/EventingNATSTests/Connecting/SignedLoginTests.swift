@@ -4,8 +4,9 @@
   import Foundation
   import Testing
 
-  /// libnats 3.4.1 does not send a signature that begins with a zero byte. So another login must be
-  /// tried.
+  /// libnats 3.4.1 does not send a signature that begins with a zero byte, so a login with it
+  /// fails. The engine at a first connect, and libnats after a loss, must then log in again. The
+  /// server sends another nonce to each login, so the next signature is another one.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct SignedLoginTests {
     private let folder: String
     private let openssl: OpenSSL

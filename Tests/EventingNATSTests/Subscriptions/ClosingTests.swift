@@ -10,8 +10,9 @@
       var verdict: Verdict { get async { .done } }
     }
 
-    /// A close drains the subscriptions that it finds when it begins. It would not drain a later
-    /// one.
+    /// A close of the connection ends the subscriptions that it finds when it begins, and waits
+    /// until their messages are handled (`drain(within:)`). It would not do so for a later
+    /// subscription.
     @Test func aListeningDuringACloseIsRefused() async throws {
       let server = try NATSServer(hasStreams: false)
       let (nats, other) = (try await server.connect(), try await server.connect())

@@ -127,8 +127,9 @@
       await nats.close()
     }
 
-    /// The server does not answer a pull for a consumer that does not exist. So an expired pull
-    /// must show the loss.
+    /// The subscription pulls only when its event has a handler, and then the consumer is deleted
+    /// already. The server does not answer a pull for a consumer that does not exist. So the
+    /// subscription must find the loss when that pull has expired without an answer.
     @Test(arguments: ["one", nil]) func aConsumerThatIsDeletedWhileNoPullIsOpenBeginsAgain(group: String?) async throws
     {
       let server = try NATSServer()

@@ -21,7 +21,7 @@
     }
 
     /// If the connection is closed while `drain(within:)` of a subscription is under way, the close
-    /// waits for the messages that the server has sent, too.
+    /// waits for the messages that the server has sent, as the drain does.
     @Test func twoEndsWaitForTheSameStepsOfTheServer() {
       var ending = SubscriptionEnding()
       let steps = Guarded<[String]>([])
@@ -103,8 +103,9 @@
       #expect(found.withLock { $0.map(\.dropped) } == [3])
     }
 
-    /// When the end of a subscription begins, it reads how many messages libnats has dropped for
-    /// it, and never reads that number again. So libnats must drop none afterwards.
+    /// When a subscription begins to end, it asks libnats for the number of messages that libnats
+    /// has dropped for this subscription. It never asks again. So libnats must drop none
+    /// afterwards.
     @Test func libnatsDropsNoMessageAfterTheEndHasBegun() async throws {
       // The first two `PONG`s answer the connect and the subscribe call. The messages come before
       // the third one, which answers the flush after the end.

@@ -17,7 +17,8 @@
       }
     }
 
-    /// Returns a subscription without a group that has many messages in hand.
+    /// Returns a subscription without a group that has 2,000 messages in hand: taken from its queue
+    /// to be handled, and without a verdict.
     private func busySubscription(_ nats: NATS) async throws -> StreamSubscription {
       let stream = try await nats.stream("TEST", subjects: ["test.>"])
       var options = SubscribeOptions()
@@ -93,10 +94,11 @@
       await nats.close(within: .zero)
     }
 
-    /// A subscription may be ended twice, for example by a cancellation and a drain. Each end adds
-    /// a closure to be called at a step of the end. The second end may add its closure after the
-    /// first closure was taken out to be called, and before it is called. Nevertheless the second
-    /// closure must be called after the first.
+    /// Two calls may end a subscription, for example `cancel` and `drain(within:)`. Each of them
+    /// adds a closure, to be called when the subscription has reached a step of its end. At that
+    /// step, a thread takes the first call's closure out, and then calls it. The second call may
+    /// add its closure between these two. Nevertheless the second closure must be called after the
+    /// first.
     @Test(arguments: [true, false]) func theStepsOfTwoEndsAreInOrder(areEnqueued: Bool) {
       var ending = SubscriptionEnding()
       let steps = Guarded<[Int]>([])
@@ -115,8 +117,8 @@
     }
 
     /// When a subscription ends by `drain(within:)`, it returns its waiting messages to the server.
-    /// If the drain ended before a return is in the send queue, the close of the connection that
-    /// follows would drop the return.
+    /// The connection may be closed as soon as the drain has ended. If a return was not in the send
+    /// queue by then, the close would drop the return.
     @Test func waitingMessagesThatAreReturnedDelayADrain() async throws {
       let inflow = Inflow(1)
       _ = inflow.append(Inflow.Item(message: RemoteMessage(), reply: "a"), limit: 4)
@@ -126,9 +128,10 @@
       #expect(inflow.count == 0)
     }
 
-    /// With `inFlight` 1, a released message goes back to the server, to be redelivered before all
-    /// other messages. A task awaits the server's confirmation. The verdict must be in the send
-    /// queue before that task runs.
+    /// With `inFlight` 1, the subscription returns a released message to the server, to be
+    /// redelivered before all other messages. The subscription enqueues this return (`-NAK`) for
+    /// sending, and a task awaits the server's confirmation. The return must be in the send queue
+    /// before that task runs.
     @Test func aReturnInOrderIsEnqueuedAtOnce() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()

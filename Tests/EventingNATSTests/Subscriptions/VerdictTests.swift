@@ -36,8 +36,8 @@
       var verdict: Verdict { get async { .done } }
     }
 
-    /// If `drain(within:)` returned before the verdict is in the send queue, the close of the
-    /// connection that follows would drop the verdict.
+    /// The connection may be closed as soon as `drain(within:)` has returned. If the verdict was
+    /// not in the send queue by then, the close would drop the verdict.
     @Test func aDrainEndsAfterTheVerdictIsOnItsWay() async throws {
       let server = try NATSServer(hasStreams: false)
       let nats = try await server.connect()

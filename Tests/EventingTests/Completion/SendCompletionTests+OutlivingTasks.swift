@@ -121,7 +121,8 @@ extension SendCompletionTests {
   }
 
   @Test func taskThatWaitsSinceAnEarlierCallDoesNotBlockTheLaneInTheGraph() async {
-    // The task of call 1 begins to wait during call 1, and still waits during call 2.
+    // Call 1 makes a task that awaits a send to `second`. The task begins to wait during call 1,
+    // and still waits during call 2.
     let (first, second) = (Event<Int>(), Event<Int>())
     let (began, gate, arrived) = (Gate(), Gate(), Gate())
     let reports = Recorder<SendReport>()

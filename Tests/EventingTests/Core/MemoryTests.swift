@@ -240,8 +240,8 @@ import Testing
 
 /// The number of handlers in tests that need many.
 ///
-/// Debug builds are slow: a handler takes 3 µs there, and 30 µs under the thread sanitizer. So they
-/// use the smaller number, which suffices to detect a leak.
+/// A test needs 3 µs for each handler in a debug build, to add, use and remove it, and 30 µs under
+/// the thread sanitizer. So debug builds have the smaller number, which suffices to detect a leak.
 private let many: Int = {
   #if DEBUG
     100_000

@@ -68,7 +68,9 @@ extension BusTests {
     #expect(live.alive < 10 && bus.busHandlers.count < 10)
   }
 
-  /// The bus finds the new owner before it sweeps the old one.
+  /// Checks an owner at the address of a released one. Usually a sweep, which checks a few owners
+  /// at each use of the bus, finds that an owner is gone. Here the new owner gets an event before a
+  /// sweep has checked the old one. So the bus must remove the old owner's event then.
   @Test func anEventWhoseOwnersAddressIsUsedAgainLosesTheHandlersOfAllEvents() throws {
     let (bus, others) = (EventBus(), (0..<20).map { _ in Owner() })
     for other in others { _ = try bus.event(Self.number, of: other) }

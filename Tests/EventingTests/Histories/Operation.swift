@@ -27,9 +27,9 @@ struct Operation: Sendable, CustomStringConvertible {
     case report(occurrence: Int, delivered: Int, skipped: Int)
   }
 
-  /// A begin or end of the event lock, of which an operation `gate` is the part for one handler.
-  /// `count` is the number of these operations, one for each handler. `change` is the time at which
-  /// the whole began.
+  /// The change of the event lock (a begin or an end) to which an operation `gate` belongs. The
+  /// change consists of `count` such operations, one for each handler. `change` is the time at
+  /// which the change began.
   struct GatePart: Hashable, Sendable {
     var change: Int
     var count: Int
@@ -64,9 +64,10 @@ struct Operation: Sendable, CustomStringConvertible {
       && !other.isPart
   }
 
-  /// Whether the operation is only a part of another one: a `place` of an `add`, or a `gate` of a
-  /// change of the event lock, for which the `gate` of handler 0 stands. `overlaps(_:)` is false
-  /// for such a part, so that the whole is counted once.
+  /// Whether the operation is a part that ``overlaps(_:)`` must leave out, so that each whole is
+  /// counted once. A `place` is a part of an `add`. Of a change of the event lock, which has a
+  /// `gate` for each handler, the `gate` of handler 0 counts as the whole, and the others are
+  /// parts.
   private var isPart: Bool {
     switch action {
     case .place: true

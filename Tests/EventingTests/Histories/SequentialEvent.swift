@@ -21,9 +21,10 @@ struct SequentialEvent: Hashable {
     /// The handlers, in order, that were there when the occurrence was accepted, and that the
     /// occurrence has not reached yet.
     var rest: [Int]
-    /// Whether the occurrence has come to the first handler in `rest`, the next one to receive it,
-    /// while that handler was registered and not locked. A later skip then counts even if the
-    /// handler is removed before.
+    /// Whether the occurrence has come to the next handler (the first in `rest`) while that handler
+    /// was registered and not locked. If so, and the handler skips the occurrence later, the skip
+    /// counts for the occurrence's report (see ``Skips``), even if the handler was removed before
+    /// the skip.
     var isFound = false
 
     mutating func next() {

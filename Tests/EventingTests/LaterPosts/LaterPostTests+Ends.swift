@@ -24,7 +24,7 @@ extension LaterPostTests {
     for round in 0..<2_000 {
       let clock = ManualClock()
       // The timer of this clock is a task. The thread that makes and releases the event has no
-      // task. So a `deinit` inside a task runs on the timer.
+      // task. So if a `deinit` finds that it runs in a task, the timer runs it.
       await onThread {
         let event = round % 2 == 0 ? Event<Canary>() : Event(replaying: .last(1))
         let captured = Canary(live, onDeinit: check)

@@ -4,7 +4,7 @@ import Testing
 
 #if DEBUG
   extension SyncPointTests {
-    // MARK: 7. A change that other threads see before the call that made it returns
+    // MARK: 7. Other threads see a change whose call has not returned yet
 
     /// Thread T has locked the handler, or the event, and has not closed the fast path yet. If a
     /// send has found the lock, the next post must find the lock, too.

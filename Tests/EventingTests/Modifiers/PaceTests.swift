@@ -281,7 +281,8 @@ import Testing
     }
     // For each payload that is delivered, the core first starts a timer, and then puts the payload
     // on the lane. So 5 may not be on the lane yet, although the timer that was started for it has
-    // fired. When 5 comes, the lane drops 4, the third payload after 2 and 3.
+    // fired. When 5 comes, the lane drops 4. That is the third payload that it drops: 2 and 3 were
+    // dropped before.
     while await event.handlers[0].droppedCount < 3 { await Task.yield() }
     gate.open()
     await event.quiesce()

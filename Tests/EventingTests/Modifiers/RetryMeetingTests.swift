@@ -105,8 +105,10 @@ import Testing
 
   // MARK: Locks that hold, and once
 
-  /// Checks that a once handler makes no further attempt after a lock with a holding buffer. The
-  /// first attempt has used up the handler, so there is nothing for the buffer to hold.
+  /// Checks that a once handler makes no further attempt after a lock with a holding buffer. For
+  /// other handlers, such a lock keeps a call that waits for its next attempt, and the attempt is
+  /// made after the unlock. But the first attempt of a once handler has used up the handler, so the
+  /// lock ends the call instead.
   @Test(arguments: ["inOrder", "background", "concurrent"], [false, true])
   func aLockThatHoldsEndsTheAttemptsOfAOnceHandler(place: String, isOfEvent: Bool) async {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 9))

@@ -16,8 +16,9 @@ import Testing
   }
 
   /// Checks a send to a lane with two slots. One slot runs the call that sends, the other a call
-  /// that waits for a gate of the test. The call at the gate needs no slot of the lane to end. So
-  /// the send waits until this call frees its slot, and is not deferred.
+  /// that waits for a gate of the test. The call at the gate needs no further slot to end, so it
+  /// does not wait for the sender. So the send can wait until this call frees its slot, and is not
+  /// deferred.
   @Test func aSendWaitsForASlotThatOtherWorkOccupies() async {
     let (lane, one, other, long) = (Lane(limit: 2), Event<Int>(), Event<Int>(), Event<Int>())
     let (gate, begun, isSending, delivered) = (Gate(), Gate(), Gate(), Recorder<Int>())

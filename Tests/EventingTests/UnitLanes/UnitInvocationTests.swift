@@ -56,12 +56,14 @@ import Testing
 
   /// Checks that a deferred call of a `.task` handler is no child task of the send that defers it.
   ///
-  /// Call 1 of `first` sends 20 to `second`, which has two handlers: the `.task` handler, and one
-  /// that waits at a gate. For the `.task` handler, call 20 waits for its key behind call 10, which
-  /// itself waits for the lane of `first`. So the send defers call 20 of the `.task` handler, and
-  /// waits for the handler at the gate only. Then call 10 ends, and call 20 sends to the lane that
-  /// call 1 occupies. As a child task of the send, call 20 would keep the send, and so call 1, from
-  /// returning.
+  /// A call has the number of its payload. `second` has two handlers: the `.task` handler, which
+  /// sends each payload to `first`, and one that waits at a gate. Call 1 of the handler of `first`
+  /// occupies the lane of `first`. The test posts 10 to `second`: call 10 of the `.task` handler
+  /// sends to `first`, and waits for that lane. Then call 1 sends 20 to `second`. There, call 20 of
+  /// the `.task` handler waits for its key, which call 10 has. So the send defers call 20 of the
+  /// `.task` handler, and waits for the handler at the gate only. Then call 10 ends, and call 20
+  /// sends to the lane that call 1 occupies. As a child task of the send, call 20 would keep the
+  /// send, and so call 1, from returning.
   @Test func aCallThatItsSenderHasDeferredIsNotItsChild() async {
     let (first, second, seen) = (Event<Int>(), Event<Int>(), Recorder<Int>())
     let (began, goesOn, slowGoesOn) = (Gate(), Gate(), Gate())

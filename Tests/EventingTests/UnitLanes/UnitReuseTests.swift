@@ -16,8 +16,8 @@ import Testing
         event.post(number)
         #expect(await eventually { lane.endedCount == number + 1 })
       }
-      // If a post comes when the call before it has ended, but its unit is no spare unit of the
-      // lane yet, the lane makes a second unit.
+      // A post may come when the earlier call has ended, but the unit of that call is no spare unit
+      // of the lane yet. Then the lane makes a second unit.
       #expect(ended.count == 1_000 && (1...2).contains(lane.spareCount))
     }
   }

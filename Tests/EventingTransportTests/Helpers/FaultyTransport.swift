@@ -15,7 +15,9 @@ struct FaultyTransport: Transport {
     case acceptsAnything, refuses(Int), loses(Int), hasNoReceipts, makesNewIDs, entersEarly
     // Faults of requests.
     case repliesWithoutResponder, changesReplies, hasNoTimeLimit
-    // Faults of connections, and of the engine after a restart.
+    // Faults of connections: `close` does nothing, or leaves the connection open; `vanish` does
+    // nothing. Faults of the engine after a restart: the handling of each message from this number
+    // on, the first one after the restart, never begins, or begins twice.
     case neverCloses, staysOpen, neverVanishes, swallowsFrom(Int), beginsTwiceFrom(Int)
   }
 

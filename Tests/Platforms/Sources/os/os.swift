@@ -61,7 +61,8 @@ public class OSSignpostIntervalState {
 public struct OSSignposter: Sendable {
   private let record: RecordedSignposts?
   public init(subsystem: String, category: String) { record = nil }
-  /// Creates a signposter that a tool records. The system has no such initializer.
+  /// Creates a signposter that is enabled, as if a tool such as Instruments recorded it. It adds
+  /// its signposts to `record`, for a test to read. The system has no such initializer.
   public init(recordingTo record: RecordedSignposts) { self.record = record }
   public var isEnabled: Bool { record != nil }
   public func beginInterval(

@@ -103,7 +103,8 @@ import Testing
     event.post(2)
     #expect(subscriber.values == [1])
     #expect(subscriber.completions == 1)
-    // A completion needs no demand, and an event that has finished completes at once.
+    // A publisher's completion (`.finished`) needs no demand. After the event has finished, a new
+    // subscriber receives the completion at once.
     let late = Demanding<Int>(.none)
     event.publisher.subscribe(late)
     #expect(late.completions == 1)

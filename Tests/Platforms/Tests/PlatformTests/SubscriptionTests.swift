@@ -14,8 +14,9 @@ import Testing
     subscription.begin { event.addHandler(on: .inline, $0) }
   }
 
-  /// Checks that a value which the completion drops is released after the mutex is unlocked. The
-  /// value's `deinit` cancels the subscription, which takes that mutex.
+  /// Checks the value that a subscription keeps, and drops when it completes (`.finished`). The
+  /// value must be released after the subscription's mutex is unlocked, because the value's
+  /// `deinit` cancels the subscription, which takes that mutex.
   @Test func aValueThatTheCompletionDropsMayCancelInItsDeinit() {
     let (event, live, subscriber) = (Event<Canary>(), LiveCount(), Demanding<Canary>(.none))
     subscribe(subscriber, to: event)
