@@ -97,8 +97,8 @@ extension EventCore {
     case .job(let job):
       unsafe job.runSynchronously(on: asUnownedSerialExecutor())
       return 0
-    case .release(let records, _):
-      release(records)
+    case .release(let end, _):
+      release(end)
       return 0
     case .change(let change, let thread):
       change()

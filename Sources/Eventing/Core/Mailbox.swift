@@ -73,9 +73,9 @@ enum WorkItem: PayloadHeader, @unchecked Sendable {
   case barrier(Completion)
   /// A call of an isolated method.
   case job(UnownedJob)
-  /// The handlers whose locks have ended and for which occurrences may be held, and the thread that
-  /// ended the locks.
-  case release([HandlerRecord], by: UInt)
+  /// The end of a lock of handlers for which occurrences may be held, and the thread that ended the
+  /// lock.
+  case release(LockEnd, by: UInt)
   /// A closure that the drain runs inside the core, for instance to add an observer; and the thread
   /// that enqueues it, or ``Drainer/queue``.
   case change(@Sendable () -> Void, by: UInt)

@@ -62,10 +62,10 @@ extension EventCore {
     }
     if !held.isEmpty {
       mutex.withLock {
-        for record in held { unsafe pendingWorkReference.load()?.holding[record]?.locks.end(reason) }
+        held.removeAll { unsafe pendingWorkReference.load()?.holding[$0]?.locks.end(reason) == false }
       }
       if mutant(.unlockIsEarly) { for record in held { record.change(reason.ended) } }
-      if enqueue(.release(held, by: Thread.current)) { OverloadControl.slowDown() }
+      enqueueEnd(of: reason, held)
     }
     return count
   }
@@ -88,14 +88,20 @@ extension EventCore {
         }
         if let some = record.details?.delays { delays.append((some, isHolding)) }
       } else if record.changeUnlessHolding(LockReason.event.ended) == nil {
-        unsafe pendingWork?.holding[record]?.locks.end(.event)
-        held.append(record)
+        if unsafe pendingWork?.holding[record]?.locks.end(.event) != false { held.append(record) }
       }
     }
     mutex.unlock()
     anchor.noteChange()
     for (delays, isHolding) in delays { delays.end(givingUp: !isHolding) }
-    if !held.isEmpty, enqueue(.release(held, by: Thread.current)) { OverloadControl.slowDown() }
+    enqueueEnd(of: .event, held)
+  }
+
+  /// Enqueues the end of a lock of some handlers.
+  private func enqueueEnd(of reason: LockReason, _ records: [HandlerRecord]) {
+    if !records.isEmpty, enqueue(.release(LockEnd(reason, of: records), by: Thread.current)) {
+      OverloadControl.slowDown()
+    }
   }
 
   /// Locks a handler that is added while the event is locked. The caller holds `mutex`.
@@ -158,11 +164,11 @@ extension EventCore {
     return isKept
   }
 
-  /// Delivers the occurrences that were held by locks which have ended now, unless another lock
+  /// Delivers the occurrences that were held by a lock which has ended now, unless another lock
   /// still holds them. Isolation: core.
-  @usableFromInline func release(_ records: [HandlerRecord]) {
-    for record in records {
-      guard let buffer = mutex.withLock({ takeEndedLocks(of: record) }) else { continue }
+  func release(_ end: LockEnd) {
+    for record in end.records {
+      guard let buffer = mutex.withLock({ endLock(end.reason, of: record) }) else { continue }
       deliver(buffer, to: record)
       mutex.lock()
       let isDone =
@@ -175,15 +181,13 @@ extension EventCore {
     }
   }
 
-  /// Forgets the ended locks of a handler, and sets the flags in its state to those of the locks
-  /// that are left. Returns the handler's holding buffer; `nil` if there is none. The caller holds
-  /// `mutex`. Isolation: core.
-  private func takeEndedLocks(of record: HandlerRecord) -> HoldingBuffer? {
-    guard let buffer = unsafe pendingWork.holding[record] else { return nil }
-    let locks = unsafe buffer.locks
-    unsafe buffer.locks.forgetEnded()
+  /// Removes a lock of a handler, and clears the lock's flag in the handler's state. Returns the
+  /// handler's holding buffer; `nil` if there is none, or the lock has begun again since this end.
+  /// The caller holds `mutex`. Isolation: core.
+  private func endLock(_ reason: LockReason, of record: HandlerRecord) -> HoldingBuffer? {
+    guard let buffer = unsafe pendingWork.holding[record], unsafe buffer.locks.forget(reason) else { return nil }
     let flag = buffer.holdingFlag
-    record.change { locks.flags($0) & ~HandlerFlags.isHolding | flag }
+    record.change { reason.ended(in: $0) & ~HandlerFlags.isHolding | flag }
     return buffer
   }
 

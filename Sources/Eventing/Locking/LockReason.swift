@@ -46,6 +46,9 @@ struct LockReasons {
   /// The locks that a caller has ended, and that keep the handler from being called until the
   /// thread inside comes to their end in the mailbox.
   private var ended: Set<LockReason> = []
+  /// The number of ends of each lock that are in the mailbox. Only the last of them ends the lock:
+  /// the lock may have begun again after an earlier one.
+  private var queuedEnds: [LockReason: Int] = [:]
 
   /// The `holding` of the lock that began last.
   var holding: Holding { known.last?.holding ?? .nothing }
@@ -60,16 +63,38 @@ struct LockReasons {
   }
 
   /// Notes that a caller has ended a lock. The lock's flag in the record of the handler stays, and
-  /// keeps the handler from being called. The thread inside clears the flag, by ``flags(_:)``, when
-  /// it calls ``forgetEnded()``.
-  mutating func end(_ reason: LockReason) { ended.insert(reason) }
+  /// keeps the handler from being called. The thread inside clears the flag when it calls
+  /// ``forget(_:)``.
+  ///
+  /// - Returns: Whether an end of the lock must be enqueued. False if one that ends the lock is in
+  ///   the mailbox already.
+  mutating func end(_ reason: LockReason) -> Bool {
+    guard ended.insert(reason).inserted else { return false }
+    queuedEnds[reason, default: 0] += 1
+    return true
+  }
 
   /// Returns a handler's flags without the locks that have ended.
   func flags(_ flags: UInt32) -> UInt32 { ended.reduce(flags) { $1.ended(in: $0) } }
 
-  /// Removes the locks that have ended. From now on they do not keep the handler from being called.
-  mutating func forgetEnded() {
-    known.removeAll { ended.contains($0.reason) }
-    ended = []
+  /// Removes a lock when the thread inside has come to an end of it in the mailbox. Returns false,
+  /// and keeps the lock, if the lock has begun again since that end.
+  mutating func forget(_ reason: LockReason) -> Bool {
+    let left = (queuedEnds[reason] ?? 1) - 1
+    queuedEnds[reason] = left > 0 ? left : nil
+    guard left <= 0, ended.remove(reason) != nil else { return false }
+    known.removeAll { $0.reason == reason }
+    return true
+  }
+}
+
+/// The end of one lock of several handlers, as an item of the mailbox.
+final class LockEnd: Sendable {
+  let reason: LockReason
+  let records: [HandlerRecord]
+
+  init(_ reason: LockReason, of records: [HandlerRecord]) {
+    self.reason = reason
+    self.records = records
   }
 }

@@ -26,16 +26,19 @@
         lockReasons.begin(lockReason, holding)
         #expect(lockReasons.holding == holding)
       }
-      lockReasons.end(.event)
+      let isFirstEnd = lockReasons.end(.event)
+      #expect(isFirstEnd)
       #expect(lockReasons.holding == .upTo(2) && lockReasons.flags(flags) & HandlerFlags.eventLocked == 0)
       lockReasons.begin(.event, .latest)  // a new lock before the old one's end was processed replaces the old one
       #expect(lockReasons.flags(flags) == flags)
-      lockReasons.end(.event)
-      lockReasons.end(.scope(1))
+      let areEnds = [lockReasons.end(.event), lockReasons.end(.scope(1)), lockReasons.end(.event)]
+      #expect(areEnds == [true, true, false])
       flags = lockReasons.flags(flags)
-      lockReasons.forgetEnded()
+      // The end of the old lock does not end the new one.
+      let areOver = [lockReasons.forget(.event), lockReasons.forget(.event), lockReasons.forget(.scope(1))]
+      #expect(areOver == [false, true, true])
       #expect(flags == HandlerFlags.locked && lockReasons.holding == .latest)
-      lockReasons.end(.handler)
+      _ = lockReasons.end(.handler)
       #expect(lockReasons.flags(flags) == 0)
     }
   }

@@ -6,6 +6,47 @@ import Testing
 extension LockTests {
   // MARK: The event lock
 
+  enum SecondLock: CaseIterable, Sendable { case own, scope, event }
+
+  /// Begins and ends two locks while the event is busy, and posts during the second one.
+  @Test(arguments: SecondLock.allCases) func theEndOfALockOfABusyEventEndsNoLaterLock(second: SecondLock) async {
+    let (event, calls, begun, gate) = (Event<Int>(), Recorder<Int>(), Gate(), Gate())
+    event.addHandler(priority: 1) { number in
+      guard number == 0 else { return }
+      begun.open()
+      gate.wait()
+    }
+    let token = event.addHandler { calls.record($0) }
+    let busy = Task { await onThread { event.post(0) } }
+    await begun.opened()
+    event.lock(token, holding: .upTo(9))
+    event.post(1)
+    event.unlock(token)
+    switch second {
+    case .own:
+      event.lock(token)
+      event.post(2)
+      event.unlock(token)
+    case .scope: await event.withLocked(token) { event.post(2) }
+    case .event:
+      event.lock()
+      event.post(2)
+      event.unlock()
+    }
+    event.post(3)
+    event.unlock(token)
+    event.post(4)
+    gate.open()
+    await busy.value
+    await event.quiesce()
+    // 0 and 1 are skipped: the event delivers them when the second lock, which holds nothing, has
+    // begun.
+    #expect(calls.values == [3, 4])
+    #expect(await event.handlers.map(\.isLocked) == [false, false])
+    event.post(5)
+    #expect(calls.values.last == 5)
+  }
+
   @Test func aLockedEventSkipsAllItsHandlersAndTheOnesAddedLater() async {
     let event = Event<Int>()
     let seen = Recorder<String>()
