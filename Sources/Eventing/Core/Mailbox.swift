@@ -77,7 +77,7 @@ enum WorkItem: PayloadHeader, @unchecked Sendable {
   /// lock.
   case release(LockEnd, by: UInt)
   /// A closure that the drain runs inside the core, for instance to add an observer; and the thread
-  /// that enqueues it, or ``Drainer/queue``.
+  /// that enqueues it, or ``Drainer/queue`` if the event's queue does.
   case change(@Sendable () -> Void, by: UInt)
   /// The end of the event.
   case finish

@@ -11,8 +11,8 @@ public import Synchronization
   @usableFromInline let held: Unmanaged<HandlerRecord>
   /// The number of occurrences that the event has skipped for this handler.
   ///
-  /// Changed only inside the core. Atomic, so that a thread outside that holds the mutex may read
-  /// it without delaying the thread inside.
+  /// Changed only inside the core. Atomic, so that another thread may read it without delaying the
+  /// thread inside. That reader holds `core.mutex`, which keeps the slot in the table.
   @usableFromInline let skipped = Atomic<Int>(0)
 
   @usableFromInline init(_ body: ErasedHandler, _ record: HandlerRecord) {

@@ -41,7 +41,7 @@ import Synchronization
   let layout: PayloadLayout
   /// Ended units, each with the memory of its payload, for the next payloads. Isolation: core.
   @exclusivity(unchecked) var spareUnits: [LaneUnit] = []
-  /// Units that have ended since `spareUnits` was filled. Guarded by: scheduler.mutex.
+  /// Units that ended since this array last became `spareUnits`. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var endedSpares: [LaneUnit] = []
   /// The units, in order. An ended one stays until it is the first, or until many have ended.
   @exclusivity(unchecked) var units = Deque<LaneUnit>()
