@@ -12,7 +12,7 @@ protocol TrialSubject: Sendable {
   nonisolated(nonsending) func quiesce() async
   /// The source for handlers that are added within a call of another handler.
   nonisolated var listeners: any EventSource<StressPayload> { get }
-  /// Posts a payload within a call of a handler of the event.
+  /// Posts a payload. The caller is a handler of the event: it posts while it is being called.
   nonisolated func postWithin(_ payload: StressPayload)
 }
 

@@ -34,7 +34,8 @@ public import Synchronization
   /// `EventCore.decide`. Isolation: core.
   ///
   /// Retains nothing, because a retain would write cache lines that the drain of the lane writes,
-  /// too. The first time, gives the slot a closure that takes posts.
+  /// too. The first call sets `body` to a closure that enqueues the payload, so that later posts
+  /// reach the lane or sequence on the fast path.
   ///
   /// - Returns: The path that the handler needs next time; `nil` if the occurrence was not given,
   ///   because the handler needs `EventCore.decide`, or runs inline.

@@ -162,8 +162,8 @@ import Synchronization
     core?.unregisterDead()
   }
 
-  /// Delivers the occurrence that waits, unless a lock holds it. If the delivery finds that the
-  /// handler has ended, the caller unregisters the handler afterwards. Isolation: core.
+  /// Delivers the occurrence that waits, unless a lock holds it. If the delivery ends the
+  /// handler, the core unregisters it at its next `unregisterDead()`. Isolation: core.
   ///
   /// - Parameter isEnding: Whether the handler ends, so that no lock holds the occurrence.
   private func deliverPending(for observers: Observers?, isEnding: Bool = false) {
