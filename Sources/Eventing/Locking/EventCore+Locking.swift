@@ -61,11 +61,11 @@ extension EventCore {
       return !record.has(HandlerFlags.ended)
     }
     if !held.isEmpty {
-      mutex.withLock {
-        held.removeAll { unsafe pendingWorkReference.load()?.holding[$0]?.locks.end(reason) == false }
+      let ends = mutex.withLock {
+        held.map { ($0, unsafe pendingWorkReference.load()?.holding[$0]?.locks.end(reason) ?? 0) }
       }
       if mutant(.unlockIsEarly) { for record in held { record.change(reason.ended) } }
-      enqueueEnd(of: reason, held)
+      enqueueEnd(of: reason, ends)
     }
     return count
   }
@@ -74,7 +74,7 @@ extension EventCore {
   /// that are added later.
   func setEventLock(_ isOn: Bool, _ holding: Holding = .nothing) {
     if holding != .nothing { _ = pendingWork }  // created now, not under the mutex
-    var held: [HandlerRecord] = []
+    var held: [(record: HandlerRecord, number: Int)] = []
     var delays: [(delays: HandlerDelays, isHolding: Bool)] = []
     mutex.lock()
     let pendingWork = pendingWorkReference.load()  // under the mutex: another lock may have just created it
@@ -88,7 +88,7 @@ extension EventCore {
         }
         if let some = record.details?.delays { delays.append((some, isHolding)) }
       } else if record.changeUnlessHolding(LockReason.event.ended) == nil {
-        if unsafe pendingWork?.holding[record]?.locks.end(.event) != false { held.append(record) }
+        held.append((record, unsafe pendingWork?.holding[record]?.locks.end(.event) ?? 0))
       }
     }
     mutex.unlock()
@@ -98,10 +98,8 @@ extension EventCore {
   }
 
   /// Enqueues the end of a lock of some handlers.
-  private func enqueueEnd(of reason: LockReason, _ records: [HandlerRecord]) {
-    if !records.isEmpty, enqueue(.release(LockEnd(reason, of: records), by: Thread.current)) {
-      OverloadControl.slowDown()
-    }
+  private func enqueueEnd(of reason: LockReason, _ locks: [(record: HandlerRecord, number: Int)]) {
+    if !locks.isEmpty, enqueue(.release(LockEnd(reason, locks), by: Thread.current)) { OverloadControl.slowDown() }
   }
 
   /// Locks a handler that is added while the event is locked. The caller holds `mutex`.
@@ -167,8 +165,8 @@ extension EventCore {
   /// Delivers the occurrences that were held by a lock which has ended now, unless another lock
   /// still holds them. Isolation: core.
   func release(_ end: LockEnd) {
-    for record in end.records {
-      guard let buffer = mutex.withLock({ endLock(end.reason, of: record) }) else { continue }
+    for (record, number) in end.locks {
+      guard let buffer = mutex.withLock({ endLock(end.reason, number, of: record) }) else { continue }
       deliver(buffer, to: record)
       mutex.lock()
       let isDone =
@@ -184,8 +182,10 @@ extension EventCore {
   /// Removes a lock of a handler, and clears the lock's flag in the handler's state. Returns the
   /// handler's holding buffer; `nil` if there is none, or the lock has begun again since this end.
   /// The caller holds `mutex`. Isolation: core.
-  private func endLock(_ reason: LockReason, of record: HandlerRecord) -> HoldingBuffer? {
-    guard let buffer = unsafe pendingWork.holding[record], unsafe buffer.locks.forget(reason) else { return nil }
+  private func endLock(_ reason: LockReason, _ number: Int, of record: HandlerRecord) -> HoldingBuffer? {
+    guard let buffer = unsafe pendingWork.holding[record], unsafe buffer.locks.forget(reason, number) else {
+      return nil
+    }
     let flag = buffer.holdingFlag
     record.change { reason.ended(in: $0) & ~HandlerFlags.isHolding | flag }
     return buffer

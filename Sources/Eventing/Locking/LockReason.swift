@@ -42,47 +42,44 @@ struct LockReasons {
   /// The locks that keep the handler from being called, each with its `holding`, in the order in
   /// which they began. Those in `ended` are among them, until the thread inside comes to their end.
   /// Locks that began before the handler had a holding buffer are missing.
-  private var known: [(reason: LockReason, holding: Holding)] = []
+  private var known: [(reason: LockReason, holding: Holding, number: Int)] = []
   /// The locks that a caller has ended, and that keep the handler from being called until the
   /// thread inside comes to their end in the mailbox.
   private var ended: Set<LockReason> = []
-  /// The number of ends of each lock that are in the mailbox. Only the last of them ends the lock:
-  /// the lock may have begun again after an earlier one.
-  private var queuedEnds: [LockReason: Int] = [:]
+  private static let lastNumber = Atomic<Int>(0)
 
   /// The `holding` of the lock that began last.
   var holding: Holding { known.last?.holding ?? .nothing }
 
-  /// Adds a lock as the newest one. If `known` has a lock with this reason already, that lock goes
-  /// on, with the new `holding`. If a caller has ended that lock, and its end is still in the
-  /// mailbox, that end has no effect on it any more.
+  /// Adds a lock as the newest one, with a number that no other lock has. If `known` has a lock with
+  /// this reason already, that lock goes on, with the new `holding` and number. If a caller has
+  /// ended that lock, and its end is still in the mailbox, that end has no effect on it any more.
   mutating func begin(_ reason: LockReason, _ holding: Holding) {
     ended.remove(reason)
     known.removeAll { $0.reason == reason }
-    known.append((reason, holding))
+    known.append((reason, holding, LockReasons.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue))
   }
+
+  /// Returns the number of the newest lock with a reason; 0 if `known` has none.
+  private func number(of reason: LockReason) -> Int { known.first { $0.reason == reason }?.number ?? 0 }
 
   /// Notes that a caller has ended a lock. The lock's flag in the record of the handler stays, and
   /// keeps the handler from being called. The thread inside clears the flag when it calls
-  /// ``forget(_:)``.
+  /// ``forget(_:_:)``.
   ///
-  /// - Returns: Whether an end of the lock must be enqueued. False if one that ends the lock is in
-  ///   the mailbox already.
-  mutating func end(_ reason: LockReason) -> Bool {
-    guard ended.insert(reason).inserted else { return false }
-    queuedEnds[reason, default: 0] += 1
-    return true
+  /// - Returns: The number of the lock, for the item of the mailbox.
+  mutating func end(_ reason: LockReason) -> Int {
+    ended.insert(reason)
+    return number(of: reason)
   }
 
   /// Returns a handler's flags without the locks that have ended.
   func flags(_ flags: UInt32) -> UInt32 { ended.reduce(flags) { $1.ended(in: $0) } }
 
   /// Removes a lock when the thread inside has come to an end of it in the mailbox. Returns false,
-  /// and keeps the lock, if the lock has begun again since that end.
-  mutating func forget(_ reason: LockReason) -> Bool {
-    let left = (queuedEnds[reason] ?? 1) - 1
-    queuedEnds[reason] = left > 0 ? left : nil
-    guard left <= 0, ended.remove(reason) != nil else { return false }
+  /// and changes nothing, if the lock with this number is gone, or has begun again since that end.
+  mutating func forget(_ reason: LockReason, _ number: Int) -> Bool {
+    guard number == self.number(of: reason), ended.remove(reason) != nil else { return false }
     known.removeAll { $0.reason == reason }
     return true
   }
@@ -91,10 +88,11 @@ struct LockReasons {
 /// The end of one lock of several handlers, as an item of the mailbox.
 final class LockEnd: Sendable {
   let reason: LockReason
-  let records: [HandlerRecord]
+  /// The handlers, each with the number of its lock: see ``LockReasons``.
+  let locks: [(record: HandlerRecord, number: Int)]
 
-  init(_ reason: LockReason, of records: [HandlerRecord]) {
+  init(_ reason: LockReason, _ locks: [(record: HandlerRecord, number: Int)]) {
     self.reason = reason
-    self.records = records
+    self.locks = locks
   }
 }

@@ -26,17 +26,19 @@
         lockReasons.begin(lockReason, holding)
         #expect(lockReasons.holding == holding)
       }
-      let isFirstEnd = lockReasons.end(.event)
-      #expect(isFirstEnd)
+      let old = lockReasons.end(.event)
       #expect(lockReasons.holding == .upTo(2) && lockReasons.flags(flags) & HandlerFlags.eventLocked == 0)
       lockReasons.begin(.event, .latest)  // a new lock before the old one's end was processed replaces the old one
       #expect(lockReasons.flags(flags) == flags)
-      let areEnds = [lockReasons.end(.event), lockReasons.end(.scope(1)), lockReasons.end(.event)]
-      #expect(areEnds == [true, true, false])
+      let (new, scope, again) = (lockReasons.end(.event), lockReasons.end(.scope(1)), lockReasons.end(.event))
+      #expect(new != old && again == new)
       flags = lockReasons.flags(flags)
-      // The end of the old lock does not end the new one.
-      let areOver = [lockReasons.forget(.event), lockReasons.forget(.event), lockReasons.forget(.scope(1))]
-      #expect(areOver == [false, true, true])
+      // The end of the old lock does not end the new one. A second end of a lock changes nothing.
+      let areOver = [
+        lockReasons.forget(.event, old), lockReasons.forget(.event, new), lockReasons.forget(.scope(1), scope),
+        lockReasons.forget(.event, again),
+      ]
+      #expect(areOver == [false, true, true, false])
       #expect(flags == HandlerFlags.locked && lockReasons.holding == .latest)
       _ = lockReasons.end(.handler)
       #expect(lockReasons.flags(flags) == 0)
