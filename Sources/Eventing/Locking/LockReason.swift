@@ -51,9 +51,10 @@ struct LockReasons {
   /// The `holding` of the lock that began last.
   var holding: Holding { known.last?.holding ?? .nothing }
 
-  /// Adds a lock as the newest one, with a number that no other lock has. If `known` has a lock with
-  /// this reason already, that lock goes on, with the new `holding` and number. If a caller has
-  /// ended that lock, and its end is still in the mailbox, that end has no effect on it any more.
+  /// Adds a lock as the newest one, with a number that no other lock has. If `known` has a lock
+  /// with this reason already, that lock goes on, with the new `holding` and number. If a caller
+  /// has ended that lock, and its end is still in the mailbox, that end has no effect on it any
+  /// more.
   mutating func begin(_ reason: LockReason, _ holding: Holding) {
     ended.remove(reason)
     known.removeAll { $0.reason == reason }
