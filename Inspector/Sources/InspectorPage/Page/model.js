@@ -19,13 +19,17 @@ class Meter {
   }
   /** Adds a reading of the counter. The increase since the last reading is spread over the time since the last update. */
   add(count, time, before) {
-    // A count that falls begins anew: of two forwards that are one edge, one was removed.
+    const from = Math.min(Math.max(before, this.samples.at(-1)[0]), time);
+    // A count falls if one of two forwards that are one edge is removed. How much the remaining one counted since `from` is
+    // unknown. So the samples are moved to the new count and past that time: the rate stays what it was.
     if (count < this.count) {
-      [this.count, this.samples] = [count, [[time, count]]];
+      const less = this.count - count;
+      this.samples = this.samples.map(([at, each]) => [at + time - from, each - less]);
+      this.count = count;
       this.advance(Math.floor(time / 1e9));
+      this.trim(time);
       return;
     }
-    const from = Math.min(Math.max(before, this.samples.at(-1)[0]), time);
     if (this.samples.at(-1)[0] < from) this.samples.push([from, this.count]);
     const more = Math.max(0, count - this.count);
     const last = Math.floor(time / 1e9);
