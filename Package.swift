@@ -22,8 +22,9 @@ let races = [
   "Sequences/SequenceTests+Batches.swift", "Sequences/SequenceTests+Buffering.swift",
   "Sequences/SequenceTests+Iterators.swift",
 ]
-// `memory` leaves out the tests that only show calls, and the tests of the libraries without unsafe
-// code: the optimizer can hardly cause a wrong access to memory there.
+// `memory` builds only the tests of the module Eventing, and the stress test. It leaves out the
+// tests that only show how the API is called, and what the calls return. The optimizer can hardly
+// cause a wrong access to memory in the code of these tests.
 let callsOnly = ["CallSites", "Documentation", "Parity"]
 // `documentation` builds only the tests of the code in the articles of the module Eventing.
 // `payloads` builds only the tests of how payloads are kept and passed.
@@ -127,9 +128,9 @@ for target in package.targets where target.type != .system && !target.name.hasPr
     .enableUpcomingFeature("MemberImportVisibility"),
     // SE-0409: an import is not part of the API unless it says `public`.
     .enableUpcomingFeature("InternalImportsByDefault"),
-    // SE-0461: an async function runs where its caller runs; no hop is made that is not written.
+    // SE-0461: a nonisolated async function runs on its caller's executor, or is `@concurrent`.
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-    // SE-0470: a conformance of an isolated type is isolated like it.
+    // SE-0470: a conformance of an isolated type is isolated as the type is.
     .enableUpcomingFeature("InferIsolatedConformances"),
     // SE-0481: `weak let`, for closures and records that are Sendable.
     .enableUpcomingFeature("ImmutableWeakCaptures"),

@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-/// A product of the package above.
+/// Returns a product of the main package, which is in the parent folder.
 func root(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-eventing") }
 let (eventing, transport, testing) = (root("Eventing"), root("EventingTransport"), root("EventingTesting"))
 
@@ -59,7 +59,7 @@ let package = Package(
         "EventingLifecycle", eventing, transport, testing, lifecycle, log,
         .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
       ]),
-    // The code of the README, and of the guides of the package above that need other packages.
+    // The code of the README, and the code in guides of the main package that needs other packages.
     .testTarget(
       name: "EventingArticleTests",
       dependencies: [

@@ -56,7 +56,8 @@
       try start()
     }
 
-    /// Asks the process to finish its work, and starts it again. Kills it after 15 s.
+    /// Asks the process to finish its work and to end, and then starts it again. Kills the old
+    /// process if it has not ended after 15 s.
     func restartGently() async throws {
       thaw()
       kill(process.processIdentifier, SIGTERM)

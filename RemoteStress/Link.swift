@@ -53,7 +53,7 @@
 
     func cut(_ directions: Set<Direction>) { state.withLock { $0.cut = directions } }
 
-    /// Ends the cut of all directions.
+    /// Lets bytes pass in both directions again, after ``cut(_:)``.
     ///
     /// - Parameter isReset: Whether to end the connections, which loses the waiting bytes.
     func heal(isReset: Bool) {

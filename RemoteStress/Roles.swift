@@ -4,11 +4,11 @@
   import EventingTransport
   import Foundation
 
-  /// The work of the processes of a run.
+  /// The work of the processes that a run starts: publishers, and members of groups.
   enum Roles {
     static let groups = ["billing", "audit"]
 
-    /// Connects and opens the stream. Tries until it succeeds.
+    /// Connects to the broker and opens the stream. Tries again until both succeed.
     static func connect(_ address: String) async -> (nats: NATS, stream: NATSTransport) {
       while true {
         if let nats = try? await NATS.connect(address, publishTimeout: .seconds(10)),
@@ -33,7 +33,7 @@
       }
     }
 
-    /// Publishes numbered messages for ever. Logs each stored message.
+    /// Publishes numbered messages for ever. Logs each message when the stream has stored it.
     static func publish(_ name: String, _ address: String, _ file: String, rate: Double) async throws {
       let event = event("work.item", await connect(address).stream)
       let log = try LineLog(file)
@@ -45,7 +45,7 @@
           do {
             try await event.publish(Array(id.utf8), id: id)
             break
-          } catch { try await Task.sleep(for: .milliseconds(20)) }  // again with its id, until the stream has stored it
+          } catch { try await Task.sleep(for: .milliseconds(20)) }  // then publishes the message again, with its id
         }
         log.write(id)
         try await Task.sleep(for: .seconds(1 / rate))

@@ -10,7 +10,7 @@ import Foundation
 
   static func main() {
     let arguments = CommandLine.arguments.dropFirst().compactMap(Int.init)
-    if arguments.count == 2 {  // called again by itself, under callgrind
+    if arguments.count == 2 {  // `instructions(of:)` has started this program again, under callgrind
       return contests[arguments[0]].repeatAlone(arguments[1])
     }
     let turns = turns(rounds: arguments.first ?? 11)

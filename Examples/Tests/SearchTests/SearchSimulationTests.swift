@@ -14,8 +14,8 @@ import Testing
     try Simulation.run(seeds: 1...200) {
       let clock = Simulation.clock
       let model = await SearchModel(clock: clock) { text in
-        // The shorter the text, the longer its search. A model that does not cancel shows the first
-        // result last.
+        // The shorter the text, the longer its search. So each search is still running when the
+        // next one begins. A model that cancels no search shows the results of earlier texts, too.
         let length = Duration.milliseconds(1_000 - 300 * text.count)
         if text.count == 2 {
           await Task { try? await clock.sleep(for: length) }.value  // ignores cancellation

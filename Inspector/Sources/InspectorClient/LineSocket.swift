@@ -1,6 +1,6 @@
 import Foundation
 
-/// A Unix socket that carries lines. Reading is for one thread, writing for any.
+/// A Unix socket that carries lines. Only one thread may read. Any thread may write.
 public final class LineSocket: Sendable {
   private let descriptor: Int32
   private let writing = NSLock()
@@ -143,7 +143,7 @@ public struct LineBuffer: Sendable {
 
 /// A failure between the inspector and the app.
 public struct LinkError: Error, CustomStringConvertible, Equatable {
-  /// The code of the protocol, if the app answered with an error.
+  /// The error code of the inspection protocol, such as `busy`; `nil` if the failure has none.
   public let code: String?
   /// A sentence that says what failed.
   public let description: String

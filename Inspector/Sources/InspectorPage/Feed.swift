@@ -1,7 +1,8 @@
 import InspectorClient
 import Synchronization
 
-/// Passes what the app sends to each open page, as fast as that page reads.
+/// Receives the messages of the app, and passes them on to each open page of the inspector, as fast
+/// as that page reads.
 public final class Feed: AppLinkDelegate {
   private let state = Mutex(State())
   /// The traces that pages have started.
@@ -56,7 +57,8 @@ public final class Feed: AppLinkDelegate {
     publish(Self.message("link", #"{"connected":false,"reason":\#(reason.asJSON)}"#)) { _ in true }
   }
 
-  /// Sends a comment to every page, because a write shows whether the page's connection has ended.
+  /// Sends every page a comment of Server-Sent Events, which the page ignores. If the connection of
+  /// the page has ended, the write fails, and so the server notices the end.
   func beat() { publish(": still here\n\n") { _ in false } }
 
   /// Ends all pages' streams.
@@ -76,12 +78,15 @@ public final class Feed: AppLinkDelegate {
 
   private static func message(_ event: String, _ data: String) -> String { "event: \(event)\ndata: \(data)\n\n" }
 
-  /// Changes the state, and sends a message to every page. `change` returns whether the message
-  /// tells if the app is connected: such a message is kept for pages that come later.
+  /// Changes the state, and sends a message to every page.
   ///
-  /// Readers are resumed after the unlock. Otherwise a deadlock is possible: a task that is being
-  /// cancelled holds the task's lock while its cancellation handler waits for the lock of `state`.
-  /// To resume that task under the lock of `state` could mean to wait for the task's lock.
+  /// Waiting tasks are resumed after the mutex of `state` is released. Otherwise a deadlock is
+  /// possible. The thread that cancels a task holds the runtime's lock of that task, while the
+  /// cancellation handler waits for the mutex. A thread that resumed the task under the mutex could
+  /// wait for the runtime's lock.
+  ///
+  /// - Parameter change: Changes the state. Returns true if the message says whether the app is
+  ///   connected. The feed keeps the latest such message for pages that are opened later.
   private func publish(_ message: String, _ change: (inout State) -> Bool) {
     let woken = state.withLock { state in
       var woken: [(CheckedContinuation<[UInt8]?, Never>, [UInt8]?)] = []

@@ -53,7 +53,7 @@ final class Gate: Sendable {
         if ended.withLock({ $0 }) { break }
         guard client >= 0 else {
           if errno == EINTR || errno == ECONNABORTED { continue }
-          usleep(10_000)  // No descriptors are left; some connection will end.
+          usleep(10_000)  // No descriptor is free. Tries again when a connection may have ended.
           continue
         }
         let isRoom = open.withLock { open in

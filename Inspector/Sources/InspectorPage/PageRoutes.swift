@@ -23,7 +23,7 @@ struct PageRoutes: Sendable {
     self.files = files
   }
 
-  /// The headers of every answer. None lets a page of another origin read the answer.
+  /// The headers of every answer. No header permits a page of another origin to read the answer.
   private static let headers: [HTTPHeader: String] = [
     HTTPHeader("Content-Security-Policy"):
       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "

@@ -1,4 +1,4 @@
-// Scripts of the app: each method makes one thing happen, from its call on.
+// Scripts of the fake app. Each method changes what the app shows from then on.
 
 extension World {
   /// Returns a shop whose events have no warnings.
@@ -33,7 +33,7 @@ extension World {
     return world
   }
 
-  /// Lets a call of a handler begin that does not return.
+  /// Begins a call of a handler. The call returns only when `free` is called.
   public mutating func stick(_ handler: Int = 4) {
     stuck[handler] = time
     handlers[handler]?.add(1, to: "calls")

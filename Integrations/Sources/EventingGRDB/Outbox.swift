@@ -51,8 +51,8 @@ public final class Outbox<Payload: Codable & Sendable>: Sendable {
     self.afterStep = afterStep
   }
 
-  /// A source of the faults, such as an unreachable broker, after which a relay continues: the task
-  /// that publishes the messages of the outbox.
+  /// A source of the incidents of the relay, which is the task that publishes the messages of the
+  /// outbox. An incident is a fault after which the relay continues, such as an unreachable broker.
   ///
   /// Inline handlers run on the task of the relay.
   public var incidents: some EventSource<OutboxIncident> { incidentEvent.source }

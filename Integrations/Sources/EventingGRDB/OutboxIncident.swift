@@ -1,4 +1,5 @@
-/// A fault after which a relay continues: the task that publishes the messages of an outbox.
+/// A fault that a relay has met, and after which the relay continues. A relay is the task that
+/// publishes the messages of an outbox.
 ///
 /// An incident never contains the payload.
 public struct OutboxIncident: Sendable {

@@ -41,8 +41,8 @@ struct RelayLock: Sendable {
       let key = "\(ObjectIdentifier(database)) \(outbox)"
       return taken.withLock { $0.insert(key).inserted } ? RelayLock(file: nil, key: key) : nil
     }
-    // Symbolic links are resolved, so that an outbox has one lock file under whatever path its
-    // database is opened.
+    // Processes may open one database by different symbolic links. The links are resolved, so that
+    // all these processes use one lock file.
     let real = URL(fileURLWithPath: path).resolvingSymlinksInPath().path + ".outbox-" + fileName(outbox)
     let file = unsafe open(real, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
     guard file >= 0 else {

@@ -21,7 +21,7 @@ import Synchronization
 ///
 /// **Dimensions are bounded.** They are names of events and handlers, never payloads, keys, errors
 /// or numbers. If an event has no name, its payload type is used. If a handler has no name, its
-/// file and line are used. Beyond a limit of names, `other` replaces all further ones.
+/// file and line are used. When the limit of names is reached, `other` replaces each further name.
 ///
 /// One instance can observe any number of events. Any thread may call it.
 public final class EventMetrics: EventObserver {
@@ -103,7 +103,8 @@ public final class EventMetrics: EventObserver {
     for handler in await event.handlers {
       waiting[names.handler(handler.name, handler.fileID, handler.line), default: 0] += handler.waitingCount
     }
-    // A handler that has gone is recorded with 0.
+    // Handlers that have left the event get the value 0. Otherwise their meters would keep the last
+    // value.
     for handler in all.withLock({ $0.keys.filter { $0.event == name }.compactMap(\.handler) }) {
       waiting[handler, default: 0] += 0
     }
@@ -112,10 +113,10 @@ public final class EventMetrics: EventObserver {
 
   // MARK: Series
 
-  /// Returns the metrics of an event, or of a handler.
+  /// Returns the metrics of an event, or of a handler. Makes them at the first call.
   ///
-  /// The factory is called outside the mutex. If two threads make a series at the same time, the
-  /// one that is stored first is kept.
+  /// The metrics factory is called outside the mutex, so two threads may make the metrics of one
+  /// handler at the same time. Then both threads use the metrics that were stored first.
   private func series(_ event: String, _ handler: String?) -> Series {
     let key = SeriesKey(event: event, handler: handler)
     if let found = all.withLock({ $0[key] }) { return found }

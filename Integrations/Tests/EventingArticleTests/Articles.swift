@@ -8,7 +8,7 @@ enum Articles {
     URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
   }
 
-  /// Returns the URL of a guide of the package above.
+  /// Returns the URL of a guide of the main package, which is in the parent folder.
   static func guide(_ name: String) -> URL {
     integrations.deletingLastPathComponent().appending(path: "Sources/Eventing/Eventing.docc/Guides/\(name)")
   }

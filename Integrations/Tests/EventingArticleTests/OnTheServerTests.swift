@@ -39,7 +39,7 @@ import Testing
       try await withThrowingTaskGroup(of: Void.self) { group in
         // swift-format-ignore
         group.addTask {
-          // in the request: the loop ends with the beginning of a shutdown
+          // Either in the handler of each request: this loop ends when a shutdown begins.
           for await order in orders.payloads(buffering: .newest(64)).cancelOnGracefulShutdown() { try await client.write("data: \(order.id)\n\n") }
         }
         await untilHeard(orders)
@@ -63,7 +63,7 @@ import Testing
       try await withThrowingTaskGroup(of: Void.self) { group in
         // swift-format-ignore
         group.addTask {
-          // or around the whole application: the event that only streams listen to ends
+          // Or around the application: `streamed` ends when a shutdown begins, and so do its loops.
           try await withGracefulShutdownHandler { try await app.run() } onGracefulShutdown: { streamed.finish() }
         }
         trigger.triggerGracefulShutdown()
@@ -108,8 +108,8 @@ import Testing
     let examples = try Articles.indented(Articles.guide("OnTheServer.md"))
     #expect(examples.map(\.count) == [4, 9])
     // The article's first indented example shows two ways to end streams, each in two lines. A
-    // program needs only one of them, so two tests above run one each. Therefore the lines of each
-    // way are searched in this file on their own.
+    // program needs only one way, so each way has its own test above. Therefore `expect` looks for
+    // each pair of lines separately.
     let alternatives = [Array(examples[0].prefix(2)), Array(examples[0].suffix(2))]
     try Articles.expect(alternatives + examples.dropFirst(), in: "OnTheServerTests.swift")
   }

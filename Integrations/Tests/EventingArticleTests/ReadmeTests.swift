@@ -52,11 +52,11 @@ import UnixSignals
       let (orders, placed) = (Event<Int>("orders"), RemoteEvent<Int>("placed", over: InMemoryTransport()))
       let order = 1
 
-      EventTracing.carry()              // once, when the program starts: in the process and in `traceparent`
+      EventTracing.carry()              // call it once, at the start: lanes and other processes get the trace context
       orders.addHandler(EventTracing.traced("billing") { order in try await bill(order) })
-      await orders.tracedSend(order)    // a span; billing has a child span, on whatever lane it runs
+      await orders.tracedSend(order)    // makes a span; billing has a child span, on whatever lane it runs
       try await placed.tracedPublish(order)
-      HandlerSpans().observeNewEvents() // or: a span of each call, without a change to the handlers
+      HandlerSpans().observeNewEvents() // or: makes a span of each call, without a change to the handlers
 
       let report = await orders.send(order)
       precondition(report.delivered == 1)
@@ -127,7 +127,7 @@ import UnixSignals
       try order.insert(db)
       try outbox.append(OrderPlaced(id: order.id), in: db)    // both, or neither
     }
-    let relaying = Task { try await outbox.relay(to: placed) }   // until it is cancelled; or a service
+    let relaying = Task { try await outbox.relay(to: placed) }   // runs until cancelled; a service can run it, too
 
     let inbox = Inbox("billing", in: database)
     placed.remoteOccurrences.addHandler { message in
@@ -150,7 +150,8 @@ import UnixSignals
     let (manifests, code) = (examples.filter { $0.contains { $0.hasPrefix(".package(") } }, examples.dropFirst())
     #expect(manifests == [examples[0]])
     try Articles.expect(Array(code.prefix(6)), in: "ReadmeTests.swift")
-    // Each loop of the README that takes one line is an example of its own.
+    // The last example of Integrations/README.md has several loops, each on one line. Each loop has
+    // its own test, so `expect` looks for each line separately.
     try Articles.expect(code.dropFirst(6).joined().map { [$0] }, in: "ReadmeTests+AsyncAlgorithms.swift")
   }
 

@@ -83,7 +83,7 @@ import Testing
   }
 
   /// Returns a remote event with a handler that bills each message once. Also returns the store
-  /// that has these bills, and the inbox by which the handler knows a message again.
+  /// that has these bills, and the inbox that tells the handler which messages it has handled.
   private func billed() async throws -> (placed: RemoteEvent<Int>, store: Store, inbox: Inbox) {
     let store = try Store()
     let placed = RemoteEvent<Int>("orders.placed", over: InMemoryTransport())

@@ -32,7 +32,8 @@ final class Store: Sendable {
     return try DatabasePool(path: folder.appending(path: "shop.sqlite").path, configuration: configuration)
   }
 
-  /// Writes an order and its message in the outbox, in one transaction.
+  /// Writes an order to the database, and appends a message about it to the outbox, in one
+  /// transaction.
   func place(_ order: Int, in outbox: Outbox<Int>) throws {
     try database.write { db in
       try db.execute(sql: "INSERT INTO orders (id) VALUES (?)", arguments: [order])

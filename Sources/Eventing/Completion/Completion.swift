@@ -23,8 +23,10 @@ import Synchronization
   }
 
   @usableFromInline let purpose: Purpose
-  /// Whether the completion is part of the wait graph: if a cycle of waits could go through it, or
-  /// if something waits for it while diagnostics look for stuck calls or inspections watch.
+  /// Whether the completion is part of the wait graph. True for tickets, barriers and probes, and
+  /// for a `send` by a handler's call or by a loop that senders wait for. While diagnostics look
+  /// for stuck calls, or inspections watch, true for any `send`. False for the completions that a
+  /// forwarded occurrence has in its targets: see ``root``.
   let isTracked: Bool
   /// The mutex of a completion that is not part of the wait graph: see ``withMutex(_:)``.
   private let ownMutex = UnfairMutex()
@@ -34,9 +36,9 @@ import Synchronization
   /// Whether a `send` brought the occurrence and a lock has held it, so that a buffer that suspends
   /// senders takes the occurrence even when full. Set before another thread has the completion.
   @usableFromInline @exclusivity(unchecked) var needsNoRoom = false
-  /// Whether no lane has to tell the observers that a lock holds the occurrence: either an earlier
-  /// lock held it, and the observers were told then, or code outside of the lane tells them. Set
-  /// before another thread has the completion.
+  /// Whether lanes do not tell the observers that a lock holds the occurrence. True if an earlier
+  /// lock held it, because the observers were told then. Also true if the completion was made by
+  /// ``init(withoutWaiting:_:_:)``. Set before another thread has the completion.
   @usableFromInline @exclusivity(unchecked) var isHeldKnown = false
   /// The occurrence, as its observers see it. Set by the thread inside the core, before any lane
   /// has the completion.
@@ -52,8 +54,7 @@ import Synchronization
   /// for that completion. The root waits for the handlers of every target. The report of the root
   /// does not count these handlers.
   let root: Completion?
-  /// The account of skips by locks and of outcomes behind forwards; `nil` unless a transport
-  /// brought the occurrence.
+  /// The skips by locks and the outcomes behind forwards, if a transport brought the occurrence.
   private let ownAccount: DeliveryAccount?
 
   /// The amount of outstanding work: one for each event that has not delivered yet (this one, and
@@ -119,9 +120,9 @@ import Synchronization
     let invocation = purpose == .post ? nil : Invocation.current
     isTracked =
       purpose == .send ? invocation != nil || WaitingSends.isWatched : purpose != .post
-    // A send is a waiter from the start, before any lane has the occurrence. So whichever wait of a
-    // cycle is added last finds the other waits, and defers the handlers that would close the
-    // cycle.
+    // Adds the waiter of a `send` before any lane has the occurrence. If several sends are about to
+    // wait for each other, the last of these waits to be added finds the others in the wait graph.
+    // Its `send` then defers the handlers for which a wait would close the cycle.
     if purpose == .send { _ = addWaiter(invocation) }
   }
 
@@ -206,8 +207,7 @@ import Synchronization
   /// Whether something waits for the occurrence.
   @usableFromInline var isAwaited: Bool { purpose != .post }
 
-  /// Runs a closure under the mutex of the wait graph if the completion is tracked, and otherwise
-  /// under the completion's own mutex.
+  /// Runs a closure under ``WaitGraph/mutex`` if ``isTracked`` is true, otherwise under `ownMutex`.
   func withMutex<Result>(_ body: () -> Result) -> Result {
     isTracked ? WaitGraph.mutex.withLock(body) : ownMutex.withLock(body)
   }

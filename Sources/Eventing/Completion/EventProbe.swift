@@ -12,8 +12,9 @@ package final class EventProbe: Sendable {
   private let lastSequence = Atomic<UInt64>(0)
 
   init(_ core: EventCore) {
-    // Runs in the order of the event, before the barrier. `lastSequence` does not count occurrences
-    // that other threads enqueue between the two items.
+    // The event runs the change after everything that was enqueued earlier, and before the barrier.
+    // `lastSequence` does not count occurrences that other threads enqueue between the change and
+    // the barrier.
     core.enqueue(.change({ [self] in lastSequence.publish(core.sequence) }, by: Thread.current))
     core.enqueue(.barrier(completion))
   }

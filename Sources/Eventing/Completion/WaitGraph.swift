@@ -9,9 +9,12 @@
 /// If it does, the call does not wait for the lane, and the report that the call awaits counts the
 /// work there as deferred. So no cycle is ever closed.
 @usableFromInline enum WaitGraph {
-  /// Guards the waits of all execution slots, the tracked completions and ``ConsumerTasks``. Taken
-  /// only when a handler sends and waits, for tickets and barriers, for loops that senders wait
-  /// for, and while diagnostics or inspections watch.
+  /// Guards the graph: the waits of its nodes, each ``Completion`` that is part of it, and
+  /// ``ConsumerTasks``.
+  ///
+  /// Threads lock this mutex for the completions whose ``Completion/isTracked`` is true. They also
+  /// lock it for loops that senders wait for, for new execution slots of lanes, and when
+  /// diagnostics look for stuck calls.
   static let mutex = UnfairMutex()
 
   /// A search for a cycle of waits. The caller holds `mutex`.
@@ -45,9 +48,9 @@
       let id: ObjectIdentifier
       /// The nodes that the node waits for.
       let nodes: [WaitNode]
-      /// The answer that decides the visit (true for blocked). As soon as one of `nodes` has this
-      /// answer, the visited node has it, too. If none of them has it, the visited node has the
-      /// opposite answer.
+      /// True if the visited node is blocked as soon as one of `nodes` is blocked, and free if none
+      /// is. False if the visited node is free as soon as one of `nodes` is free, and blocked if
+      /// none is.
       let decisive: Bool
       /// The length of `trail` when the visit began. The nodes behind it were found blocked during
       /// the visit: ``close(_:_:)`` discards them if the visited node is free.
@@ -112,12 +115,12 @@
   }
 }
 
-/// The nodes that one node waits for, and the rule by which they block it: it is blocked as soon as
-/// one of them is (`any`), or only if all of them are (`all`).
+/// The nodes that one node waits for, and the rule by which they block the waiting node: one
+/// blocked node is enough (`any`), or all of them must be blocked (`all`).
 enum WaitNeeds {
-  /// Blocked if one of the nodes is blocked; free if there are none.
+  /// The waiting node is blocked if one of the listed nodes is. It is free if the list is empty.
   case any([WaitNode])
-  /// Blocked if all of the nodes are blocked, or if there are none.
+  /// The waiting node is blocked if all of the listed nodes are, or if the list is empty.
   case all([WaitNode])
 
   /// The needs of a node that is blocked whatever other nodes do. By the rule of ``all(_:)``, a

@@ -36,9 +36,9 @@ enum WaitingSends {
   }
 
   /// Notes, in the table of waits, a completion whose event has still to deliver the occurrence.
-  /// Afterwards a task must wait for the completion, because only the end of a wait removes the
-  /// note (``end(_:wasNoted:)``). That is the calling task, or the task to which the calling code
-  /// returns the completion.
+  ///
+  /// The calling task, or the task that receives the completion from it, must wait for the
+  /// completion afterwards. Only the end of such a wait removes the note: ``end(_:wasNoted:)``.
   static func expect(_ completion: Completion, at anchor: EventAnchor?) {
     if isWatched { note(completion, anchor, waiters: 0) }
   }
@@ -68,12 +68,12 @@ enum WaitingSends {
     if isNew { count.wrappingAdd(1, ordering: .relaxed) }
   }
 
-  /// Forgets that a task waits for a completion.
+  /// Forgets that a task waits for a completion. Removes the completion's entry unless it counts
+  /// other tasks that wait.
   ///
-  /// - Parameter wasNoted: The result of ``begin(_:)`` for this wait: whether the completion's
-  ///   entry counts the task among its `waiters`. If not, ``expect(_:at:)`` may still have added
-  ///   the entry for this wait, with 0 `waiters`. So the entry is removed nevertheless, unless it
-  ///   counts other tasks.
+  /// - Parameter wasNoted: The result of ``begin(_:)`` for this wait: whether the entry counts the
+  ///   task among its `waiters`. If false, the entry may still exist with 0 `waiters`: then
+  ///   ``expect(_:at:)`` has added it for this wait.
   static func end(_ completion: Completion, wasNoted: Bool) {
     guard count.load(ordering: .relaxed) > 0 else { return }
     let gone = entries.withLock { entries -> Entry? in
@@ -100,9 +100,8 @@ enum WaitingSends {
       entry -> EventDiagnostics.Finding.Wait? in
       let duration = now.since(entry.start)
       guard call.lane != nil else {
-        // The call is one of an inline handler. Until it ends, the event of the handler delivers
-        // nothing else. So it holds up only waits for occurrences of that event that are not
-        // delivered yet.
+        // The handler is inline, so its event delivers nothing else until the call ends. Therefore
+        // the call holds up all waits for occurrences that this event has not delivered yet.
         guard entry.anchor === call.handler.anchor, entry.completion.isUndelivered else { return nil }
         return .init(event: call.observed.observers.event, sequence: nil, duration: duration)
       }
@@ -121,9 +120,9 @@ enum WaitingSends {
   /// ``LaneUnit`` that is queued behind the call, and waits for another handler that shares the
   /// ``Lane``.
   private static func blocked(_ entries: [Entry], by call: RunningCalls.Call, on lane: DeliveryTarget) -> [Entry] {
-    // The call of a synchronous handler has no execution slot of its own, and no invocation: such a
-    // call cannot wait. The search needs an invocation as its goal, so one is made here, on the
-    // slot that the lane uses now, or on a new slot.
+    // The call of a synchronous handler cannot wait, so it has neither an execution slot of its own
+    // nor an invocation. But a ``WaitGraph/CycleSearch`` starts with an invocation as its goal. So
+    // one is made here, on the slot that the lane uses now, or on a new slot.
     let slot = call.executionSlot ?? (lane as? UnitLane)?.runningSlot
     let goal = Invocation(slot ?? ExecutionSlot())
     let blocked = Set([lane, slot].compactMap { $0.map(ObjectIdentifier.init) })

@@ -19,10 +19,11 @@
   @usableFromInline var observed: ObservedOccurrence?
   /// Whether a lock held the occurrence, and this is its delivery after the end of the lock.
   @usableFromInline var isLate = false
-  /// Whether a `send` brought the occurrence and a lock has held it. The sender has gone on. The
-  /// occurrence still counts as that of a `send`: a full buffer that suspends senders takes it,
-  /// where it would drop that of a `post` (see ``isSend``). Stays true if a handler's pace delays
-  /// the occurrence after the lock.
+  /// Whether a `send` brought the occurrence and a lock has held it.
+  ///
+  /// The sender no longer waits for the occurrence. But a full buffer that suspends senders takes
+  /// the occurrence as one of a `send`, while it drops those of a `post` (see ``isSend``). Stays
+  /// true if a handler's pace delays the occurrence after the lock.
   @usableFromInline var isLateSend = false
   /// Whether a further lock refused this occurrence, which a lock had held before (``isLate``).
   /// Then it must go back into the holding buffer.
@@ -51,7 +52,7 @@
     instant = isClocked ? .now : nil
   }
 
-  /// The tally of a held occurrence whose lock has ended.
+  /// Creates a tally for the delivery of an occurrence that a lock held until now.
   init(_ payload: BorrowedPayload, _ held: HeldOccurrence) {
     self.payload = payload
     report = SendReport(sequence: held.sequence)
@@ -63,7 +64,7 @@
     isLateSend = held.isSend
   }
 
-  /// The tally of an occurrence that waited for a handler's pace.
+  /// Creates a tally for the delivery of an occurrence that waited for a handler's pace until now.
   init(
     _ payload: BorrowedPayload?, paced sequence: UInt64, _ completion: Completion?,
     from sender: (any AnyObject & Sendable)?, along path: ForwardingPath?, at instant: StableInstant?, isLateSend: Bool

@@ -1,6 +1,6 @@
 import CMeasure
 
-/// The rounds whose samples are used, with the load of other processes while they ran.
+/// The rounds whose samples are used, with the load of other processes during each of them.
 struct QuietRounds<Outcome> {
   var outcomes: [Outcome] = []
   /// For each round in `outcomes`, the share of one processor core that other processes took
@@ -11,10 +11,12 @@ struct QuietRounds<Outcome> {
 }
 
 extension Harness {
-  /// Repeats a round until `wanted` rounds were quiet, and returns the `wanted` quietest rounds.
+  /// Repeats a round until `wanted` rounds were quiet. Returns the `wanted` rounds during which
+  /// other processes took the least CPU time.
   ///
-  /// Waits for a quiet machine before each window of rounds. If `configuration.patience` runs out,
-  /// or `4 * wanted` rounds have been run, the result includes noisy rounds.
+  /// A round is quiet if the load of other processes is below `Configuration.quietLoad`. Before
+  /// each window of rounds, the harness waits for the load to fall. If `configuration.patience`
+  /// runs out, or `4 * wanted` rounds have been run, the result has rounds that were not quiet.
   ///
   /// /proc/stat counts in ticks of 10 ms. So the load is measured over windows of at least 200 ms:
   /// rounds begin until that time has passed.
@@ -37,7 +39,8 @@ extension Harness {
     return QuietRounds(outcomes: kept.map(\.outcome), noise: kept.map(\.noise), total: all.count)
   }
 
-  /// Prints how quiet the used rounds were.
+  /// Prints the number of rounds that were run and that count, and the CPU time that other
+  /// processes took during the rounds that count.
   func announce<Outcome>(_ rounds: QuietRounds<Outcome>, _ workload: Workload, _ parameter: String) {
     let noise = [median(rounds.noise), rounds.noise.max() ?? 0].map { "\(Double(Int($0 * 1_000)) / 1_000)" }
     report.say(

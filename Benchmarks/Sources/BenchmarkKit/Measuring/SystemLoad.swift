@@ -14,7 +14,8 @@ package struct SystemLoad {
     SystemLoad(busy: busyNanoseconds(), own: Double(cm_process_cpu()), time: Double(cm_now()))
   }
 
-  /// Returns the CPU time that others took between two readings, as a fraction of one core.
+  /// Returns the CPU time that other processes and the hypervisor took between two readings,
+  /// divided by the time between the readings: 1 is one whole core.
   package func others(until later: SystemLoad) -> Double {
     max(0, (later.busy - busy) - (later.own - own)) / max(1, later.time - time)
   }

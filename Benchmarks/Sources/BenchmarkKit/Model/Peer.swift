@@ -2,7 +2,7 @@
 package struct Peer: Sendable {
   /// The purpose of a row.
   package enum Kind: String, Codable, Sendable {
-    /// A lower bound, which does less than any library must.
+    /// Code that does less than any library must do. Its time is a lower bound for libraries.
     case limit
     /// The library that this package measures.
     case subject

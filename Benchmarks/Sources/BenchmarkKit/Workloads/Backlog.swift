@@ -2,8 +2,8 @@ import CMeasure
 import Dispatch
 
 extension Harness {
-  /// Measures items that are posted to one handler, which runs elsewhere, while the handler is busy
-  /// with the first item.
+  /// Measures items that are posted to one handler while that handler is busy with the first item.
+  /// The handler does not run on the posting thread.
   ///
   /// The figure is nanoseconds per item: the time to post the items while the handler is busy, plus
   /// the time to deliver them afterwards.
@@ -14,7 +14,7 @@ extension Harness {
         for route in peer.routes where route.standsBacklog && !route.isConcurrent {
           let gate = BacklogGate()
           let live = await route.make { gate.receive($0) }
-          guard case .sync(let post) = live.send else {  // an async send waits for its handler: no backlog
+          guard case .sync(let post) = live.send else {  // an async send waits for its handler, so no backlog forms
             await live.close()
             continue
           }
@@ -81,7 +81,8 @@ private final class BacklogGate: @unchecked Sendable {
     }
   }
 
-  /// Releases the handler, and returns the nanoseconds until the last item was delivered.
+  /// Lets the blocked handler go on. Returns the nanoseconds from then until the handler received
+  /// the last item.
   func open() -> Int {
     opened.signal()
     if finished.wait(timeout: .now() + 60) == .timedOut { failure = "the last item was not delivered in 60 s" }

@@ -20,7 +20,9 @@ func asyncStreamPeers() -> [Peer] {
           let (id, consumer) = bus.consume { cell.hit($0) }
           bus.remove(id)
           last = consumer
-          if index & 63 == 63 { await consumer.value }  // so that few consumers are ending at a time
+          // A removed consumer ends later, in its own task. The wait for every 64th consumer keeps
+          // the number of such unfinished tasks low.
+          if index & 63 == 63 { await consumer.value }
         }
         await last?.value
       },

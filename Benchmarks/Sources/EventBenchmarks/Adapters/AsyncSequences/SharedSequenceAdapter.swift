@@ -31,8 +31,8 @@ func sharedSequencePeers() -> [Peer] {
     shared.with {
       $0.returnsEarly = true
       $0.sendCap = 3_000
-      // Not in the workload `flood`, which would take minutes: the cost of an item grows with the
-      // backlog.
+      // This peer does not run the workload `flood`. The workload would take minutes, because the
+      // cost of an item grows with the backlog.
       $0.workloads = Set(Workload.allCases).subtracting([.flood])
       $0.routes = [
         Route("for await share()", standsBacklog: false) { handler in

@@ -17,7 +17,9 @@ func eventingPeers() -> [Peer] {
   }
   return [
     post.with {
-      $0.returnsEarly = true  // another thread may be delivering; no `sendCap`: the event bounds its backlog
+      // If another thread is delivering, a post returns before its handlers have run. The peer has
+      // no `sendCap`, because an event with a long backlog slows posters down.
+      $0.returnsEarly = true
       $0.idleEvents = { count in (0..<count).map { _ in Event<Int>() } }
       $0.routes = eventingRoutes()
       $0.kinds = eventingKinds()

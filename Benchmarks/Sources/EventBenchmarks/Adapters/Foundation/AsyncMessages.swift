@@ -1,7 +1,8 @@
 import BenchmarkKit
 import Foundation
 
-/// Returns the peer with typed notifications and asynchronous observers.
+/// Returns NotificationCenter with typed messages and asynchronous observers, as a peer: a row in
+/// the tables of the benchmarks.
 func asyncMessages() -> Peer {
   Peer(
     "notification-async", "NotificationCenter AsyncMessage", .peer,
@@ -35,8 +36,8 @@ func asyncMessages() -> Peer {
   }.with {
     $0.returnsEarly = true
     $0.sendCap = 3_000
-    // Not in the workload `flood`, which would take minutes: the cost of an item grows with the
-    // backlog.
+    // This peer does not run the workload `flood`. The workload would take minutes, because the
+    // cost of an item grows with the backlog.
     $0.workloads = Set(Workload.allCases).subtracting([.flood])
     $0.routes = asyncMessageRoutes()
   }
@@ -66,7 +67,7 @@ private func asyncMessageRoutes() -> [Route] {
   ]
 }
 
-/// The payload of these notifications.
+/// The typed message that the peer posts.
 private struct AsyncValue: NotificationCenter.AsyncMessage {
   typealias Subject = NotificationSubject
   var value: Int

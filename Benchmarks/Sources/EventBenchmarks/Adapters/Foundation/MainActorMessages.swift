@@ -1,7 +1,8 @@
 import BenchmarkKit
 import Foundation
 
-/// Returns the peer with typed notifications on the main actor.
+/// Returns NotificationCenter with typed messages and observers on the main actor, as a peer: a row
+/// in the tables of the benchmarks.
 func mainActorMessages() -> Peer {
   Peer(
     "notification-mainactor", "NotificationCenter MainActorMessage", .peer,

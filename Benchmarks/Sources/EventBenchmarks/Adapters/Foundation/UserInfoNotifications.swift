@@ -1,7 +1,8 @@
 import BenchmarkKit
 import Foundation
 
-/// Returns the peer with `post(name:object:userInfo:)` and observer blocks.
+/// Returns NotificationCenter with `post(name:object:userInfo:)` and observer blocks, as a peer: a
+/// row in the tables of the benchmarks.
 func userInfoNotifications() -> Peer {
   Peer(
     "notification-userinfo", "NotificationCenter userInfo", .peer,

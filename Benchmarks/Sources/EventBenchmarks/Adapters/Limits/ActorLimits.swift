@@ -1,6 +1,7 @@
 import BenchmarkKit
 
-/// Returns the lower bounds for an actor, with every avoidable cost removed.
+/// Returns three peers of the kind `limit`. Their times are lower bounds for events that are
+/// actors, because each peer does only what such an event cannot avoid.
 func actorLimits() -> [Peer] {
   let floor = Peer(
     "actor-floor", "LIMIT actor around a borrowing loop", .limit, mechanism: "one switch to the actor for each send"

@@ -2,8 +2,8 @@ import BenchmarkKit
 import CMeasure
 import Synchronization
 
-/// Returns the lower bound for sends by several threads: senders that write no memory which other
-/// senders use.
+/// Returns a peer of the kind `limit`. Its time is a lower bound for sends by several threads at a
+/// time, because no sender writes memory that another sender uses.
 func epochLimits() -> [Peer] {
   let epoch = Peer(
     "epoch", "LIMIT striped epochs", .limit,
@@ -112,7 +112,9 @@ final class EpochBus: @unchecked Sendable {
 
   private func replace(_ old: UnsafeMutablePointer<Handlers>, with new: Handlers) {
     cm_store(current, Int(bitPattern: Self.published(new)))
-    for _ in 0..<2 {  // twice: a sender may have read the epoch, and not yet raised its counter
+    // Flips the bit twice, and so waits for both counters of each sender. One wait is not enough: a
+    // sender that read the bit before a flip may raise the counter for that value after the wait.
+    for _ in 0..<2 {
       let parity = cm_load(epoch) & 1
       cm_store(epoch, 1 - parity)
       for stripe in 0..<Self.stripes {

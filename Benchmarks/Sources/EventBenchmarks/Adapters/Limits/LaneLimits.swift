@@ -2,8 +2,8 @@ import BenchmarkKit
 import Dispatch
 import Synchronization
 
-/// Returns lower bounds for deliveries to handlers that run elsewhere: ways to run a closure
-/// without an event.
+/// Returns two peers of the kind `limit`, which run a closure without an event. Their times are
+/// lower bounds for deliveries to handlers that do not run on the sending thread.
 func laneLimits() -> [Peer] {
   let dispatch = Peer("dispatch", "Dispatch and tasks", .limit, mechanism: "a block or a task for each occurrence")
   let mailbox = Peer(
@@ -37,8 +37,8 @@ func laneLimits() -> [Peer] {
   ]
 }
 
-/// A sequence with a buffer, for the lower bound: the time that an asynchronous sequence of
-/// payloads needs at least. Its consumer suspends only if the buffer is empty.
+/// A sequence with a buffer. Its consumer suspends only if the buffer is empty. The time of a
+/// delivery through this sequence is a lower bound for asynchronous sequences of payloads.
 final class BatchingMailbox: AsyncSequence, Sendable {
   private struct State {
     var buffer: [Int] = []

@@ -1,8 +1,9 @@
 import BenchmarkKit
 import Synchronization
 
-/// Returns the lower bounds for events with a lock, which a send holds during the calls, or only
-/// before the calls.
+/// Returns two peers of the kind `limit`. Their times are lower bounds for events that guard their
+/// handlers with a mutex. A send of the first peer holds the mutex while it calls the handlers. A
+/// send of the second peer releases the mutex before it calls them.
 func lockLimits() -> [Peer] {
   let held = Peer(
     "lock-held", "LIMIT lock held during the calls", .limit,
@@ -55,7 +56,7 @@ func lockLimits() -> [Peer] {
   ]
 }
 
-/// Calls handlers while its lock is held.
+/// An event whose `send` holds the mutex while it calls the handlers.
 final class HeldLockBus: Sendable {
   private let bus = Mutex(BorrowingLoopBus())
 
@@ -64,7 +65,8 @@ final class HeldLockBus: Sendable {
   @inline(never) func send(_ value: Int) { bus.withLock { $0.send(value) } }
 }
 
-/// Calls handlers outside of its lock. A change during a send copies the array.
+/// An event whose `send` releases the mutex before it calls the handlers. A change during a send
+/// copies the array of handlers.
 final class SnapshotBus: Sendable {
   private struct State {
     var bodies: [Body] = []
@@ -94,7 +96,7 @@ final class SnapshotBus: Sendable {
       state.ids.remove(at: low)
       return state.bodies.remove(at: low)
     }
-    _ = consume removed  // released outside of the lock
+    _ = consume removed  // released after the mutex
   }
 
   @inline(never) func send(_ value: Int) {

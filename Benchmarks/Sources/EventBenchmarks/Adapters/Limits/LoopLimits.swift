@@ -1,6 +1,7 @@
 import BenchmarkKit
 
-/// Returns bare loops over closures: no lock, no removal during a send.
+/// Returns two peers of the kind `limit`: bare loops over closures, without a mutex, and without
+/// removals during a send.
 ///
 /// The second loop does not retain its closures. P1 to P3 of the performance budget compare sends
 /// with the second loop.

@@ -1,6 +1,7 @@
 import BenchmarkKit
 
-/// Returns the lower bounds for adding and removing: tables of handlers without a lock.
+/// Returns two peers of the kind `limit`. Their times are lower bounds for adding and removing
+/// handlers, because their tables of handlers have no mutex.
 func tableLimits() -> [Peer] {
   let slab = Peer(
     "slab", "LIMIT slab with a free list, no lock", .limit,
