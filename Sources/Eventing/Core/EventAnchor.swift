@@ -23,16 +23,18 @@ public import Synchronization
   /// thread that finds a handler changed adds one, too: the thread that changed the handler may not
   /// have counted that yet (``noteChange()``).
   ///
-  /// The number is read before every call; see ``EventCore/callEach(_:from:_:epoch:)``. So it lies
-  /// here, and not in the core, to which contending threads write.
+  /// The thread that delivers reads this count before every call: see
+  /// ``EventCore/callEach(_:from:_:epoch:)``. So the count lies here, and not in the core, to which
+  /// contending threads write.
   @usableFromInline let changes = Atomic<UInt64>(1)
-  /// The value of `changes` at the start of the latest of those walks over all handlers in which no
-  /// handler needed the slow path. As long as `changes` has this value, the fast path is open. 0,
-  /// which `changes` never is, closes the fast path. Isolation: core.
+  /// The epoch for sends: while `changes` has this value, the fast path is open for sends. If no
+  /// handler needs the slow path in a walk over all handlers, the walk stores here the value that
+  /// `changes` had when the walk began. 0 closes the fast path, because `changes` is never 0.
+  /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 1
-  /// The value of `changes` at the start of the latest of those walks over all handlers in which no
-  /// handler needed the slow path for posts. A handler on a lane needs the slow path for sends
-  /// only. Isolation: core.
+  /// The epoch for posts: while `changes` has this value, the fast path is open for posts. Set like
+  /// `fastPathEpoch`, after a walk in which no handler needs the slow path for posts. Many handlers
+  /// on lanes need the slow path for sends, but not for posts. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var postFastPathEpoch: UInt64 = 1
 
   private static let lastNumber = Atomic<UInt64>(0)

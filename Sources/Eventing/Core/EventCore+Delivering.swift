@@ -10,10 +10,10 @@ public import Synchronization
 // records nor any memory that posters write. At the first difference or error the slow path goes
 // on, which reads each record.
 //
-// For posts, two further kinds of handlers need no slow path: handlers with a serial lane and
-// without an owner, and unbounded sequences. The closure of their slot enqueues the payload. For
-// sends they need the slow path: the report counts the outcome of each handler. So posts have an
-// epoch of their own, `postFastPathEpoch`.
+// For posts, more handlers need no slow path: for instance handlers on a lane that have no owner,
+// and unbounded sequences. The closure of their slot enqueues the payload. For sends these handlers
+// need the slow path: the report counts the outcome of each handler. So posts have an epoch of
+// their own, `postFastPathEpoch`.
 
 /// The place where the fast path ended, and the slow path goes on.
 @safe @usableFromInline struct DeliveryCursor {
@@ -35,11 +35,11 @@ public import Synchronization
 
 /// The occurrences for which a handler needs the slow path.
 @usableFromInline enum PathNeeded: UInt8 {
-  /// The handler needs the slow path for no occurrence: for sends and for posts, a call of the
-  /// slot's closure is all that the delivery needs.
+  /// The handler never needs the slow path. To deliver a send or a post, it is enough to call the
+  /// slot's closure.
   case fast
-  /// The handler needs the slow path for each send. For a post, a call of the slot's closure is all
-  /// that the delivery needs.
+  /// The handler needs the slow path for each send. To deliver a post, it is enough to call the
+  /// slot's closure.
   case slowForSends
   /// The handler needs the slow path for each occurrence: for each send and for each post.
   case slow

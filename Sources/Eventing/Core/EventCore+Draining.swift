@@ -1,9 +1,10 @@
 import Dispatch
 import Synchronization
 
-/// The numbers of the drainers that are blocks of Dispatch. Other drains are made by a thread that
-/// posted or made a change, and have the number of that thread. By its number a drain tells its own
-/// items from those of other threads. No thread has one of the numbers here.
+/// The numbers of the drainers that are blocks of Dispatch. No thread has one of these numbers. A
+/// drain by a thread that posted or made a change has the number of that thread instead.
+/// Occurrences and changes in the mailbox note the number of the thread that enqueued them. A drain
+/// compares these numbers with its own, to find the items that its thread enqueued.
 @usableFromInline enum Drainer {
   /// The drainer is a block of the event's own queue. It does all work.
   @usableFromInline static var queue: UInt { 0 }

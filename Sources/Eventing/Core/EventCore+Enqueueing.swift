@@ -58,9 +58,9 @@ extension EventCore {
 
   /// Lets a closure enqueue work, and drains the mailbox if the event became idle meanwhile.
   ///
-  /// One atomic step sets the flags `busy` and `queued`, and reads the state word from before. If
-  /// that took two steps, the thread inside could leave between them without seeing the work, which
-  /// then no thread would drain.
+  /// One atomic step sets the flags `busy` and `queued`, and reads the value that the state word
+  /// had before. With two steps, the thread inside could leave between them without seeing the
+  /// work. Then no thread would drain the mailbox.
   ///
   /// - Parameters:
   ///   - drainer: The argument that this method passes to ``drain(_:)`` if the event became idle:
@@ -80,8 +80,8 @@ extension EventCore {
     return isOverloaded && old & ~CoreState.flags != Thread.current
   }
 
-  /// Lets a closure enqueue work. If the event became idle meanwhile, its own queue drains the
-  /// mailbox, so that the calling thread runs no code of the user, and releases nothing.
+  /// Lets a closure enqueue work. If the event became idle meanwhile, the event's own queue drains
+  /// the mailbox. So the calling thread runs no code of the user, and releases nothing.
   func enqueueForQueue(_ append: (PendingWork) -> Void) {
     let (old, _) = appendWork {
       append($0)
@@ -90,8 +90,8 @@ extension EventCore {
     if old & ~CoreState.mustEnqueue == 0 { handOff(pendingWork) }
   }
 
-  /// Lets a closure enqueue work, and sets the flags `busy` and `queued`. Returns the state word
-  /// from before, and the result of the closure.
+  /// Lets a closure enqueue work, and sets the flags `busy` and `queued`. Returns the value that
+  /// the state word had before, and the result of the closure.
   @inline(__always) private func appendWork(_ append: (PendingWork) -> Bool) -> (old: UInt, isOverloaded: Bool) {
     syncPoint(.foundBusy)
     // Safe: the core retains it.

@@ -2,8 +2,8 @@ import Synchronization
 
 // The slow path at one handler: whether it is called, and how. Isolation: core.
 extension EventCore {
-  /// Delivers to one slot. Returns whether later occurrences need the slow path for this handler:
-  /// none of them, the sends alone, or sends and posts.
+  /// Delivers to one slot. Returns which later occurrences need the slow path for this handler:
+  /// none, only sends, or sends and posts.
   @usableFromInline @inline(__always) func visit(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) -> PathNeeded {
@@ -40,8 +40,9 @@ extension EventCore {
   ) -> PathNeeded {
     let token = unsafe HandlerToken(slot.pointee.record, anchor)
     let before = tally.report.counts
-    // A forward delivers to its target during this visit. In a trace, the forward's call is the
-    // cause of that delivery.
+    // An inline forward delivers to its target before `visitNow` returns. A trace shows the call of
+    // the forward as the cause of that delivery. So traces are told here, before `visitNow`, that
+    // the call begins.
     let isInlineForward = unsafe details.options.isForward && details.runner?.lane == nil
     let forwarded = isInlineForward ? tally.observed?.beginTraced(TracedHandler(token.record), on: nil) : nil
     let path = unsafe visitNow(slot, payload, &tally)
@@ -62,8 +63,8 @@ extension EventCore {
     if tally.report.deferred > before.deferred { tally.observed?.held(HandlerToken(record, anchor)) }
   }
 
-  /// Delivers to one slot. Observers are told of the call, but not of a refusal: `visitObserved`
-  /// tells them of that.
+  /// Delivers to one slot. Tells the observers of the call. If the handler is skipped, or a lock
+  /// holds the occurrence, the caller tells the observers (`reportRefusal`).
   @usableFromInline @inline(__always) func visitNow(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) -> PathNeeded {
@@ -105,14 +106,14 @@ extension EventCore {
     return .fast
   }
 
-  /// Calls a handler or enqueues the call on its lane. If the handler must not be called, holds the
-  /// occurrence for the handler or skips the handler. A handler that ended before this delivery
-  /// came to its slot is not counted in the report. After the delivery it is unregistered, as is a
-  /// handler that this call uses up.
+  /// Calls a handler or enqueues the call on its lane. If the handler must not be called now, holds
+  /// the occurrence for the handler or skips the handler. A handler that has ended already, or
+  /// whose owner is gone, is not counted in the report. When the delivery ends, the core
+  /// unregisters the handlers that have ended, a once handler that this call has used up included.
   ///
-  /// - Returns: `false` if the handler has ended; otherwise `true`. Then the handler needs the slow
-  ///   path for the next occurrence, too: it has, for instance, an owner, a lane or a lock, so that
-  ///   a call of the slot's closure is not enough.
+  /// - Returns: `false` if the handler has ended, so that later occurrences do not reach it. `true`
+  ///   if the next send needs the slow path for this handler, because it has, for instance, an
+  ///   owner, a lane or a lock. The next post may need the slow path, too.
   @usableFromInline func decide(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
     _ tally: inout DeliveryTally
@@ -132,8 +133,8 @@ extension EventCore {
         return false
       }
     }
-    // Refused now, and not when the lane comes to the occurrence: a lock skips or holds what is
-    // delivered while the lock is in force.
+    // A lock applies to each occurrence that is delivered while the lock is in force. So the
+    // occurrence is skipped or held here, and not later, when a lane would come to it.
     if flags & HandlerFlags.notCallable != 0 {
       unsafe refuse(slot, record, flags, payload, &tally)
       return true
@@ -149,7 +150,7 @@ extension EventCore {
     }
     if !isTaken { unsafe refuse(slot, record, slot.pointee.flags(), payload, &tally) }
     guard flags & HandlerFlags.once != 0, record.has(HandlerFlags.spent) else { return true }
-    noteDead(record)  // unregistered after the occurrence: the slot is in use
+    noteDead(record)  // the delivery still uses the slot, so the handler is unregistered after it
     return false
   }
 

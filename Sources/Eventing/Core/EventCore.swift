@@ -43,8 +43,9 @@ public import Synchronization
   /// The value of ``sequence``. The thread inside the core changes it, with a load and a store that
   /// the compiler merges into one plain instruction. Any thread may read it.
   ///
-  /// The number, and `table.first` before it, lie at least 64 bytes behind the state word and the
-  /// mutex. So contending threads never take the cache line that a delivery needs.
+  /// A delivery uses this field and `table.first`. Contending threads write the state word and the
+  /// mutex, which come at least 64 bytes earlier in memory. So contending threads never take the
+  /// cache line that a delivery needs.
   @usableFromInline let sequenceWord = Atomic<UInt64>(0)
 
   @usableFromInline init(_ type: PayloadType) { self.type = type }

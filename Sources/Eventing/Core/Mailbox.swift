@@ -67,7 +67,8 @@ enum WorkItem: PayloadHeader, @unchecked Sendable {
   /// completion. A poster that drains delivers only what it has enqueued itself, and hands other
   /// occurrences off to the event's queue.
   case occurrence(by: UInt, Completion?)
-  /// The next `Int` new handlers, and the thread that adds them.
+  /// New handlers, which join the table as a group. The first value is the number of handlers to
+  /// take from `newHandlers`. The second is the thread that adds them.
   case join(Int, by: UInt)
   /// A completion that waits for everything that was sent before.
   case barrier(Completion)

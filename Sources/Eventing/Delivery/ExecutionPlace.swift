@@ -33,7 +33,8 @@ public import Dispatch
 }
 
 extension ExecutionPlace {
-  /// Returns the place with another buffering; the place itself if its buffering is fixed.
+  /// Returns this execution place with another buffering. If the buffering is fixed, as for an
+  /// inline handler, returns this execution place unchanged.
   func buffered(_ buffering: Buffering) -> ExecutionPlace {
     switch self {
     case .main: .main(buffering)

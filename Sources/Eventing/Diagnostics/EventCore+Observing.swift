@@ -26,9 +26,9 @@ extension EventCore {
   /// Enqueues a trace of the event. Callable from any thread.
   func trace(with tracing: EventTracing, _ name: String?) {
     let (anchor, event) = (anchor, identity(named: name))
-    // Posts that are enqueued from now on note the call that sent them. The enqueued change sets
-    // `isTraced` again, because a drain that finds an earlier observation ended may have cleared
-    // it.
+    // From now on, each post that is enqueued notes the call that sent it. If an earlier trace or
+    // observation has ended, a drain may find that first, and clear `isTraced`. So the enqueued
+    // change sets `isTraced` again.
     pendingWork.isTraced.store(true, ordering: .relaxed)
     change {
       unsafe anchor.observers = anchor.observers?.adding(tracing) ?? Observers([], [tracing], of: event)
@@ -64,8 +64,8 @@ extension EventCore {
   }
 
   /// Sets ``mustEnqueue`` if there is a history, an observer or an `unheard` event, and clears it
-  /// otherwise. Called by the drain, which copies it into the state word when it leaves. Isolation:
-  /// core.
+  /// otherwise. Called by the drain. When the drain leaves the core, it copies ``mustEnqueue`` into
+  /// the state word. Isolation: core.
   func updateMustEnqueue() {
     let isUnheardWanted = pendingWork.unheardReference.load() != nil
     mustEnqueue = unsafe pendingWork.history != nil || anchor.observers != nil || isUnheardWanted

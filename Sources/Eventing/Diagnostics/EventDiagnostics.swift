@@ -56,7 +56,8 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     let lane: WatchedLane?
   }
 
-  /// A lane that is watched, for as long as it exists.
+  /// A handler's lane on which the looks of the timer count the waiting occurrences. This object
+  /// does not keep the lane alive.
   final class WatchedLane: Sendable {
     let handler: HandlerToken
     let event: EventIdentity
@@ -136,7 +137,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
       defer { unsafe living = unsafe min(living, handlers.count) }
       return unsafe (member, handlers.removeValue(forKey: id))
     }
-    withExtendedLifetime(gone) {}  // released after the mutex: it may be the last reference to the anchor
+    withExtendedLifetime(gone) {}  // released after the unlock: this may be the last reference to the anchor
   }
 
   /// The lanes of the observed events.
@@ -173,8 +174,8 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
 
   // MARK: Observations
 
-  /// Called when an observation by these diagnostics begins. With their first observation, the
-  /// timer begins to look for stuck calls, if they have a limit for these.
+  /// Called when an observation by these diagnostics begins. If these diagnostics have a limit for
+  /// stuck calls, the timer looks for stuck calls from their first observation on.
   func observationBegan() {
     if let stuck, !stuck.isForever { WatchTimer.shared.add(self, every: stuck / 2) }
   }
@@ -185,18 +186,18 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     if let stuck, !stuck.isForever { WatchTimer.shared.remove(self) }
   }
 
-  /// Discards the notes about handlers whose events are gone. Called when these diagnostics have
-  /// ended the observation of an event.
+  /// Discards the notes about handlers whose events are gone. Called when an observation by these
+  /// diagnostics has ended.
   ///
-  /// From then on that event does not tell them of the handlers that it removes. So their notes
-  /// about its handlers stay until the event is gone, and a later call of this method discards
-  /// them.
+  /// After the end of an observation, the event does not tell these diagnostics which handlers it
+  /// removes. So the notes about the handlers of that event stay until the event is gone. Then a
+  /// later call of this method discards the notes.
   ///
   /// Checks the events only if their number has doubled since the last check. So the end of an
   /// observation costs O(1), amortized.
   func forgetOthers() {
-    // The cores are read after the critical section: each read makes a strong reference, which may
-    // become the last one, and then the core would be released under the mutex.
+    // The cores are read after the unlock. Each read makes a strong reference to a core. That
+    // reference may become the last one, so under the mutex the core could be released there.
     let anchors = mutex.withLock { () -> [EventAnchor] in
       guard unsafe handlers.count > 2 * living else { return [] }
       return unsafe handlers.values.map(\.anchor)

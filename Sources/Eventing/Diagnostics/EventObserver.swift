@@ -14,9 +14,9 @@
 /// For one event, ``accepted(sequence:in:)``, ``added(_:in:)`` and ``removed(_:in:)`` come one at a
 /// time, in order. The other calls may come from several lanes at once.
 ///
-/// A requirement with a parameter `in:` receives the identity of the event. Its default calls the
-/// older requirement with the same base name, which has no such parameter. The default of an older
-/// requirement does nothing.
+/// A requirement with a parameter `in:` receives the identity of the event. Its default
+/// implementation calls the older requirement, which has this base name and no parameter `in:`. The
+/// default implementation of an older requirement does nothing.
 public protocol EventObserver: Sendable {
   /// Called when the delivery of an occurrence begins, before any handler is called.
   ///
@@ -64,26 +64,27 @@ public protocol EventObserver: Sendable {
 
   // MARK: Without the event's identity
 
-  /// Called by the default of ``accepted(sequence:in:)``, with the name of the event.
+  /// Called by the default implementation of ``accepted(sequence:in:)``, with the name of the
+  /// event.
   func accepted(sequence: UInt64, event: String?)
-  /// Called by the default of ``began(_:sequence:in:)``.
+  /// Called by the default implementation of ``began(_:sequence:in:)``.
   func began(_ handler: HandlerToken, sequence: UInt64)
-  /// Called by the default of ``ended(_:sequence:duration:error:in:)``.
+  /// Called by the default implementation of ``ended(_:sequence:duration:error:in:)``.
   func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?)
-  /// Called by the default of ``skipped(_:sequence:in:)``.
+  /// Called by the default implementation of ``skipped(_:sequence:in:)``.
   func skipped(_ handler: HandlerToken, sequence: UInt64)
-  /// Called by the default of ``dropped(_:sequence:in:)``.
+  /// Called by the default implementation of ``dropped(_:sequence:in:)``.
   func dropped(_ handler: HandlerToken, sequence: UInt64)
-  /// Called by the default of ``held(_:sequence:in:)``.
+  /// Called by the default implementation of ``held(_:sequence:in:)``.
   func held(_ handler: HandlerToken, sequence: UInt64)
-  /// Called by the default of ``added(_:in:)``, with the name of the event.
+  /// Called by the default implementation of ``added(_:in:)``, with the name of the event.
   func added(_ handler: HandlerToken, event: String?)
-  /// Called by the default of ``removed(_:in:)``.
+  /// Called by the default implementation of ``removed(_:in:)``.
   func removed(_ handler: HandlerToken)
 }
 
-// Each default of a requirement with `in:` calls the older requirement, so that an observer which
-// implements only the older one is called.
+// The default implementation of each requirement with `in:` calls the older requirement. So an
+// observer that implements only the older requirement is called.
 extension EventObserver {
   public func accepted(sequence: UInt64, in event: EventIdentity) { accepted(sequence: sequence, event: event.name) }
   public func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {

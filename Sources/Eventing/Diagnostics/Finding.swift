@@ -33,8 +33,9 @@ extension EventDiagnostics {
 
     /// A `send` or a `quiesce` that waits, or a ticket whose report is awaited.
     public struct Wait: Sendable {
-      /// The event that the occurrence was sent through; `nil` if the event is not observed, or if
-      /// a `quiesce` waits for a call on a lane.
+      /// The event that the occurrence was sent through; `nil` if the event is not observed. Also
+      /// `nil` for a `quiesce` that waits for a call on a lane, because a `quiesce` sends no
+      /// occurrence.
       public let event: EventIdentity?
       /// The sequence number of the occurrence; `nil` if it has not been delivered, if the event is
       /// not observed, or for a `quiesce`.

@@ -17,7 +17,7 @@ final class Observation: @unchecked Sendable {
   /// The observer; `nil` after the observation has ended.
   var current: (any EventObserver)? { mutex.withLock { unsafe observer } }
 
-  /// Ends the observation. The observer is released after the mutex.
+  /// Ends the observation. The observer is released after the unlock.
   func end() {
     mutex.lock()
     let gone = unsafe observer
@@ -218,7 +218,7 @@ enum NewEvents {
     if EventRegistry.isOn { EventRegistry.join(core.anchor, name, hasHandler: false) }
     guard isObserved.load(ordering: .acquiring) else { return }
     // `map` makes a new array for this thread. If the thread shared the stored array, `add` and
-    // `remove` would have to copy that one under the mutex.
+    // `remove` would have to copy the stored array under the mutex.
     let observations = registry.withLock { $0.map { $0 } }
     for observation in observations { core.observe(in: observation, name) }
   }

@@ -38,8 +38,8 @@ extension EventCore {
         unheard.isEffective.publish(true)
       }
     }
-    // Every thread asks with the payload type of this core's event. So the cast succeeds, whichever
-    // thread made the `unheard` event.
+    // `Payload` is the payload type of this core's event, whichever thread calls. So the cast
+    // succeeds, even if another thread made the `unheard` event.
     return unheard.event as! Event<Occurrence<Payload>>
   }
 
@@ -65,7 +65,7 @@ extension EventCore {
   /// Finishes the `unheard` event.
   let finish: @Sendable () -> Void
   /// Whether the event whose unheard occurrences are posted here has closed its fast path, which
-  /// does not look for such occurrences. None that it delivers afterwards is missed.
+  /// does not notice unheard occurrences. Afterwards each unheard occurrence is posted here.
   let isEffective = Atomic<Bool>(false)
 
   init(

@@ -30,14 +30,14 @@ final class WatchTimer: Sendable {
   private let state = Guarded(State())
   private let queue = DispatchQueue(label: "eventing.watch", qos: .userInitiated)
 
-  /// The intervals between looks, one for each of the diagnostics that look, and whether the timer
+  /// The interval of each `EventDiagnostics` whose `look()` the timer calls, and whether the timer
   /// exists.
   var status: (intervals: [Duration], isRunning: Bool) {
     state.withLock { ($0.watchers.values.map(\.interval), $0.source != nil) }
   }
 
-  /// Counts an observation that these diagnostics have begun. With their first observation, the
-  /// timer begins to let them look, once in each interval.
+  /// Counts an observation that these diagnostics have begun. From their first observation on, the
+  /// timer calls their `look()`, once in each interval.
   func add(_ diagnostics: EventDiagnostics, every interval: Duration) {
     let isFirst = state.withLock { state -> Bool in
       let id = ObjectIdentifier(diagnostics)
@@ -55,7 +55,7 @@ final class WatchTimer: Sendable {
   }
 
   /// Subtracts 1 from the number of observations by these diagnostics, because one has ended. After
-  /// their last observation, the timer lets these diagnostics look no more.
+  /// their last observation, the timer does not call their `look()` any more.
   func remove(_ diagnostics: EventDiagnostics) {
     let gone = state.withLock { state -> Watcher? in
       let id = ObjectIdentifier(diagnostics)

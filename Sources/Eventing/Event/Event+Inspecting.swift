@@ -10,12 +10,12 @@ extension Event {
   /// - Complexity: O(handlers).
   public var handlers: [HandlerSnapshot] { core.snapshots { _ in true } }
 
-  /// Snapshots of the handlers under a lock of their own: see ``handlers`` and
-  /// ``HandlerSnapshot/isLocked``.
+  /// Snapshots of the handlers that are locked themselves. A lock of the whole event does not
+  /// count: see ``handlers`` and ``HandlerSnapshot/isLocked``.
   public var lockedHandlers: [HandlerSnapshot] { handlers.filter(\.isLocked) }
 
-  /// Snapshots of the handlers under no lock of their own: see ``handlers`` and
-  /// ``HandlerSnapshot/isLocked``.
+  /// Snapshots of the handlers that are not locked themselves. A lock of the whole event does not
+  /// count: see ``handlers`` and ``HandlerSnapshot/isLocked``.
   public var unlockedHandlers: [HandlerSnapshot] { handlers.filter { !$0.isLocked } }
 
   /// Returns snapshots of the handlers that belong to an owner, without forwards: see ``handlers``.

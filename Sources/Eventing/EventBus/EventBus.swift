@@ -182,9 +182,10 @@ public final class EventBus: Sendable {
     let box = Owner(owner)
     var known: [BusHandler] = []
     var stale: OwnedEvents.Entry?
-    // The entry of a released owner that had this address. The entry, with its events, is released
-    // at the end of this method, outside the mutex. Other code may still hold these events, so each
-    // bus handler removes its own handler from them.
+    // `stale` is the entry of a released owner that had this address. Other code may still hold the
+    // events of the entry. So, at the end of this method, `leave` removes from these events the
+    // handlers that the bus handlers added. Then the entry and its events are released, outside the
+    // mutex.
     defer { if let stale { leave(stale.events.map(\.event)) } }
     while true {
       let seen = mutex.withLock { unsafe ofOwners.owner(at: address) }
@@ -233,7 +234,7 @@ public final class EventBus: Sendable {
     } isGone: { candidate in
       candidate.owner.object == nil
     } remove: { candidate in
-      // Released outside of the mutex.
+      // `gone` is released outside of the mutex.
       let gone = mutex.withLock { unsafe ofOwners.take(candidate.owner, at: candidate.index) }
       if let gone { leave(gone.events.map(\.event)) }
     }

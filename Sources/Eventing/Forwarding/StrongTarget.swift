@@ -16,18 +16,18 @@ import Dispatch
     if depth < 32 {
       ReleaseDepth.$current.withValue(depth + 1) { unsafe target.release() }
     } else {
-      // The block takes over this object's reference to the target. If this thread retained the
-      // target for the block, the last release could happen here, and recurse into the targets that
-      // follow. But the stack of this thread is deep with 32 nested releases already. The queue is
-      // private: in a shared pool, other code's blocks, which may wait for something, could delay
-      // this one, and so the release of the targets that follow.
+      // This stack already has 32 nested releases, so a block releases the target. The block takes
+      // over this object's reference. If the block had a reference of its own, the last release
+      // could still happen on this thread, and recurse into the next target of the chain. The queue
+      // is private. In a shared pool, blocks of other code, which may wait for something, could
+      // delay this block, and with it the release of the next targets.
       Scheduling.block(on: DispatchQueue(label: "eventing.release")) { unsafe target.release() }
     }
   }
 }
 
-/// The number of nested releases on this stack. Each ends an event that is the target of a forward,
-/// and within it the next release ends the event to which that event forwarded.
+/// The number of nested releases of targets on this stack. Each release ends an event. The end of
+/// that event releases the target to which the event forwarded: the next nested release.
 private enum ReleaseDepth {
   @TaskLocal static var current = 0
 }

@@ -34,8 +34,8 @@ public struct HandlerSnapshot: Sendable, Identifiable {
   /// Calls are noted only if an ``EventObserver`` observes the event when they begin. Otherwise
   /// this is `nil`: an event that is not observed reads no clock.
   public let runningFor: Duration?
-  /// The number of the attempt that runs, or that failed last, if the handler is tried again;
-  /// otherwise 1.
+  /// The number of the attempt that began last: 1 for the first attempt of a call. Always 1 for an
+  /// inline handler, and for a handler whose calls are not retried.
   public let attempt: Int
   /// The number of calls that have begun. The call of a batch counts once for each of its payloads.
   public let callCount: Int

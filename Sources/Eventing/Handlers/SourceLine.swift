@@ -13,7 +13,8 @@
   }
 
   @inlinable @inline(__always) init(_ fileID: StaticString, _ line: UInt) {
-    // A literal of one character has no address.
+    // A `StaticString` may contain a single character instead of a pointer to its text. Then there
+    // is no address, and the place is not known.
     let address = unsafe fileID.hasPointerRepresentation ? UInt(bitPattern: fileID.utf8Start) : 0
     self.init(address: address, number: UInt32(truncatingIfNeeded: line))
   }

@@ -1,8 +1,9 @@
-/// Waits in which a call does not wait for some handlers, the deferred ones, because these wait for
-/// that call. Noted while an inspection or an ``EventDiagnostics`` watches.
+/// The last waits with deferred handlers: handlers for which a waiting call does not wait, because
+/// they wait for that call. Waits are noted while an inspection or an ``EventDiagnostics`` watches.
 ///
-/// Such a wait is often short, so a poll seldom finds it, and it may have ended before a client
-/// connects. For each event and each set of deferred handlers, the last such wait is kept here.
+/// A wait with deferred handlers is often short: a poll seldom finds it, and it may end before a
+/// client connects. So the last wait is kept here, for each event and each set of deferred
+/// handlers.
 package enum DeferredWaits {
   private struct Key: Hashable {
     let event: UInt64
@@ -14,8 +15,8 @@ package enum DeferredWaits {
   static let most = 1_024
   private static let waits = Guarded<[Key: PolledWait]>([:])
 
-  /// The last noted wait for each event and each set of deferred handlers. The `since` of these
-  /// waits is the time of their end.
+  /// The last noted wait for each event and each set of deferred handlers. A wait is noted only
+  /// when it ends. So its ``PolledWait/since`` is the time of its end, and not of its beginning.
   package static var last: [PolledWait] { waits.withLock { waits in waits.values.map { wait in wait } } }
 
   /// Notes a wait that is about to end.

@@ -50,14 +50,15 @@ package enum EventRegistry {
   /// Whether the registry is on, so that events join. One relaxed load.
   static var isOn: Bool { users.load(ordering: .relaxed) > 0 }
 
-  /// Lets events join the registry from now on, until ``stop()`` was called as often.
+  /// Turns the registry on, so that events join it. The registry stays on until ``stop()`` has been
+  /// called once for each call of ``start()``.
   package static func start() {
     _ = InspectionClock.now
     users.wrappingAdd(1, ordering: .relaxed)
     WaitingSends.watch(+1)
   }
 
-  /// Takes back one ``start()``. If none is left, the registry is off and becomes empty.
+  /// Takes back one call of ``start()``. If no call is left, turns the registry off and empties it.
   package static func stop() {
     WaitingSends.watch(-1)
     guard users.wrappingSubtract(1, ordering: .relaxed).newValue == 0 else { return }
@@ -65,7 +66,7 @@ package enum EventRegistry {
       defer { (entries.events, entries.buses) = ([:], []) }
       return (Array(entries.events.values), entries.buses)
     }
-    withExtendedLifetime(gone) {}  // released after the mutex
+    withExtendedLifetime(gone) {}  // released after the unlock
   }
 
   /// Adds events that were made before ``start()``, and buses with the events that they make.
@@ -81,7 +82,7 @@ package enum EventRegistry {
     guard let bus = inspected.bus else { return }
     let id = ObjectIdentifier(bus)
     entries.withLock { entries in
-      // A bus that is gone may have had the address.
+      // An entry with this address may be that of an earlier bus, which is gone.
       if let at = entries.buses.firstIndex(where: { $0.address == id }) {
         if entries.buses[at].wasSeen(bus) { return }
         entries.buses.remove(at: at)

@@ -1,7 +1,8 @@
 /// A thing whose events can be looked at while the program runs: an event, a keyed event, an
 /// observed value, a question, or a bus.
 ///
-/// A type of yours that has several events conforms by adding up what these have:
+/// If a type of yours has several events, make it conform by adding up the `inspected` of its
+/// events:
 ///
 ///     extension Shop: Inspectable {
 ///       var inspected: InspectedEvents { orders.inspected + payments.inspected }
@@ -29,7 +30,8 @@ public struct InspectedEvents: Sendable {
 
 /// One event that is inspected, as a value that does not keep the event alive.
 package struct InspectedEvent: Sendable {
-  /// The kinds of things that events belong to.
+  /// The kind of an event, by the object that owns it: an ``Event``, a ``KeyedEvent``, an
+  /// ``Observed`` or a ``Question``.
   package enum Kind: String, Sendable { case event, keyed, observed, question }
 
   package let name: String?

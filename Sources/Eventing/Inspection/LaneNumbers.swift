@@ -43,8 +43,8 @@ package enum LaneNumbers {
   private static func objectNumber(_ object: any AnyObject & Sendable) -> UInt64 {
     let id = ObjectIdentifier(object)
     let known = table.withLock { $0.entries[id] }
-    // `object` is alive and has the address `id`. No other living object has that address. So if
-    // the object of the entry that was found there is alive, it is `object`.
+    // Two living objects never have one address, and `object` lives at the address `id`. So if the
+    // object of the entry `known` is alive, it is `object`.
     if let known, known.living != nil { return known.number }
     let all = table.withLock { $0.entries.count > $0.limit ? Array($0.entries) : [] }
     let gone = all.filter { $0.value.living == nil }

@@ -17,8 +17,9 @@ extension RegisteredEvent {
     var shape = EventReading.Shape(changes: anchor.changes.load(ordering: .acquiring))
     shape.isBusy = state & ~CoreState.flags != 0
     core.mutex.lock()
-    // Read under the mutex, under which a drain notes how many occurrences it takes, and at which
-    // sequence number.
+    // The sequence number is read under the mutex. A drain notes, under this mutex, how many
+    // occurrences it takes, and the sequence number before them. So the number read here is not
+    // smaller than the noted one.
     let sequence = core.sequence
     (shape.count, shape.deadCount) = unsafe (core.table.count, core.table.deadCount)
     (reading.isLocked, reading.isFinished) = unsafe (core.isEventLocked, core.isFinished)
@@ -88,7 +89,7 @@ extension RegisteredEvent {
       let counts = failures.counts
       for index in reading.handlers.indices { reading.handlers[index].failed = counts[reading.handlers[index].id] ?? 0 }
     }
-    reading.found.removeAll(keepingCapacity: true)  // after the mutex: these may be the last references
+    reading.found.removeAll(keepingCapacity: true)  // after the unlock: this may release records, keys and lanes
     (reading.handlerCount, reading.isRestless) = (living, isRestless)
   }
 

@@ -45,11 +45,10 @@ extension Completion {
     return completion
   }
 
-  /// A completion for a further occurrence that one change of an ``Observed`` value sends. This
-  /// completion belongs to the occurrence that tells of the change. Further ones are the
-  /// announcement before it, and those in the events of combinations. The completion for such an
-  /// occurrence has the task-local values of this completion, and the time and cause of the change;
-  /// `nil` if this completion has neither.
+  /// A completion for another occurrence that is sent for a change of an ``Observed`` value: the
+  /// announcement before the change, or an occurrence in the event of a combination. This
+  /// completion is that of the change itself. The other completion takes over its task-local
+  /// values, and the time and cause of the change; `nil` if this completion has none of these.
   var forFurtherOccurrence: Completion? {
     let notes = unsafe notes
     return context != nil || notes != nil ? Completion(withoutWaiting: context, nil, notes) : nil

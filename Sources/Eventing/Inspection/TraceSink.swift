@@ -12,14 +12,15 @@ import Synchronization
 package protocol TraceSink: AnyObject, Sendable {
   /// A delivery begins. The deliveries of one event come one at a time, in order.
   func began(_ occurrence: TracedOccurrence, payload: TracedPayload)
-  /// A delivery has ended. The sink may still be told of calls for this occurrence, which run on
-  /// lanes.
+  /// A delivery has ended. Calls for this occurrence that run on lanes may still begin and end
+  /// later.
   func ended(event: EventIdentity, sequence: UInt64)
   /// A call of a handler begins.
   func began(_ call: TracedCall, of handler: TracedHandler)
   /// A call of a handler has ended.
   func ended(_ call: TracedCall, of handler: TracedHandler, threw: Bool)
-  /// A call whose beginning was told does not happen: the handler was skipped.
+  /// A call does not happen, although its beginning was told: the handler was skipped, or a lock
+  /// holds the occurrence.
   func withdrew(_ call: TracedCall, of handler: TracedHandler)
   /// A handler is not called for an occurrence, or not until a lock ends.
   func noCall(_ reason: TracedNoCall, handler: TracedHandler, event: EventIdentity, sequence: UInt64)
@@ -60,7 +61,8 @@ package struct TracedPayload {
     copy(as: KeyedPayload<Key, Payload>.self).map { ($0.key, $0.payload) }
   }
 
-  /// Returns a copy, if the payload has that type. A payload of a keyed event is a `KeyedPayload`.
+  /// Returns a copy of the payload; `nil` if its type is not the given one. The payload of a keyed
+  /// event is a `KeyedPayload`.
   package func copy<Payload: Sendable>(as type: Payload.Type) -> Payload? {
     self.type == type ? payload.payload(Payload.self) : nil
   }
@@ -87,7 +89,7 @@ package struct TracedCall: Sendable {
   static let last = Atomic<UInt64>(0)
 }
 
-/// A trace of one event, until it is ended. Dropping it changes nothing.
+/// A trace of one event, until ``end()`` is called. Releasing this object does not end the trace.
 package final class EventTracing: Sendable {
   let sink: any TraceSink
   private let isOver = Atomic<Bool>(false)
@@ -118,9 +120,10 @@ package final class EventTracing: Sendable {
 }
 
 extension InspectedEvent {
-  /// Tells a sink of each delivery that begins after the return, and of its calls.
+  /// Traces the event: tells a ``TraceSink`` of each delivery that begins after the return, and of
+  /// each call of a handler.
   ///
-  /// While an event is traced it has no fast path, like an event with observers.
+  /// A traced event has no fast path, like an event with observers.
   ///
   /// - Returns: The trace; `nil` if the event is gone.
   package func trace(with sink: any TraceSink) -> EventTracing? {
@@ -194,7 +197,8 @@ extension ObservedOccurrence {
     trace { $0.ended(call, of: handler, threw: threw) }
   }
 
-  /// Tells traces that a call whose beginning they know does not happen: the handler was skipped.
+  /// Tells traces that a call does not happen, after ``beginTraced(_:on:)`` told them that it
+  /// begins. The handler was skipped, or a lock holds the occurrence.
   func withdrawTraced(_ call: TracedCall, of handler: TracedHandler) {
     cell?.call.store(call.outer, ordering: .relaxed)
     trace { $0.withdrew(call, of: handler) }
@@ -243,9 +247,9 @@ extension EventCore {
     if let failure { unsafe tally.fail(slot.pointee.record, anchor, failure) } else { tally.report.delivered &+= 1 }
   }
 
-  /// Whether senders must note for a trace when and by which call they sent. Only a hint, which may
-  /// be wrong for a moment while a trace begins or ends. Whether a delivery is traced, the event's
-  /// ``Observers`` say.
+  /// Whether senders must note, for a trace, when they send and in which call. Only a hint, which
+  /// may be wrong for a moment while a trace begins or ends. The event's ``Observers`` decide
+  /// whether a delivery is traced.
   var isTraced: Bool {
     unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.isTraced.load(ordering: .relaxed) } ?? false
   }

@@ -145,7 +145,8 @@ extension EventCore {
 
   /// Visits the slots of a key, and those of `anyKey` if they receive the payload. Isolation: core.
   ///
-  /// - Returns: The path that the next post to the key needs.
+  /// - Returns: The slowest path that a visited handler needs for later occurrences;
+  ///   ``PathNeeded/slow`` if a handler was skipped because the occurrence was stopped.
   private func visitEach(
     _ payload: BorrowedPayload, _ keyTable: KeyTable?, isForAny: Bool, _ tally: inout DeliveryTally
   ) -> PathNeeded {

@@ -99,7 +99,7 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLook
 
 /// The tables of keys that are objects, at most one for each address in memory.
 ///
-/// The table of an object that is gone stays until it is swept, or until another object at the
+/// The table of an object that is gone stays until it is swept, or until another object at its
 /// address gets handlers.
 @usableFromInline final class ObjectKeyTables {
   /// The tables, by the addresses of the objects. Isolation: core.
@@ -112,7 +112,8 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLook
   }
 
   fileprivate func add(_ table: KeyTable) {
-    // This may replace the table of an object that is gone. Two living objects have two addresses.
+    // If there is a table at this address, its object is gone: two living objects never have one
+    // address. So the new table may replace it.
     if let key = table.object, key.isAlive { unsafe tables[key.objectID] = (key, table) }
   }
 

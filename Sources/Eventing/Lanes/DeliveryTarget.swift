@@ -23,7 +23,7 @@ public import Synchronization
   @usableFromInline final let skipped = Atomic<Int>(0)
   /// The number of occurrences that were dropped, for want of room or for a newer occurrence.
   @usableFromInline final let dropped = Atomic<Int>(0)
-  /// The number of the attempt that runs, or that failed last: 1 unless a call has been retried.
+  /// The number of the attempt that began last: 1 for the first attempt of a call.
   final let attempt = Atomic<Int>(1)
 
   #if DEBUG
@@ -114,13 +114,15 @@ public import Synchronization
   }
 
   @usableFromInline @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .relaxed) }
-  /// Counts a call without a read-modify-write, where no other thread counts calls at that time.
+  /// Counts a call by a load and a store, which cost less than an atomic addition. The caller makes
+  /// sure that no other thread counts a call meanwhile.
   @usableFromInline @inline(__always) final func countCallAlone() {
     calls.store(calls.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
   }
 
   @usableFromInline @inline(__always) final func countEnd() { ended.wrappingAdd(1, ordering: .relaxed) }
-  /// Counts the end of a call, where no other thread counts one at that time.
+  /// Counts the end of a call by a load and a store. The caller makes sure that no other thread
+  /// counts an end meanwhile.
   @usableFromInline @inline(__always) final func countEndAlone() {
     ended.store(ended.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
   }
@@ -133,8 +135,9 @@ public import Synchronization
     if record.has(HandlerFlags.lockedAtAll) { anchor.noteChange() }
   }
 
-  /// Notes in the account that a lock caused the skip of an occurrence, if one did. A handler that
-  /// has not ended by now had not ended when its claim was refused, and so was locked.
+  /// Notes in the account that an occurrence was skipped because of a lock, unless the handler has
+  /// ended. A lane skips an occurrence only if the handler has ended or is locked, and an end is
+  /// final. So if the handler has not ended by now, a lock caused the skip.
   final func noteSkipped(in account: DeliveryAccount) {
     if !record.has(HandlerFlags.ended) { account.noteLock() }
   }

@@ -90,7 +90,7 @@ extension HandlerBody {
 /// An immutable class: a drain retains the object once, and then makes its calls without a retain.
 @usableFromInline final class LaneHandler: Sendable {
   @usableFromInline let body: HandlerBody
-  /// The closure in the case `direct` of `body`; in its other cases one that does nothing.
+  /// The closure of `body` if `body` is `direct`; otherwise a closure that does nothing.
   @usableFromInline let direct: ErasedHandler
   @usableFromInline let isDirect: Bool
   @usableFromInline let type: PayloadType

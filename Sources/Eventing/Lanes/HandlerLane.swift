@@ -22,13 +22,13 @@ import Synchronization
   }
 
   /// Claims a call, like ``claim(_:)``. That method loads the handler's options to find the owner
-  /// there. If the handler has no owner, this one spares the load.
+  /// there. If the handler has no owner, this method spares the load.
   @usableFromInline @inline(__always) final func claimed(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
     isPlain ? record.claim() : claim(&owner)
   }
 
   override var runningCalls: RunningCount? {
-    let ended = ended.load(ordering: .acquiring)  // first: a call that begins after this load counts as running
+    let ended = ended.load(ordering: .acquiring)  // before `begun`: a call that begins in between counts as running
     let begun = calls.load(ordering: .relaxed)
     return RunningCount(count: max(0, begun - ended), oldest: UInt64(begun))
   }

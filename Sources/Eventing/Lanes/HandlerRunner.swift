@@ -1,4 +1,4 @@
-/// How a handler runs that needs more than an inline call with the payload.
+/// The way in which a handler runs, if the handler needs more than an inline call with the payload.
 @usableFromInline enum HandlerRunner: Sendable {
   /// Inline, with the owner if there is one.
   case call(@Sendable (HandlerArguments) throws -> Void)
@@ -10,7 +10,7 @@
   case concurrent(ConcurrentLane)
   /// On a lane, each call in a task of its own.
   case task(TaskLane)
-  /// Inline. If the closure throws, it may be called again at once, as the rule says.
+  /// Inline. If the closure throws, it may be called again at once: the ``RetryRule`` decides.
   case retried(RetryRule, @Sendable (HandlerArguments) throws -> Void)
   /// On a lane of units: with modifiers, or shared with other handlers.
   case units(UnitLane)
@@ -88,10 +88,11 @@
   /// ``HandlerSlot/offer(_:_:_:)``.
   ///
   /// The closure of an inline handler with an owner retains the owner for the call. If the owner is
-  /// gone, it throws ``SlotSignal/decide``, so that the slow path goes on. The closure of a handler
-  /// with a pace stores the payload until the pace's timer fires. If the pace cannot store the
-  /// payload, the closure throws that error, too: see ``PacedTarget/keepPost(_:_:)``. Other
-  /// handlers with an owner have no such closure.
+  /// gone, the closure throws ``SlotSignal/decide``, so that the slow path goes on. The closure of
+  /// a handler with a pace stores the payload until the pace's timer fires. If the pace cannot
+  /// store the payload, the closure throws ``SlotSignal/decide``, too: see
+  /// ``PacedTarget/keepPost(_:_:)``. A handler with an owner has no such closure if it has a lane
+  /// or a pace, or is an interceptor.
   func postBody(_ owner: Owner?, _ type: PayloadType, in core: EventCore) -> ErasedHandler? {
     switch self {
     case .call(let body):
@@ -167,10 +168,12 @@
 extension Handler {
   /// Returns a handler that converts each incoming payload, and passes the result to this handler.
   ///
-  /// The conversion runs synchronously, where the event delivers, also if this handler has a lane.
+  /// The conversion runs synchronously, on the thread that delivers, even if this handler has a
+  /// lane.
   ///
-  /// - Parameter convert: Returns the payload for this handler; `nil` to skip the handler. Also
-  ///   gets the tally of the delivery.
+  /// - Parameter convert: A closure that returns the payload for this handler, or `nil` to skip the
+  ///   handler. Its second argument holds the outcomes of the delivery so far, and its sender
+  ///   (``DeliveryTally``).
   @inlinable func converted<Incoming: Sendable>(
     _ convert: @escaping @Sendable (Incoming, borrowing DeliveryTally) -> Payload?
   ) -> Handler<Incoming> {

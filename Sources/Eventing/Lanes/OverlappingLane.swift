@@ -65,9 +65,9 @@ import Synchronization
   }
 
   /// Returns the number of the call that an execution slot runs; `nil` if it runs none. The lane
-  /// numbers its calls in the order in which they get a slot. In the names of an overlapping lane,
-  /// `turn` stands for such a number, and not for what a slot of a ``UnitScheduler`` runs. The
-  /// caller holds `mutex`.
+  /// numbers its calls in the order in which they get a slot. In the code of an overlapping lane, a
+  /// name with `turn` stands for this number. In a ``UnitScheduler``, a turn is the work that a
+  /// slot does next. The caller holds `mutex`.
   final func turn(of executionSlot: ExecutionSlot) -> UInt64? {
     unsafe executionSlot.activeIndex == nil ? nil : unsafe executionSlot.turn
   }
@@ -157,8 +157,9 @@ import Synchronization
     }
   }
 
-  /// Calls a closure that takes the payload alone. Does what `callNow(_:_:_:on:)` does, whose frame
-  /// does not fit the memory that a task gets at its start, and so costs an allocation.
+  /// Calls a closure that takes the payload alone, as `callNow(_:_:_:on:)` would. The frame of
+  /// `callNow(_:_:_:on:)` does not fit the memory that a task gets at its start, so that method
+  /// costs an allocation.
   @inline(__always) private final func callDirect(
     _ payload: BorrowedPayload, _ body: ErasedAsyncHandler
   ) async -> HandlerOutcome {

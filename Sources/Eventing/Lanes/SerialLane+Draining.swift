@@ -129,7 +129,7 @@ extension SerialLane {
     _ payload: BorrowedPayload, _ completion: Completion?, _ invocation: Invocation, on actor: isolated any Actor
   ) async -> Bool {
     let outcome = unsafe await callNow(payload, body, completion, on: actor)
-    invocation.end()  // before the sender learns of the end of the call
+    invocation.end()  // before `conclude` tells the sender that the call has ended
     return conclude(outcome, payload, completion)
   }
 

@@ -10,7 +10,7 @@ extension SerialLane {
   /// Adds the call for a new item to the queue of the shared lane. Not under a mutex. Isolation:
   /// core.
   ///
-  /// The item is already on this lane, so the drain finds it when it comes to the call.
+  /// The item is already on this lane, so the drain finds the item when it comes to the call.
   @inline(__always) func takeTurn(of shared: UnitScheduler) {
     if !addTurn() { shared.enqueue(unsafe SharedTurns(lane: self, count: 1, era: era)) }
   }
@@ -34,9 +34,10 @@ extension SerialLane {
   func openTurns(_ turns: SharedTurns) { _ = openCount.exchange(turns.count, ordering: .acquiringAndReleasing) }
 
   /// Keeps this lane from adding calls to its last entry in the queue of the shared lane. Returns
-  /// the number of calls for which that entry stands; 0 if the drain of the shared lane must make
-  /// none of them, because this lane has resumed after a lock, and has added a new entry for all of
-  /// its items. The caller holds the mutex of the shared lane.
+  /// the number of calls for which that entry stands. Returns 0 if this lane has resumed after a
+  /// lock since it added the entry. In that case a newer entry stands for all items of this lane,
+  /// and the drain of the shared lane must make no call for the old one. The caller holds the mutex
+  /// of the shared lane.
   func closeTurns() -> Int { openCount.exchange(0, ordering: .acquiringAndReleasing) }
 
   /// Resumes a lane that a lock had paused. The lane's items come before all other items that wait
@@ -115,12 +116,13 @@ extension SerialLane {
     return item
   }
 
-  /// Moves the items that wait into `batch`, if `batch` is empty. Returns false if there is no call
-  /// to make now: no item is left, or a lock has paused the lane since it added the entry. The
-  /// entry is the one in the queue of the shared lane whose calls the drain makes now.
+  /// Moves the items that wait into `batch`, if `batch` is empty. The drain calls this method for
+  /// the entry of the shared lane's queue whose calls it makes now. Returns false if the entry has
+  /// no call to make now: no item is left, or a lock has paused this lane since the entry was
+  /// added.
   ///
-  /// - Parameter era: The number of times that this lane had resumed after a lock when it added
-  ///   that entry: the value that ``era`` had then.
+  /// - Parameter era: The value that ``era`` had when this lane added the entry: the number of
+  ///   times that the lane had resumed after a lock.
   private func fillBatch(in era: Int) -> Bool {
     if unsafe batch.isEmpty { unsafe batch.recycle() }
     mutex.lock()
