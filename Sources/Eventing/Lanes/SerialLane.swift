@@ -22,11 +22,11 @@ public import Synchronization
   /// The items that wait, unless the lane is bounded. Guarded by: mutex.
   @exclusivity(unchecked) var items: PayloadQueue<LaneItem>
   @usableFromInline let phaseWord = Atomic<LanePhase>(.idle)
-  /// A count: `items.count + takenCount` is the number of calls that an unbounded lane was ever
-  /// given. From that number, ``waitingCount`` subtracts the calls that have begun or were skipped.
-  /// Each item that leaves `items`, and each call that is made at once, adds one. A barrier or end
-  /// that is appended subtracts one, because `items.count` includes it although it is no call.
-  /// Guarded by: mutex.
+  /// The number of calls that an unbounded lane was ever given, minus `items.count`.
+  /// ``waitingCount`` adds `items.count`, and subtracts the calls that have begun or were skipped.
+  /// The count goes up by 1 for each item that leaves `items`, and for each call that the core
+  /// makes at once. It goes down by 1 when a barrier or the end of the lane is appended to `items`:
+  /// these items are no calls. Guarded by: mutex.
   @exclusivity(unchecked) var takenCount = 0
   /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) var isEnding = false
@@ -43,11 +43,12 @@ public import Synchronization
   @usableFromInline let executor: (any TaskExecutor)?
   /// The shared lane whose drain makes the calls; `nil` if the lane has drains of its own.
   let shared: Lane?
-  /// The number of times that this lane, on a shared lane, has resumed after a lock. Each entry
-  /// that it adds to the shared lane's queue notes the number. The drain makes no calls of an entry
-  /// with an older number: the lock held their items, and the lane added a new entry for these when
-  /// it resumed. Only the core changes the number, under `mutex`. The core also reads it without
-  /// the mutex; a drain reads it under `mutex`.
+  /// The number of times that this lane, on a shared lane, has resumed after a lock. When this lane
+  /// resumes, it adds one new entry for all its items to the shared lane's queue. Each entry notes
+  /// the number at the moment when it is added. A lower number tells the drain that an entry was
+  /// added before the lock ended. The drain makes no calls for such an entry. Only the core changes
+  /// the number, under `mutex`. The core also reads it without the mutex; a drain reads it under
+  /// `mutex`.
   @exclusivity(unchecked) var era = 0
   /// The number of calls in the last entry of the shared lane's queue, while this lane may add
   /// calls to that entry; 0 if the entry is of another lane, or closed.

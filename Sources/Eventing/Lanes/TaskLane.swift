@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The lane of a `.task` handler: each call has a task of its own.
-// Safe: the field that it adds says which mutex guards it.
+// Safe: the inherited `mutex` guards `freeCalls`, the only mutable field that this class adds.
 @usableFromInline final class TaskLane: OverlappingLane, @unchecked Sendable {
   /// The largest number of ended calls that are kept for other occurrences.
   private static let mostFreeCalls = 64
@@ -91,10 +91,11 @@ import Synchronization
     Scheduling.task(priority: priority, on: executor, for: Work(lane: self, call: call))
   }
 
-  /// Runs a call, and keeps it for another occurrence if nothing else refers to its invocation.
+  /// Runs a call. When the call is over, keeps the call for a later occurrence, if there is room in
+  /// `freeCalls`.
   ///
-  /// No task holds the invocation of a kept call, and no completion waits for its slot. So the wait
-  /// graph never takes the next call on the slot for the ended one.
+  /// Does not keep the call if a task still retains its invocation, or if a completion waits for
+  /// its execution slot. Otherwise the wait graph could mistake the later call for the ended one.
   private func runOnce(_ taken: TaskCall) async {
     let executionSlot = taken.invocation.executionSlot
     var isShared = false

@@ -1,10 +1,10 @@
-/// Delayed work in the order of the deadlines: a binary heap in blocks of memory.
+/// Delayed work, ordered by deadline: a binary heap in blocks of memory.
 ///
-/// The heap grows and shrinks by a block, so that no insertion or removal costs more than O(log n).
-/// A longer one would delay other threads: all delayed work of a clock in the process shares one
-/// mutex. Each work holds its index in `heapIndex`.
+/// The heap grows and shrinks by one block, so that no insertion or removal moves all entries. A
+/// thread that moved all of them would delay other threads: all delayed work of a clock in the
+/// process shares one mutex. Each work holds its index in `heapIndex`.
 ///
-/// A value without synchronization; the queue guards it.
+/// A value without synchronization; the mutex of the ``DelayQueue`` guards it.
 struct DelayHeap {
   private struct Entry {
     let deadline: Duration
@@ -71,8 +71,8 @@ struct DelayHeap {
     }
   }
 
-  /// Puts an entry at an index, or nearer to the first entry, so that the entry's parent comes
-  /// before it.
+  /// Puts an entry at the index `start` of the heap, or nearer to the root. As long as the parent
+  /// must come after the entry, the parent moves one level down.
   private mutating func siftUp(_ entry: Entry, from start: Int) {
     var index = start
     while index > 0, case let parent = (index - 1) / 2, entry.isBefore(self[parent]) {
@@ -82,8 +82,8 @@ struct DelayHeap {
     self[index] = entry
   }
 
-  /// Puts an entry at an index, or farther from the first entry, so that the entry's children come
-  /// after it.
+  /// Puts an entry at the index `start` of the heap, or farther from the root. As long as a child
+  /// must come before the entry, the earlier child moves one level up.
   private mutating func siftDown(_ entry: Entry, from start: Int) {
     var index = start
     while case var child = 2 * index + 1, child < count {

@@ -1,11 +1,11 @@
 /// The delayed work of one clock, in the order of the deadlines, and one timer for the earliest
 /// deadline.
 ///
-/// If the timer rings too early, it is set again. So it need not be set anew when the work with the
-/// earliest deadline is cancelled. When the last work is cancelled, the timer is stopped if it
-/// keeps a task asleep.
+/// If the timer rings too early, the queue sets it again. So the timer need not be set anew when
+/// the work with the earliest deadline is cancelled. When the last work is cancelled, the timer is
+/// stopped if it keeps a task asleep.
 final class DelayQueue: DelayQueueing, Sendable {
-  /// A change of the timer that one thread makes, outside of the mutex.
+  /// A change of the timer. One thread at a time makes such a change, and holds no mutex meanwhile.
   private enum Alarm {
     case at(Duration)
     case off
@@ -79,7 +79,7 @@ final class DelayQueue: DelayQueueing, Sendable {
 
   func insert(_ work: any DelayedWork, after delay: Duration) {
     // For a clock of a test, the insertion counts as work until this thread has set the timer, or
-    // has left that to another thread.
+    // has left the timer to another thread.
     let idleAwareClock = timer.idleAwareClock
     idleAwareClock?.timerBegan()
     defer { idleAwareClock?.timerEnded() }
@@ -98,12 +98,12 @@ final class DelayQueue: DelayQueueing, Sendable {
     set(
       state.withLock { state -> Alarm? in
         guard work.heapIndex >= 0 else { return nil }
-        state.heap.remove(at: work.heapIndex)  // the caller retains it
+        state.heap.remove(at: work.heapIndex)  // the caller retains the work
         return state.beginSetting(stops)
       })
   }
 
-  /// Returns whether the queue is the one of a clock. Runs the user's code: `==` of the clock.
+  /// Returns whether this is the queue of a given clock. Runs the user's code: `==` of the clock.
   func measures(_ clock: any Clock<Duration>) -> Bool { timer.measures(clock) }
   var idleAwareClock: (any IdleAwareClock)? { timer.idleAwareClock }
 
@@ -134,8 +134,8 @@ final class DelayQueue: DelayQueueing, Sendable {
     }
   }
 
-  /// Fires work that is due, at most ``batch`` of it. Returns how much was fired. When it returns
-  /// 0, the timer is set again, if work is left.
+  /// Fires works that are due, at most ``batch`` of them. Returns their number. If the number is 0
+  /// and work is left, sets the timer again.
   ///
   /// One thread at a time fires, so that the work comes in the order of the deadlines.
   ///
@@ -168,8 +168,8 @@ final class DelayQueue: DelayQueueing, Sendable {
     if due.isEmpty || Scheduling.isSimulated { return }
     due.removeAll { $0.releasesItself }
     if due.isEmpty { return }
-    // The block empties `fired`. So even if this thread releases `fired` after the block has, it
-    // does not release the work.
+    // The block takes all work out of `fired`, and releases the work. Even if this thread is the
+    // last one to release `fired`, the array is empty by then.
     let fired = Guarded<[any DelayedWork]>([])
     fired.withLock { swap(&$0, &due) }
     Scheduling.concurrentBlock {

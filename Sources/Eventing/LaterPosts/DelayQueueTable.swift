@@ -21,8 +21,8 @@ package final class DelayQueueTable: Sendable {
     /// The number of entries that were ever added.
     var added: UInt64 = 0
     /// The number of searches of the table, by all calls of `find` together. A call searches again
-    /// if another thread has added an entry meanwhile. The entry that a search adds has the number
-    /// of that search. `forget` finds the entry by it.
+    /// if another thread has added an entry meanwhile. An entry gets the number of the search that
+    /// adds it. `forget` finds the entry by this number.
     var lastNumber: UInt64 = 0
   }
 
@@ -43,8 +43,8 @@ package final class DelayQueueTable: Sendable {
     while true {
       let (candidates, added, number) = state.withLock { state in
         state.lastNumber += 1
-        // A new array: if this thread shared the stored one, a thread that changes that one under
-        // the mutex would have to copy it.
+        // `map` makes a new array. If this thread held the stored array instead, another thread
+        // that changes the stored array under the mutex would have to copy it.
         return (state.entries[key]?.map(\.queue) ?? [], state.added, state.lastNumber)
       }
       // Compared outside of the mutex, because `==` of a clock is the user's code. Moreover,

@@ -1,15 +1,15 @@
 /// The timer of a ``DelayQueue``.
 ///
-/// One thread at a time sets or stops it. When it rings, on any thread, it calls
-/// ``DelayQueue/beginFiring()``. If that returns true, it calls ``DelayQueue/fireSome(notAfter:)``
-/// until that returns 0.
+/// The queue lets one thread at a time set or stop the timer. When the timer rings, on any thread,
+/// the timer calls ``DelayQueue/beginFiring()``. If that call returns true, the timer calls
+/// ``DelayQueue/fireSome(notAfter:)`` until this method returns 0.
 protocol DelayTimer: Sendable {
   /// The time of the clock, since the timer was made.
   var now: Duration { get }
   /// Whether the timer must be stopped when nothing waits for it, because it keeps a task asleep.
   var stopsWhenUnused: Bool { get }
-  /// Sets the timer to an instant, in place of the instant for which it was set before. The timer
-  /// may ring earlier.
+  /// Sets the timer to `deadline`, instead of the instant to which it was set before. If the timer
+  /// rings before `deadline`, the queue sets it again.
   func set(_ deadline: Duration, _ queue: DelayQueue)
   /// Stops the timer: it rings no more. If ``stopsWhenUnused`` is false, may do nothing.
   func stop()

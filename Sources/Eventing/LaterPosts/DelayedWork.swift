@@ -4,13 +4,12 @@ protocol DelayedWork: AnyObject, Sendable {
   ///
   /// The queue reads this under its mutex, so it must be a load and nothing else.
   var isWaiting: Bool { get }
-  /// The place of the work in its queue, -1 outside of it. Only the queue touches it, under its
-  /// mutex.
+  /// The index of the work in the heap of its queue; -1 while the work is in no queue. Only the
+  /// queue reads and changes the index, under its mutex.
   var heapIndex: Int { get set }
-  /// Whether the work itself provides for the release of the user's objects and closures that it
-  /// retains, in a block that ``fire()`` starts. If so, the timer's thread may release the work
-  /// after ``fire()``. Otherwise the release of the work may run the user's code, so the queue
-  /// leaves it to a block that the queue starts.
+  /// Whether ``fire()`` lets a block release the user's objects and closures that the work retains.
+  /// If true, the timer's thread may release the work after ``fire()``. If false, releasing the
+  /// work may run the user's code. Then the queue starts a block that releases the work.
   var releasesItself: Bool { get }
   /// Does the work, unless it was cancelled.
   ///

@@ -28,18 +28,17 @@ final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
 
   var idleAwareClock: (any IdleAwareClock)? { nil }
   var now: Duration { origin.duration(to: clock.now) }
-  /// False: a timer of Dispatch for which no delayed work is left keeps no task asleep, and rings
-  /// once at most. So it stays set when its last work is cancelled, such as the time limit of a
-  /// call that has returned. The next such work is mostly due later than the instant at which the
-  /// timer rings. Then adding it need not set the timer: when the timer rings, it is set again, to
-  /// that later deadline.
+  /// False: no task sleeps until the timer rings. So the timer stays set when its last work is
+  /// cancelled, such as the time limit of a call that has returned. The next work is mostly due
+  /// after the instant at which the timer rings. Then adding that work need not set the timer: when
+  /// the timer rings, the queue sets it to the later deadline.
   var stopsWhenUnused: Bool { false }
 
   func measures(_ clock: any Clock<Duration>) -> Bool { clock is C }
 
   func set(_ deadline: Duration, _ queue: DelayQueue) {
     let sources = makeSources(queue)
-    // A day at most: the timer rings, and is set again.
+    // Set for at most a day. For a later deadline, the queue sets the timer again when it has rung.
     let delay = min(max(deadline - now, .zero), .seconds(86_400))
     let (seconds, attoseconds) = delay.components
     // Rounded up, so that the timer does not ring too early. In 64 bits: `Int` may have 32.

@@ -49,9 +49,9 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
 
   var stage: Stage { stageWord.load(ordering: .acquiring) }
   var isWaiting: Bool { stage == .waiting }
-  /// True: after the item has fired, ``Leftovers`` releases the payload, and all other objects
-  /// whose release may run the user's code, in a block on a global queue of Dispatch. So any thread
-  /// may release the item itself.
+  /// Always true: after the item has fired, any thread may release it. A block on a global queue of
+  /// Dispatch, which ``Leftovers`` starts, releases the payload, and all other objects whose
+  /// release may run the user's code.
   var releasesItself: Bool { true }
 
   /// Ends the waiting. Returns false if it was over. The caller holds `core.mutex`.
@@ -109,8 +109,8 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   /// ended the item's wait for its time: see ``end(_:)``.
   ///
   /// - Parameter history: The event's history; `nil` if it has none.
-  /// - Returns: The payload that the history kept as the one that was sent last, and has replaced
-  ///   by this item's; `nil` if there was none.
+  /// - Returns: The payload that the history replaces by this item's payload: the one that was sent
+  ///   last before. `nil` if there is no history, or if no payload was sent before.
   func append(to mailbox: inout Mailbox, _ history: ReplayHistory?) -> OwnedPayload? {
     guard let payload = unsafe payload?.borrowed else { preconditionFailure("an item that waits has its payload") }
     unsafe mailbox.append(payload, completion, by: Drainer.queue)

@@ -1,10 +1,11 @@
 /// Releases the objects that timers no longer need: payloads, events, and what these retain. The
 /// `deinit` of such an object is the user's code, and may block. So a block on the global queue of
-/// Dispatch releases it, and not the thread of the timer.
+/// Dispatch releases the object, and not the thread of the timer.
 enum Leftovers {
   private static let items = Guarded<LaterItem?>(nil)
 
-  /// Lets a block of the global queue release what an item retains after its timer has fired.
+  /// Lets a block on the global queue of Dispatch release the objects that an item retains. Called
+  /// after the item has fired.
   static func release(_ item: LaterItem) {
     // In a simulation everything runs on one thread, and the timer belongs to the simulation alone.
     if Scheduling.isSimulated { return item.letGo() }

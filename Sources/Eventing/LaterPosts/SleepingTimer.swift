@@ -1,8 +1,9 @@
 /// The timer of a clock that is not of the standard library: a task that sleeps on the clock.
 ///
 /// The clock's code is the user's. So it runs under no mutex, and a sleep may end early or fail. If
-/// it ends early, the task sleeps again. If it fails, what waits for that instant is done at once:
-/// a handler that is never called would be worse than one that is called too early.
+/// a sleep ends early, the task sleeps again. If a sleep fails, the work that waits for its
+/// deadline is done at once: a handler that is never called would be worse than one that is called
+/// too early.
 ///
 /// While the task sleeps, it does not retain the queue of delayed work that set the timer.
 final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
@@ -10,8 +11,8 @@ final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   private let origin: C.Instant
   let idleAwareClock: (any IdleAwareClock)?
   /// The simulation to which the clock belongs; `nil` outside of simulations. The timer's tasks run
-  /// in this simulation, whichever simulation sets the timer: that one may end before the timer
-  /// rings.
+  /// in this simulation, even if a thread of another simulation sets the timer: the other
+  /// simulation may end before the timer rings.
   private let simulation: (any SimulatedScheduling)?
   /// An object that owns the task that sleeps. Releasing the object cancels the task.
   private let sleeper = Guarded<(any AnyObject & Sendable)?>(nil)
@@ -60,7 +61,7 @@ final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
     do {
       try await clock.sleep(until: origin.advanced(by: deadline), tolerance: nil)
       while now < deadline, !Task.isCancelled {
-        await Task.yield()  // the clock's sleep may not suspend at all
+        await Task.yield()  // the sleep of a user's clock may return without suspending the task
         try await clock.sleep(until: origin.advanced(by: deadline), tolerance: nil)
       }
       return true

@@ -77,7 +77,9 @@ extension EventCore {
     var held: [(record: HandlerRecord, number: Int)] = []
     var delays: [(delays: HandlerDelays, isHolding: Bool)] = []
     mutex.lock()
-    let pendingWork = pendingWorkReference.load()  // under the mutex: another lock may have just created it
+    // Read under the mutex. Otherwise this thread could miss the `PendingWork` that another thread
+    // has just created for the holding buffer of a lock.
+    let pendingWork = pendingWorkReference.load()
     unsafe isEventLocked = isOn
     unsafe pendingWork?.holding.eventLockHolding = holding
     forEachRecord { record in
@@ -179,9 +181,12 @@ extension EventCore {
     }
   }
 
-  /// Removes a lock of a handler, and clears the lock's flag in the handler's state. Returns the
-  /// handler's holding buffer; `nil` if there is none, or the lock has begun again since this end.
-  /// The caller holds `mutex`. Isolation: core.
+  /// Removes a lock of a handler, and clears the lock's flag in the handler's state. Called when
+  /// the thread inside comes to the end of the lock in the mailbox. The caller holds `mutex`.
+  /// Isolation: core.
+  ///
+  /// - Returns: The handler's holding buffer. `nil` if there is none, or if the lock is gone or has
+  ///   begun again since a caller ended it. Then nothing is changed.
   private func endLock(_ reason: LockReason, _ number: Int, of record: HandlerRecord) -> HoldingBuffer? {
     guard let buffer = unsafe pendingWork.holding[record], unsafe buffer.locks.forget(reason, number) else {
       return nil

@@ -4,12 +4,13 @@
 /// deferred, and no `send` waits for them. Occurrences that do not fit count as skipped. If the
 /// handler is removed, its held occurrences are discarded.
 ///
-/// - Of several locks of one handler, the `holding` of the one that began last counts.
-/// - A lock that begins while held occurrences are being delivered holds the rest of them.
-/// - When the lock ends, a handler with a lane gets all held occurrences at once. They wait on the
-///   lane as others do.
-/// - If occurrences already wait on the lane when a lock that holds occurrences begins, they stay
-///   there. They do not count toward ``upTo(_:)``.
+/// - If several locks of a handler are in force, the `holding` of the lock that began last applies.
+/// - A lock that begins while held occurrences are being delivered holds the occurrences that are
+///   left.
+/// - If the handler has a lane, the end of the lock puts all held occurrences onto the lane,
+///   without waiting for calls in between. They wait on the lane as others do.
+/// - Occurrences that wait on the lane when a lock that holds occurrences begins stay on the lane.
+///   They do not count toward ``upTo(_:)``.
 public struct Holding: Hashable, Sendable {
   enum Kind: Hashable, Sendable { case nothing, upTo(Int), latest }
   let kind: Kind

@@ -13,7 +13,7 @@ enum LockReason: Hashable, Sendable {
   /// A new reason for one `withLocked`.
   static var newScope: LockReason { .scope(lastScope.wrappingAdd(1, ordering: .relaxed).newValue) }
 
-  /// Returns a record's flags after the lock has begun.
+  /// Returns `flags`, the flags of a record, with a lock for this reason added.
   func begun(in flags: UInt32) -> UInt32 {
     switch self {
     case .handler: flags | HandlerFlags.locked
@@ -22,7 +22,7 @@ enum LockReason: Hashable, Sendable {
     }
   }
 
-  /// Returns a record's flags after the lock has ended.
+  /// Returns `flags`, the flags of a record, without the lock for this reason.
   func ended(in flags: UInt32) -> UInt32 {
     switch self {
     case .handler: flags & ~HandlerFlags.locked
@@ -40,8 +40,8 @@ enum LockReason: Hashable, Sendable {
 /// A value without synchronization.
 struct LockReasons {
   /// The locks that keep the handler from being called, each with its `holding`, in the order in
-  /// which they began. Those in `ended` are among them, until the thread inside comes to their end.
-  /// Locks that began before the handler had a holding buffer are missing.
+  /// which they began. The locks in `ended` are among them, until the thread inside comes to their
+  /// end in the mailbox. Locks that began before the handler had a holding buffer are missing.
   private var known: [(reason: LockReason, holding: Holding, number: Int)] = []
   /// The locks that a caller has ended, and that keep the handler from being called until the
   /// thread inside comes to their end in the mailbox.
@@ -52,9 +52,9 @@ struct LockReasons {
   var holding: Holding { known.last?.holding ?? .nothing }
 
   /// Adds a lock as the newest one, with a number that no other lock has. If `known` has a lock
-  /// with this reason already, that lock goes on, with the new `holding` and number. If a caller
-  /// has ended that lock, and its end is still in the mailbox, that end has no effect on it any
-  /// more.
+  /// with this reason already, the new lock takes its place. A caller may have ended the old lock,
+  /// and the item for that end may still be in the mailbox. The item has the old number, so it does
+  /// not end the new lock.
   mutating func begin(_ reason: LockReason, _ holding: Holding) {
     ended.remove(reason)
     known.removeAll { $0.reason == reason }
@@ -65,8 +65,8 @@ struct LockReasons {
   private func number(of reason: LockReason) -> Int { known.first { $0.reason == reason }?.number ?? 0 }
 
   /// Notes that a caller has ended a lock. The lock's flag in the record of the handler stays, and
-  /// keeps the handler from being called. The thread inside clears the flag when it calls
-  /// ``forget(_:_:)``.
+  /// keeps the handler from being called. The thread inside clears the flag after ``forget(_:_:)``
+  /// has removed the lock.
   ///
   /// - Returns: The number of the lock, for the item of the mailbox.
   mutating func end(_ reason: LockReason) -> Int {
@@ -77,8 +77,9 @@ struct LockReasons {
   /// Returns a handler's flags without the locks that have ended.
   func flags(_ flags: UInt32) -> UInt32 { ended.reduce(flags) { $1.ended(in: $0) } }
 
-  /// Removes a lock when the thread inside has come to an end of it in the mailbox. Returns false,
-  /// and changes nothing, if the lock with this number is gone, or has begun again since that end.
+  /// Removes a lock. Called when the thread inside comes to the end of the lock in the mailbox. If
+  /// the lock with this number is gone, or has begun again since a caller ended it, returns false,
+  /// and changes nothing.
   mutating func forget(_ reason: LockReason, _ number: Int) -> Bool {
     guard number == self.number(of: reason), ended.remove(reason) != nil else { return false }
     known.removeAll { $0.reason == reason }

@@ -13,17 +13,18 @@ extension Handler {
   /// start the child task. If the sender's actor is blocked at that moment, this call and the later
   /// calls for the key are delayed.
   ///
-  /// Memory is kept for the occurrences that wait, for keys without a waiting occurrence (at most
-  /// 1,024 once no occurrence of any key waits), and for at most 512 calls that have ended.
+  /// The handler keeps memory for the occurrences that wait, for at most 512 calls that have ended,
+  /// and for keys. When no occurrence waits and no call runs, at most 1,024 keys are kept.
   ///
-  /// - Parameter key: Returns the key of a payload. It runs where the event delivers, as do `==`
-  ///   and `hash(into:)` of the key.
+  /// - Parameter key: A closure that returns the key of a payload. The thread that delivers the
+  ///   occurrence calls the closure, and `==` and `hash(into:)` of the key.
   public func inOrder<Key: Hashable & Sendable>(by key: @escaping @Sendable (Payload) -> Key) -> Handler {
     modified { $0.key = KeyRule { UnitKeys<Key> { key($0.payload(Payload.self)) } } }
   }
 }
 
-/// The rule that makes tables of keys for a handler whose calls are in order by key.
+/// The rule of ``Handler/inOrder(by:)``. For each lane of the handler, it makes a table of the keys
+/// whose payloads wait or run on that lane.
 struct KeyRule: Sendable {
   /// Returns a new table of keys for one lane.
   let makeKeys: @Sendable () -> any UnitKeying

@@ -12,13 +12,14 @@ extension Handler {
   /// A stream that never pauses is delivered at its end only, and a `send` waits that long, unless
   /// `limit` is given. The calls of an inline handler run on the event's own queue.
   ///
-  /// If the delivery has a bound that would drop the newest occurrence (`.oldest` and
-  /// `.suspendingSender`), only the latest occurrence waits while a call runs.
+  /// The bounds ``Buffering/oldest(_:)`` and ``Buffering/suspendingSender(_:)`` could drop the last
+  /// occurrence. So ``Buffering/latest`` takes the place of either bound: only the latest
+  /// occurrence waits while a call runs.
   ///
   /// - Parameters:
   ///   - pause: The time without a new occurrence after which the handler is called.
   ///   - limit: The longest time from the first occurrence that waits to the call; `nil` for none.
-  ///   - clock: The clock that measures both.
+  ///   - clock: The clock that measures `pause` and `limit`.
   public func debounced(
     for pause: Duration, atMost limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
   ) -> Handler {
@@ -45,15 +46,15 @@ extension Handler {
   ///
   /// - Parameters:
   ///   - interval: The shortest time between two calls.
-  ///   - clock: The clock that measures it.
+  ///   - clock: The clock that measures `interval`.
   public func throttled(to interval: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Handler {
     var copy = modified { $0.pace = Pace(kind: .throttle(max(.zero, interval)), clock: clock) }
     if !any.place.buffering.isBounded { copy.any.place = any.place.buffered(.latest) }
     return copy.keepingTheLast()
   }
 
-  /// Returns a copy. If the handler's buffering would drop the newest occurrence, only the latest
-  /// one waits on the copy's lane.
+  /// Returns a handler whose bound never drops the newest occurrence: this handler, or a copy with
+  /// the bound ``Buffering/latest``.
   private func keepingTheLast() -> Handler {
     guard !any.place.buffering.keepsNewest else { return self }
     var copy = self

@@ -1,7 +1,7 @@
-/// The modifiers of a handler that change when its calls are made, and how.
+/// The modifiers of a handler. They decide when its calls are made, and how.
 ///
-/// Modifiers apply in one order, in whatever order the user gave them. From the outside in: pace,
-/// batch, key, retry, time limit.
+/// The order in which the user gave the modifiers has no effect. They always apply in this order,
+/// from the outside in: pace, batch, key, retry, time limit.
 struct HandlerModifiers: Sendable {
   var pace: Pace?
   var batch: BatchRule?
@@ -11,10 +11,10 @@ struct HandlerModifiers: Sendable {
   /// Whether a new occurrence cancels the call that runs.
   var isRestarting = false
 
-  /// Whether the handler needs a ``UnitLane`` if its place lets calls overlap.
+  /// Whether the handler needs a ``UnitLane`` if its ``ExecutionPlace`` lets calls overlap.
   var needsUnits: Bool { key != nil || needsUnitsInOrder }
-  /// Whether the handler needs a ``UnitLane`` even if its place makes one call at a time. At such a
-  /// place a key changes nothing, because all calls come in order.
+  /// Whether the handler needs a ``UnitLane`` even if its ``ExecutionPlace`` makes one call at a
+  /// time. Then a key changes nothing, because all calls come in order.
   var needsUnitsInOrder: Bool { batch != nil || retry != nil || timeLimit != nil || isRestarting }
 }
 
@@ -47,9 +47,10 @@ struct TimeLimit: Sendable {
 /// When a handler receives payloads that come faster than it wants them.
 struct Pace: Sendable {
   enum Kind: Sendable {
-    /// After a pause without payloads, but at most `atMost` after the first payload that waits.
+    /// The handler is called after a pause without payloads, or `atMost` after the first payload
+    /// that waits, whichever comes first.
     case debounce(Duration, atMost: Duration?)
-    /// At most once in an interval.
+    /// The handler is called at most once in an interval.
     case throttle(Duration)
   }
   let kind: Kind
@@ -63,7 +64,8 @@ struct Pace: Sendable {
 }
 
 extension HandlerOptions {
-  /// The modifiers. Setting them makes a new object.
+  /// The modifiers of the handler. The setter makes a new box, because copies of these options may
+  /// share the old one.
   var modifiers: HandlerModifiers {
     get { modifierBox?.modifiers ?? HandlerModifiers() }
     set { modifierBox = ModifierBox(newValue) }

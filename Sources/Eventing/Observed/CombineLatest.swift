@@ -97,9 +97,11 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
   }
 
   /// Returns the combination of the values, and a new use of it. Makes the combination if there is
-  /// none. If the caller then adds a handler, each change of a value that was made before this call
-  /// is enqueued before that addition. So the handler receives no call for such a change, but
-  /// begins with the values as these changes have left them.
+  /// none.
+  ///
+  /// When this method returns, all changes of the values that were made before the call have been
+  /// enqueued. So a handler that the caller adds afterwards receives no call for such a change. The
+  /// handler begins with the values as these changes have left them.
   private func join() -> (Combination<First, Second, Third>, CombinationUse) {
     let combination: Combination<First, Second, Third>
     if let found = first.combination(of: key, isUsed: true) {

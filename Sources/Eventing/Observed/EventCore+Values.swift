@@ -1,13 +1,12 @@
 // How the value of an `Observed` changes. The mutex is held for the assignment alone.
 extension EventCore {
-  /// Locks the mutex if this thread may assign a new value at once, and then deliver the change
-  /// itself instead of enqueueing the change. That is so if no work is enqueued, if no handler
-  /// wants a call before each change, and if ``ReplayValue/needsSlowChange`` is false. That flag is
-  /// set after a tracked read, for a value in a combination, and while an `update` repeats its
-  /// closure. Isolation: core.
+  /// Locks the mutex if a change of the value takes no more than an assignment and a delivery by
+  /// this thread. A change takes more if work is enqueued, if a handler wants a call before each
+  /// change, or if ``ReplayValue/needsSlowChange`` is true. That flag is true after a tracked read,
+  /// for a value in a combination, and while an `update` repeats its closure. Isolation: core.
   ///
-  /// - Returns: Whether the value may change. Then the mutex is locked, and ``endChange(_:)``
-  ///   unlocks it.
+  /// - Returns: Whether this thread may assign the value. If so, the mutex is locked, and the
+  ///   caller unlocks it by ``endChange(_:)``.
   @usableFromInline func beginChange(_ pendingWork: PendingWork) -> Bool {
     mutex.lock()
     if unsafe pendingWork.mailbox.items.isEmpty && pendingWork.priorHandlerCount == 0

@@ -29,8 +29,8 @@ protocol ValueCombination: AnyObject, Sendable {
 /// The membership of an observed value in one combination, as it stands in the list of the value.
 struct CombinationMembership<Value: Sendable>: Sendable {
   let combination: any ValueCombination
-  /// Pushes what the observed value was set to onto the combination's stack of changes. The caller
-  /// holds `core.mutex` of the observed value.
+  /// Pushes the new value of the observed value, and the completion of its setter, onto the
+  /// combination's stack of changes. The caller holds `core.mutex` of the observed value.
   let push: @Sendable (Value, Completion?) -> Void
 }
 
@@ -48,14 +48,14 @@ extension Observed.Storage {
     }
   }
 
-  /// Adds this observed value to a combination, and pushes the current value onto the combination's
-  /// stack. Does neither if the value is part of the combination already.
+  /// Adds this observed value to the combination of `membership`, and pushes the current value onto
+  /// the combination's stack. Does neither if the value is part of the combination already.
   ///
-  /// - Parameter isUsed: Whether to begin a use, as the caller does only for the first value of a
-  ///   combination. If another thread has added a combination with an equal `key` meanwhile, that
-  ///   one is used and returned, and the combination of `membership` is not.
-  /// - Returns: The combination that the value belongs to now: that of `membership`, unless another
-  ///   one was found: see `isUsed`.
+  /// - Parameter isUsed: Whether to begin a use; true only for the first value of a combination.
+  ///   Another thread may have added this value to a combination with an equal `key` meanwhile.
+  ///   Then a use of that combination begins, and the combination of `membership` stays unused.
+  /// - Returns: The combination that this value is part of: that of the other thread if there is
+  ///   one, otherwise that of `membership`.
   func enlist(_ membership: CombinationMembership<Value>, isUsed: Bool) -> any ValueCombination {
     core.mutex.withLock {
       let made = membership.combination

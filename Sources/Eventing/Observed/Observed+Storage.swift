@@ -114,10 +114,11 @@ extension Observed {
       while true {
         let (old, seen) = core.mutex.withLock {
           // From the second round on, `computing` has an entry for this thread while `next` runs.
-          // If `next` itself changes the value, `noteChange()` finds the entry, and stores the new
-          // version in it. So this `update` overwrites that change, and does not call `next` again
-          // because of it, which would change the value again. Only a change by another thread
-          // makes a further round necessary.
+          // If `next` itself changes the value, `noteChange()` stores the new version in that
+          // entry. So this `update` accepts the new version, and overwrites the change that `next`
+          // made. Otherwise this `update` would call `next` again, which would change the value
+          // again, and so on for ever. Only a change by another thread makes a further round
+          // necessary.
           if !mayEnter { unsafe computing.append((thread, version)) }
           return unsafe (box.current, version)
         }

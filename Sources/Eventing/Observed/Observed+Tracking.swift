@@ -3,10 +3,12 @@
 extension Observed.Storage {
   /// Reports a read to Observation.
   ///
-  /// No type here depends on `Value`: the library is compiled once for all values, and looking up
-  /// the metadata of such a type would take most of the time of a read.
+  /// This function uses no type that depends on `Value`. The library is compiled once for all
+  /// values, so it would look up the metadata of such a type at each read. That would take most of
+  /// the time of a read.
   ///
-  /// - Returns: The reads that this one belongs to, if Observation tracks it; otherwise `nil`.
+  /// - Returns: The ``TrackedReads`` to which this read belongs, if Observation tracks the read;
+  ///   otherwise `nil`.
   @usableFromInline @inline(never) func reportRead() -> TrackedReads? {
     let reads = core.mutex.withLock { unsafe trackedReads } ?? makeTrackedReads()
     return reads.add() ? reads : nil
@@ -51,11 +53,11 @@ extension Observed.Storage {
 
   /// Tells Observation of a change that this thread has made. The caller holds no mutex.
   ///
-  /// If this thread made all tracked reads, a reading closure that has not returned runs on this
-  /// thread, too. So the closure has made the change itself, and is not told of it. The reads of
-  /// these closures are stored in `trackedReads` again, so that the next change tells the closures.
-  /// If newer reads are stored there already, a task tells the closures of the present change
-  /// instead, after they have returned.
+  /// A closure that has read the value may not have returned yet. If this thread made all tracked
+  /// reads, such a closure is on this thread's call stack, so it has made this change itself. Then
+  /// the closure is told of the next change, and not of this one: its reads are stored in
+  /// `trackedReads` again. If newer reads are stored there already, a task tells the closure of
+  /// this change after the closure has returned.
   func tell(_ reads: inout TrackedReads?) {
     guard let left = TrackedReads.tell(&reads) else { return }
     let isKept = core.mutex.withLock {

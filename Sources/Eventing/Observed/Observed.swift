@@ -97,9 +97,9 @@ public struct Observed<Value: Sendable>: Sendable {
 ///   change is not told. A closure that sets what it has read is told of the next change. If a set
 ///   meets the moment in which Observation registers the closure, `onChange` may be called several
 ///   times.
-/// - **Cost.** Until the first tracked read in the process, no value has a registrar. From then on
-///   each value that is read has one. A set takes longer if it is the first one after a tracked
-///   read.
+/// - **Cost.** Until the first tracked read in the process, no value has an `ObservationRegistrar`.
+///   From then on each value that is read has one. The first set after a tracked read takes longer
+///   than other sets.
 extension Observed: Observable {}
 
 extension Observed: CustomStringConvertible {

@@ -51,20 +51,21 @@ import Synchronization
     return true
   }
 
-  /// Has Observation call `onChange` for the closures that made tracked reads and have returned.
+  /// Tells the closures that made tracked reads and have returned: Observation calls their
+  /// `onChange`.
   ///
-  /// Observation cannot call `onChange` yet for a closure that still runs. So a task reports the
-  /// change to Observation again, at most 13 times, after the closure has had time to return. But
-  /// if the calling thread made all tracked reads, closures that still run are running on this
-  /// thread, and have made the change themselves. No task is started for them: their `onChange`
-  /// might run such a closure again, which might make another change, and so on for ever.
+  /// Observation cannot call the `onChange` of a closure that still runs. So a task reports the
+  /// change to Observation again, at most 13 times, after the closure has had time to return.
+  ///
+  /// No such task is started if the calling thread made all tracked reads. Then a closure that
+  /// still runs is on this thread's call stack, so it has made the change itself. The `onChange` of
+  /// that closure might run the closure again, which might make another change, and so on for ever.
   ///
   /// `onChange` is the users' code. The caller has changed the value, and holds no mutex.
   ///
   /// - Parameter reads: The reads. They are `nil` afterwards, so that the caller retains no lease.
-  /// - Returns: The reads of the closures for which no task was started because they made the
-  ///   change themselves. The caller keeps these reads for the next change. `nil` if there are
-  ///   none.
+  /// - Returns: The reads of the closures that made the change themselves, for which no task was
+  ///   started. The caller keeps these reads for the next change. `nil` if there are none.
   static func tell(_ reads: inout TrackedReads?) -> TrackedReads? {
     guard let registrar = reads?.registrar, let thread = reads?.thread.load(ordering: .relaxed) else { return nil }
     weak let lease = reads?.lease
@@ -76,9 +77,10 @@ import Synchronization
     return nil
   }
 
-  /// Starts a task that reports the change to Observation again, at most 13 times, after longer and
-  /// longer pauses. Observation calls `onChange` only for a closure that has returned. The task
-  /// ends when all closures that made these reads have been told.
+  /// Starts a task for the closures that made these tracked reads and have not been told of the
+  /// change. Some of them may still run, and Observation calls `onChange` only for a closure that
+  /// has returned. So the task reports the change to Observation at most 13 times, after longer and
+  /// longer pauses. The task ends when all these closures have been told.
   func tellLater() { TrackedReads.tellLater(lease, registrar) }
 
   private static func tellLater(_ lease: ReadLease, _ registrar: ObservationRegistrar) {

@@ -26,12 +26,11 @@ import Synchronization
   private static let probe = TrackingProbe()
 }
 
-/// The registrar by which, at each read of any value, the library finds out whether the reading
-/// thread tracks its reads (see ``Tracking``). It is used until the first such thread is found. No
-/// change is ever reported to it: values report changes to registrars of their own. The closures
-/// that made the first tracked reads of the process are registered here, too. When such a closure
-/// is told of a change by the registrar of a value, Observation removes the closure from all
-/// registrars, and so from this one.
+/// The registrar that each read of a value accesses until the library has found a thread that
+/// tracks its reads: see ``Tracking``. No change is ever reported to this registrar: values report
+/// changes to registrars of their own. Observation registers the closures of the first tracked
+/// reads both here and with the registrar of the value. When the value's registrar tells such a
+/// closure of a change, Observation removes the closure from both registrars.
 private final class TrackingProbe: Sendable {
   private let registrar = ObservationRegistrar()
   private let keyPath: any KeyPath<TrackedSubject, Void> & Sendable = \TrackedSubject[ReadMark()]

@@ -76,9 +76,9 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Appends `header`, and moves a payload from `other` beside it. The caller has just called
-  /// `other.takeFirst()`, which takes out the former header of this payload alone: the payload
-  /// itself still lies in the memory of `other`, as its ``taken``.
+  /// Appends `header`, and moves the payload ``taken`` of `other` into this queue, beside `header`.
+  /// The caller has just called `other.takeFirst()`, which removed the payload's old header from
+  /// `other`, and left the payload there.
   mutating func append<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if tail == capacity { makeRoom() }
     unsafe layout.move(from: other.place(other.head &- 1), to: place(tail))
@@ -86,9 +86,9 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Inserts `header` at the front, and moves a payload from `other` beside it. The caller has just
-  /// called `other.takeFirst()`, which takes out the former header of this payload alone: the
-  /// payload itself still lies in the memory of `other`, as its ``taken``.
+  /// Inserts `header` at the front, and moves the payload ``taken`` of `other` into this queue,
+  /// beside `header`. The caller has just called `other.takeFirst()`, which removed the payload's
+  /// old header from `other`, and left the payload there.
   mutating func prepend<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if head == 0 { relocate(to: 2 * capacity + 8, first: capacity + 8) }
     head &-= 1
@@ -210,8 +210,8 @@ struct PayloadAlone: PayloadHeader {}
     return header
   }
 
-  /// The header at a distance from the first. A new header must have a payload if and only if the
-  /// old one has one.
+  /// The header at a distance from the first header, whose distance is 0. The setter must be given
+  /// a header with a payload if the old header has one, and one without a payload otherwise.
   subscript(distance: Int) -> Header {
     get { unsafe headers.unsafelyUnwrapped[head + distance] }
     set { unsafe headers.unsafelyUnwrapped[head + distance] = newValue }

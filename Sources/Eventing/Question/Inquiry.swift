@@ -1,4 +1,4 @@
-/// One asking of a question: the query, the answers so far and the waiting caller.
+/// One call that asks a ``Question``: the query, the answers so far and the waiting caller.
 // Safe: all mutable fields are guarded by `mutex`.
 @safe final class Inquiry<Query: Sendable, Answer: Sendable>: @unchecked Sendable {
   typealias Reply = Result<Answer, any Error>
@@ -19,8 +19,8 @@
   private let wantsOne: Bool
   private let mutex = UnfairMutex()
 
-  /// The query; `nil` after the end, so that the query is released even if the inquiry still waits
-  /// for a responder, which may never return. Guarded by: mutex.
+  /// The query; `nil` after the end. So the query is released even if a responder that never
+  /// returns still retains the inquiry. Guarded by: mutex.
   @exclusivity(unchecked) private var asked: Query?
   /// The answers and errors so far. Guarded by: mutex.
   @exclusivity(unchecked) private var replies: [(rank: Rank, reply: Reply)] = []
@@ -76,8 +76,8 @@
     } onCancel: {
       end(.cancelled)
     }
-    // The answers leave the inquiry, which a slow responder may keep alive long after the caller
-    // has gone.
+    // Takes the answers out of the inquiry, so that the inquiry does not retain them. A slow
+    // responder may retain the inquiry long after the caller has gone.
     let (reason, replies) = mutex.withLock {
       defer { unsafe self.replies = [] }
       return unsafe (self.end ?? .finished, self.replies)

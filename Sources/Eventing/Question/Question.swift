@@ -14,7 +14,7 @@ import Synchronization
 /// an answer would be a deadlock, that answer is not waited for.
 public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   private let event: Event<Inquiry<Query, Answer>>
-  /// The event that brings each inquiry to the responders, for an inspection.
+  /// The event that delivers each query to the responders, in an ``Inquiry``; for inspections.
   var asked: Event<Inquiry<Query, Answer>> { event }
 
   /// Creates a question without responders.
@@ -71,8 +71,9 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   /// - Complexity: O(responders).
   public var responderCount: Int { event.handlerCount }
 
-  // For remote questions, which offer these methods. A locked responder is not called, so it counts
-  // as one that declined to answer, as a responder does by returning `nil`.
+  // Remote questions offer these methods for their responders in this process. A locked responder
+  // is not called. So it counts as one that declined to answer, as a responder does by returning
+  // `nil`.
   package func remove(named name: String) -> Int { event.remove(named: name) }
   package func lock(_ token: HandlerToken) -> Bool { event.lock(token) }
   package func unlock(_ token: HandlerToken) -> Bool { event.unlock(token) }
@@ -141,9 +142,9 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
     _ inquiry: Inquiry<Query, Answer>, within limit: Duration?, _ clock: any Clock<Duration>
   ) async -> (end: Inquiry<Query, Answer>.End, replies: [Result<Answer, any Error>]) {
     let ticket = event.submit(inquiry)
-    // The task `reporting` waits until all responders have finished. In the graph of waits it
-    // counts as part of the calling handler, so that a cycle of waits is found: until
-    // `asking.end()`, when the caller has its answer.
+    // The task `reporting` waits until all responders have finished. If a handler asks the
+    // question, the graph of waits counts this task as part of the handler's call, so that a cycle
+    // of waits is found. This lasts until `asking.end()`, when the caller has its answer.
     let asking = Invocation.current.map { Invocation($0.executionSlot) }
     let reporting = Context.invocation.withValue(asking) {
       Scheduling.cancelledWhenDropped {

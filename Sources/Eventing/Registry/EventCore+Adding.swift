@@ -178,7 +178,8 @@ extension EventCore {
       case .inline = handler.place, case .direct(let body) = handler.body
     {
       if handler.options.isEmpty { return PendingHandler(body, HandlerRecord(once, handler.source)) }
-      // The other options do not affect the calls, which stay on the fast path.
+      // The options that are left, such as a name or a priority, do not affect the calls. So the
+      // handler stays on the fast path.
       return PendingHandler(body, DetailedRecord(once, handler.options, handler.place, handler.source))
     }
     return detailedPendingHandler(handler, once, anchor)

@@ -30,7 +30,9 @@ extension EventCore {
     }
     let isMine = record.deactivate()
     record.details?.delays?.end()
-    withAnchor { $0.noteChange() }  // in any case: another thread may not have called this yet
+    // Called even if another thread has deactivated the handler: that thread may not have called
+    // `noteChange()` yet.
+    withAnchor { $0.noteChange() }
     guard isMine else { return false }
     enqueueUnregistration(CollectionOfOne(record))
     return true
@@ -49,8 +51,8 @@ extension EventCore {
       if wasAlive { count += 1 }
       return true
     }
-    // Called even if this thread deactivated none: another thread that deactivated one of these
-    // handlers may not have called it yet.
+    // `noteChange()` is called even if this thread has deactivated no handler. Another thread that
+    // has deactivated one of these handlers may not have called `noteChange()` yet.
     anchorReference.load()?.noteChange()
     requestUnregistration(deactivated)
     return count

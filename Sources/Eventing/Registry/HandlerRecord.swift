@@ -122,17 +122,17 @@ public import Synchronization
   /// `EventCore.decide`, which looks for locks and the end of the handler, and claims the call of a
   /// once handler. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var view: ErasedView?
-  /// The number of skipped occurrences that are not in `HandlerSlot.skipped`: posts on the fast
-  /// path from which the view made no payload, so that the handler did not hear of them. When the
-  /// handler is unregistered, and its slot goes, the number in `HandlerSlot.skipped` is added to
-  /// this one. Changed only inside the core; read by any thread.
+  /// The number of skipped occurrences that `HandlerSlot.skipped` does not include: posts on the
+  /// fast path for which the handler's view had no payload. If the handler is unregistered while
+  /// its lane still holds items, its slot goes. Then the number in `HandlerSlot.skipped` is added
+  /// to this one. Changed only inside the core; read by any thread.
   @usableFromInline let unheard = Atomic<Int>(0)
   /// Whether the closure of the slot is all that a post needs. The closure enqueues the payload on
   /// the lane, gives it to the sequence, or retains the owner of an inline handler and calls the
   /// handler.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var takesPosts = false
-  /// The key that the handler listens to; `nil` for all keys, or if it has been retired.
+  /// The key that the handler listens to; `nil` for all keys, or if the handler has been retired.
   ///
   /// The key is the user's, and the record may be released under a mutex. So the key is released
   /// earlier, when the handler is retired. Isolation: core.

@@ -1,11 +1,13 @@
 // The buckets of a table, by descending priority.
 extension HandlerTable {
-  /// Returns the bucket of a priority. There has to be one, unless the table is empty.
+  /// Returns the bucket of a priority; `nil` if the table has no buckets. If it has any, one of
+  /// them must be the bucket of this priority.
   @usableFromInline borrowing func bucket(of priority: Int) -> BucketPointer? {
     unsafe index.isEmpty ? first : index[position(of: priority)]
   }
 
-  /// Returns the index in `index` where a priority is, or belongs.
+  /// Returns the position of a priority's bucket in the array `index`. If there is no such bucket,
+  /// returns the position at which it must be inserted.
   @usableFromInline borrowing func position(of priority: Int) -> Int {
     var low = 0
     var high = unsafe index.count

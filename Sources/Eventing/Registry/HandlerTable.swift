@@ -11,9 +11,10 @@
   /// All buckets by descending priority, if there are several. Empty if there is one bucket, which
   /// needs no search.
   @usableFromInline var index: ContiguousArray<BucketPointer> = unsafe []
-  /// The number of slots, with dead ones.
+  /// The number of slots, including dead ones.
   @usableFromInline var count: Int32 = 0
-  /// The number of dead slots.
+  /// The number of dead slots: their handlers are unregistered, and their places are not yet
+  /// removed.
   @usableFromInline var deadCount: Int32 = 0
   /// The slot whose handler is checked next for a lost owner or key: the index of the bucket, and
   /// the index of the slot in it. Changed by the thread inside the core, under `core.mutex`.
@@ -23,7 +24,7 @@
 
   @usableFromInline init() {}
 
-  /// Adds a handler behind those of its priority.
+  /// Adds a handler behind the other handlers of its priority.
   @usableFromInline mutating func append(_ body: ErasedHandler, _ record: HandlerRecord, priority: Int) {
     let bucket: BucketPointer
     if let only = unsafe first, unsafe index.isEmpty, unsafe only.pointee.priority == priority {
@@ -35,7 +36,8 @@
     count &+= 1
   }
 
-  /// Removes a handler. The place of its slot is kept until the table is compacted.
+  /// Removes a handler. If other slots follow its slot in the bucket, a dead slot may keep the
+  /// place until the table is compacted.
   ///
   /// - Returns: The slot with the closure. The caller releases it where user code may run, so not
   ///   under the mutex.
@@ -51,7 +53,7 @@
     return slot
   }
 
-  /// Closes the gaps that removed handlers left.
+  /// Removes the dead slots.
   @usableFromInline mutating func compact() {
     count &-= deadCount
     deadCount = 0
@@ -72,15 +74,16 @@
     }
   }
 
-  /// Calls `body` with each slot, dead ones too, in order.
+  /// Calls `body` with each slot in order, including slots of unregistered handlers.
   @usableFromInline borrowing func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
     unsafe forEachBucket { bucket in
       for i in unsafe 0..<Int(bucket.pointee.count) { unsafe body(bucket.pointee.slots + i) }
     }
   }
 
-  /// Returns the handler to check next, for an owner or a key that is gone; after the last one, the
-  /// first again. `nil` if there is none, or its slot is dead. Complexity: O(1).
+  /// Returns the handler in the next slot to check, for an owner or a key that is gone. After the
+  /// last slot, the first one is next again. `nil` if the table is empty, or if the handler of the
+  /// slot has been unregistered. Complexity: O(1).
   @usableFromInline mutating func nextToSweep() -> HandlerRecord? {
     if unsafe Int(sweep.bucket) >= max(1, index.count) { sweep = (0, 0) }
     guard let bucket = unsafe index.isEmpty ? first : index[Int(sweep.bucket)] else { return nil }

@@ -3,7 +3,8 @@
   @usableFromInline typealias Pointer = UnsafeMutablePointer<PriorityBucket>
 
   @usableFromInline var slots: UnsafeMutablePointer<HandlerSlot>
-  /// The number of slots, with dead ones.
+  /// The number of slots, including dead ones: slots of unregistered handlers whose places are not
+  /// yet removed.
   @usableFromInline var count: Int32 = 0
   @usableFromInline var capacity: Int32
   @usableFromInline var deadCount: Int32 = 0
@@ -33,7 +34,7 @@
     while unsafe record.index > 0, unsafe slots[Int(record.index) - 1].record.id > record.id { moveUp(record) }
   }
 
-  /// Exchanges a slot with the one before it.
+  /// Exchanges the slot of a handler with the slot before it.
   @usableFromInline @inline(never) mutating func moveUp(_ record: HandlerRecord) {
     let index = unsafe record.index
     let other = unsafe slots[Int(index) - 1].record
@@ -44,7 +45,7 @@
     if unsafe other.index >= 0 { unsafe other.index = index }
   }
 
-  /// Removes a handler. Unless its slot is the last one, a dead slot without a closure keeps the
+  /// Removes a handler. If other slots follow its slot, a dead slot without a closure keeps the
   /// place.
   ///
   /// - Returns: The slot with the closure. The caller releases it where user code may run, so not
@@ -68,7 +69,8 @@
     return slot
   }
 
-  /// Closes the gaps. A dead slot has no closure, so nothing is released that could run user code.
+  /// Removes the dead slots. A dead slot has no closure, so nothing is released that could run user
+  /// code.
   @usableFromInline mutating func compact() {
     var to = 0
     for from in 0..<Int(count) {
