@@ -42,7 +42,8 @@
       if state.withLock({ $0.receiver == nil }) { return }
       let end = HandlerEnd<Downstream.Input>(self)
       handler.insert(add { value in end.target.receive(value) })
-      // Another thread may have cancelled before the token was inserted, and so removed no handler.
+      // Another thread may have called `cancel()` before the token was in `handler`. That call
+      // found no handler to remove, so this thread removes the handler.
       if state.withLock({ $0.receiver == nil }) { handler.removeAll() }
     }
 

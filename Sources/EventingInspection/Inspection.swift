@@ -129,8 +129,9 @@ public final class Inspection: Sendable {
   public struct Counts: Sendable {
     /// The number of clients that are connected now.
     public let clients: Int
-    /// The number of clients that were turned away, as too many or as another user's, or whose
-    /// connection ended before their hello.
+    /// The number of clients that were turned away, or whose connection ended before they had sent
+    /// a hello. A client is turned away if too many are connected, or if it belongs to a user who
+    /// is neither the user of the process nor root.
     public let refused: Int
     /// The number of lines that were no request: no JSON, too long, or of an unknown kind.
     public let malformed: Int

@@ -132,9 +132,10 @@ import Synchronization
 extension EventCore {
   /// Installs a history, before another thread can reach the event.
   ///
-  /// From then on ``EventCore/enter()`` fails for each thread. For `enter()` locks no mutex, and
-  /// with a history each post and send must also replace `latest`, under `mutex`. So a post to an
-  /// idle event enters by ``EventCore/postWithReplay(_:)``, and all else is enqueued.
+  /// With a history, each post and send must also replace `latest`, under `mutex`.
+  /// ``EventCore/enter()`` locks no mutex. So it fails from now on, for each thread, even if the
+  /// event is idle. A post to an idle event may enter by ``EventCore/postWithReplay(_:)`` instead.
+  /// All other work is enqueued.
   func keep(_ history: ReplayHistory) {
     _ = pendingWork.historyReference.set(history)
     mustEnqueue = true

@@ -35,6 +35,7 @@ internal import Synchronization
   /// Offers the processor core to another thread.
   @usableFromInline static func giveWay() { sched_yield() }
 
-  /// Sleeps, without waiting for another thread. On Linux 10 microseconds last about 65.
+  /// Lets the calling thread sleep, without waiting for another thread. On Linux, a sleep of 10
+  /// microseconds takes about 65 microseconds.
   @usableFromInline static func nap(microseconds: UInt32) { _ = usleep(microseconds) }
 }

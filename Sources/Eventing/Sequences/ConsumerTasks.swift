@@ -14,8 +14,8 @@ enum ConsumerTasks {
   /// Guarded by: WaitGraph.mutex.
   nonisolated(unsafe) private static var all: [UInt64: (invocation: Invocation, iterators: Int)] = [:]
 
-  /// The invocation of the calling task; `nil` if the task iterates over no sequence whose bound
-  /// makes senders wait.
+  /// The invocation of the calling task, if the task iterates over a sequence whose bound makes
+  /// senders wait; otherwise `nil`.
   static var invocation: Invocation? {
     guard isAny.load(ordering: .acquiring), case let task = TaskID.current, task != 0 else { return nil }
     return WaitGraph.mutex.withLock { unsafe all[task]?.invocation }

@@ -126,9 +126,10 @@
 
   override func needs(_ goal: Invocation) -> WaitNeeds {
     if let successor = unsafe successor { return .any([successor]) }
-    // This answers what a `send` that waits for room here needs: that the iterating task goes on.
-    // While the handler call `call` runs, the wait graph takes the task for a part of that call.
-    // Afterwards the task has its own invocation there.
+    // A `send` that waits for room in this buffer waits for the task that iterates. While the
+    // handler call `call` runs, the wait graph treats this task as a part of the call. After the
+    // call has ended, the task stands in the wait graph with its own invocation, the one in
+    // `consumer`.
     if let call = unsafe call, call.isCurrent { return .any([call.executionSlot]) }
     return unsafe consumer.map { .any([$0.invocation.executionSlot]) } ?? .free
   }

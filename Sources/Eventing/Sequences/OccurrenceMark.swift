@@ -11,15 +11,17 @@
 
 /// The marks of the payloads that wait in a buffer, in their order.
 ///
-/// Kept beside the payloads, and only after the first mark has come: a payload without a transport
-/// costs one comparison. A value without synchronization; its owner guards it.
+/// The queue lies beside the payloads, and stays empty until the first mark comes. So without a
+/// transport, each payload costs one comparison. A value without synchronization; its owner guards
+/// it.
 struct MarkQueue: Sendable {
   private var marks = Deque<(any OccurrenceMark)?>()
-  /// Whether each payload has a place here.
+  /// Whether each payload that is appended gets an element of `marks`, also a payload without a
+  /// mark. Set when the first mark comes.
   private(set) var isOn = false
 
-  /// Appends the mark of a payload, or an empty place. Before the first mark has come, appends no
-  /// empty places.
+  /// Appends the mark of a payload, or `nil` for a payload without one. Before the first mark has
+  /// come, appends no `nil`.
   ///
   /// - Parameters:
   ///   - mark: The mark; `nil` for a payload without one.

@@ -108,7 +108,7 @@
     unsafe waiter?.resume()
   }
 
-  /// Gives a payload to several buffers. The caller has locked `mutex`; this unlocks it.
+  /// Gives a payload to all buffers. The caller has locked `mutex`, and this method unlocks it.
   @usableFromInline func giveAll(_ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?) {
     var waiters: [UnsafeContinuation<Void, Never>] = unsafe []
     unsafe origin?.append(payload, mark)
@@ -122,9 +122,9 @@
 
   /// Gives a payload to the buffers of a sequence with a bound. Isolation: core.
   ///
-  /// - Returns: The number of buffers that took the payload, and the number of iterators that lost
-  ///   this payload or an older one. While there is no iterator, the buffer `origin`, which the
-  ///   first iterator will copy, counts as one.
+  /// - Returns: `taken` is the number of buffers that took the payload. `missing` is the number of
+  ///   iterators that lost this payload or an older one. While there is no iterator, `missing` is 1
+  ///   if `origin`, the buffer that the first iterator will copy, lost one of them.
   @usableFromInline func give(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) -> (taken: Int, missing: Int) {
     let mark = tally.makeMark()
     if !buffering.suspendsSender, let outcome = giveToOnly(payload, mark) { return outcome }
@@ -156,11 +156,12 @@
     return (taken, missing)
   }
 
-  /// Gives a payload to the buffer of a sequence that has only one, and whose bound makes no sender
-  /// wait, but drops payloads. Isolation: core.
+  /// Gives a payload to the only buffer of a sequence whose bound drops payloads, and makes no
+  /// sender wait. Isolation: core.
   ///
-  /// - Returns: `nil` if there is not exactly one buffer. Otherwise `taken` is 1 if the buffer took
-  ///   the payload, `missing` is 1 if it lost this payload or an older one, and else they are 0.
+  /// - Returns: `nil` if there is not exactly one buffer; then nothing was done. Otherwise `taken`
+  ///   is 1 if the buffer took the payload, and 0 if not. `missing` is 1 if the buffer lost this
+  ///   payload or an older one, and 0 if not.
   private func giveToOnly(
     _ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?
   ) -> (taken: Int, missing: Int)? {

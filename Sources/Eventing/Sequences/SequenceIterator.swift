@@ -4,15 +4,16 @@
 @usableFromInline final class SequenceIterator {
   @usableFromInline let hub: SequenceHub
   private let buffer: IteratorBuffer
-  /// The record of the sequence's handler. It is read for each payload, so the reference is kept
-  /// here: senders write to the cache lines of the hub.
+  /// The record of the sequence's handler. The iterator needs the record for each payload. The hub
+  /// refers to it, too, but senders write to the cache lines of the hub, which slows reads there.
+  /// So the iterator has a reference of its own.
   @usableFromInline let record: HandlerRecord?
   /// The payloads that were taken from the buffer.
   @exclusivity(unchecked) private var batch: PayloadQueue<PayloadAlone>
   /// The marks of the payloads in the batch.
   @exclusivity(unchecked) private var marks = MarkQueue()
-  /// The marks of the payloads that the loop has received, until it asks for the next one: then it
-  /// has handled them.
+  /// The marks of the payloads that the loop received at its last request. When the loop requests
+  /// the next payload, it has handled these payloads, and their marks leave this array.
   @exclusivity(unchecked) private var current: [any OccurrenceMark] = []
   /// Whether `fill` was called before.
   @exclusivity(unchecked) private var hasBegun = false
@@ -53,8 +54,10 @@
   /// Returns the next payload, which the caller moves out; `nil` if the batch is empty, or no
   /// payload may be taken any more.
   ///
-  /// - Parameter isAsked: Whether the loop asks for this payload, so that it has handled the ones
-  ///   before. Otherwise the loop receives this payload together with the ones before.
+  /// - Parameter isAsked: Whether this payload answers a new request of the loop. A loop that makes
+  ///   a request has handled the payloads that it received before. False for each payload of an
+  ///   array that the loop receives as a whole: the caller has called `noteHandled()` once for the
+  ///   array.
   @usableFromInline func takeNext(isAsked: Bool = true) -> BorrowedPayload? {
     if isAsked { noteHandled() }
     guard unsafe !batch.isEmpty, mayGoOn else { return nil }

@@ -37,9 +37,11 @@ package struct Deque<Element> {
     return popFirst()
   }
 
-  /// Returns the first element that matches among the last elements of the queue, the tail, which
-  /// are those for which `isAfter` is true; `nil` if none of them matches. O(log n) for the binary
-  /// search for the tail, and O(1) for each element that is checked for a match.
+  /// Searches the tail of the queue, and returns the first element there that matches; `nil` if
+  /// none matches. The tail consists of the elements for which `isAfter` is true. No other element
+  /// stands behind them.
+  ///
+  /// Complexity: O(log n) to find the tail, and O(1) for each element that is checked for a match.
   ///
   /// - Parameters:
   ///   - isAfter: Returns false for the elements before the tail, and true for those of the tail.

@@ -11,7 +11,7 @@ extension Atomic where Value.AtomicRepresentation == UInt8.AtomicRepresentation 
   /// Stores a value with release order, after all earlier steps of the program, retains included.
   @inlinable @inline(__always) package borrowing func publish(_ value: consuming Value) {
     atomicMemoryFence(ordering: .releasing)
-    store(value, ordering: .releasing)  // releasing too: the thread sanitizer does not see fences
+    store(value, ordering: .releasing)  // the thread sanitizer does not see the fence, so the store releases, too
   }
 }
 

@@ -3,53 +3,55 @@
 /// Planted in debug builds only, for one simulation or for a whole process. A release build
 /// contains nothing of it.
 @usableFromInline package enum Mutant: String, CaseIterable, Sendable {
-  /// A once handler can be claimed again.
+  /// Fault: a once handler can be claimed again after its first claim.
   case onceIsNotSpent
-  /// A claim does not ask whether the handler is locked.
+  /// Fault: a claim succeeds although the handler is locked.
   case claimIgnoresLocks
-  /// A claim does not ask whether the handler was removed.
+  /// Fault: a claim succeeds although the handler was removed or is used up.
   case claimIgnoresRemovals
-  /// A removal does not count as a change, so a delivery that has begun stays on the fast path.
+  /// Fault: no change of a handler is counted, such as its removal. So a delivery that has begun
+  /// stays on the fast path.
   case removalIsNotNoted
-  /// A handler that was added to a busy event is lost.
+  /// Fault: a handler that was added to a busy event is lost.
   case queuedAddIsLost
-  /// A payload that a handler posts to its own event is lost.
+  /// Fault: a payload that a handler posts to its own event is lost.
   case nestedPostIsLost
-  /// A once handler that was used up is not unregistered.
+  /// Fault: a once handler that was used up is not unregistered.
   case usedUpHandlerStays
-  /// A handler whose owner is gone is not unregistered.
+  /// Fault: a handler whose owner is gone is not unregistered.
   case orphanStays
-  /// A lane dequeues the newest item first.
+  /// Fault: a lane dequeues the newest item first.
   case laneIsReversed
-  /// A lane calls its handler beside a call that is running.
+  /// Fault: a lane calls its handler beside a call that is running.
   case laneRunsTwice
-  /// A lane that has become empty does not note that it must be scheduled again.
+  /// Fault: a lane that has become empty keeps the phase `running`, so the next item schedules no
+  /// drain.
   case laneIsNotWoken
-  /// The occurrences that a lock held are lost when the lock ends.
+  /// Fault: the occurrences that a lock held are lost when the lock ends.
   case heldIsLost
-  /// A lock that holds occurrences ends at once instead of after what was sent before.
+  /// Fault: a lock that holds occurrences ends at once instead of after what was sent before.
   case unlockIsEarly
-  /// A handler that is added to a locked event is not locked.
+  /// Fault: a handler that is added to a locked event is not locked.
   case newHandlerIsNotLocked
-  /// A new handler receives past payloads twice.
+  /// Fault: a new handler receives past payloads twice.
   case replayComesTwice
-  /// A skipped handler appears in no report.
+  /// Fault: a skipped handler appears in no report.
   case skipIsNotCounted
-  /// A call waits for work that waits for that call.
+  /// Fault: a call waits for work that waits for that call.
   case cycleIsNotSeen
-  /// A barrier does not wait for the items of a lane.
+  /// Fault: a barrier, such as `quiesce()`, does not wait for the calls that a lane has taken.
   case barrierOvertakes
-  /// A sequence whose loop was cancelled stays in its event.
+  /// Fault: a sequence whose loop was cancelled stays in its event.
   case cancelledLoopStays
-  /// A call that is tried again leaves its slot to later calls during the delay.
+  /// Fault: a call that is tried again leaves its slot to later calls during the delay.
   case retryLosesItsPlace
-  /// A batch is one payload larger than its limit.
+  /// Fault: a batch is one payload larger than its limit.
   case batchIsTooLarge
-  /// A pace forgets the last occurrence.
+  /// Fault: a pace drops the occurrence that waits when its timer fires.
   case paceForgetsTheLast
-  /// Two calls for one key overlap.
+  /// Fault: two calls for one key overlap.
   case keysOverlap
-  /// Two calls on a shared lane overlap.
+  /// Fault: two calls on a shared lane overlap.
   case sharedLaneOverlaps
 
   #if DEBUG

@@ -55,10 +55,11 @@ public final class Lane: Sendable {
       core.enqueue(
         .change(
           {
-            // A barrier for a handler with a pace goes to the pace, which delivers what waits and
-            // passes the barrier on to the lane. Without a pace, the barrier goes to the lane at
-            // once. So it does for a handler that has no slot, because it has not joined the table
-            // yet or has left it: its pace keeps no occurrence.
+            // If the handler has a pace, the barrier goes to the pace. The pace delivers the
+            // occurrence that waits, unless a lock holds it, and passes the barrier on to the lane.
+            // If the handler has no pace, the barrier goes to the lane at once. It also goes to the
+            // lane at once if the handler has no slot, because the handler has not joined the table
+            // yet or has left it. Then no occurrence waits in its pace.
             unsafe (record.index >= 0 ? record.runner?.lane ?? lane : lane).sendBarrier(completion)
             core.unregisterDead()
             completion.arrive(lane, nil)

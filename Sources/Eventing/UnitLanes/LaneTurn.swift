@@ -29,8 +29,8 @@ extension LaneTurn {
 }
 
 /// Successive calls of a ``SerialLane`` on a shared ``Lane``, one for each item that waits on the
-/// serial lane. The slot makes all of these calls in one ``LaneTurn``. Some names count otherwise:
-/// the turns in `SerialLane.openTurns(_:)` and `SerialLane.closeTurns()` are the single calls.
+/// serial lane. An execution slot makes all of these calls as one turn (``LaneTurn``). But in the
+/// names `SerialLane.openTurns(_:)` and `SerialLane.closeTurns()`, "turn" means one of these calls.
 struct SharedTurns: Sendable {
   let lane: SerialLane
   /// The number of calls. While these calls are the last entry of the queue, the serial lane counts

@@ -13,14 +13,14 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
     case running
     /// Between two attempts.
     case delayed
-    /// Over, or dropped.
+    /// The call is over, or the unit ended without a call: it was dropped or skipped.
     case ended
   }
 
   let lane: UnitLane
   /// The key of the payloads; `nil` if the lane has none.
   var key: UnitKey? { unsafe storedKey }
-  /// Set while no other thread has the unit.
+  /// Assigned only by initializers and `refill(_:_:)`, while no other thread has the unit.
   @exclusivity(unchecked) private var storedKey: UnitKey?
   /// Whether the unit must not become a spare unit: it has a completion, a barrier waits for it, it
   /// ended while it waited, or it is a batch. Set before the unit is pushed; afterwards guarded by:
@@ -51,8 +51,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   /// follows.
   let isGivenUp = Atomic<Bool>(false)
 
-  // Changed while the unit waits, under `scheduler.mutex`; then by the thread or task that runs the
-  // unit.
+  // The next fields: while the unit waits, they are changed only under `scheduler.mutex`. While the
+  // unit runs, only the thread or task that runs the unit changes them.
   /// The payload of the call; `nil` for a batch that has not begun.
   @exclusivity(unchecked) var payload: OwnedPayload?
   /// The payloads of a batch that has not begun; `nil` for a single payload.
@@ -63,7 +63,8 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) var attempts = 0
   /// The error of the last attempt.
   @exclusivity(unchecked) var lastError: (any Error)?
-  /// Whether no further attempt follows the one that runs, or that comes next.
+  /// Whether the unit ends with its next attempt, even if that attempt fails. Set between two
+  /// attempts.
   @exclusivity(unchecked) var isLastAttempt = false
   /// The timer of the batch or of the delay.
   @exclusivity(unchecked) var timer: UnitTimer?
@@ -141,13 +142,13 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
     return unsafe DetachedUnit(unit: self, node: node, completions: waiters.calls, barriers: barriers)
   }
 
-  /// Completes the barriers that wait for the unit, which has ended. Not under a mutex.
+  /// Completes the barriers that wait for the unit, which has ended. Never called under a mutex.
   func arriveBarriers() {
     for completion in unsafe barriers { completion.arrive(self, nil) }
     unsafe barriers = []
   }
 
-  /// Releases the payloads and the completions. Not under a mutex.
+  /// Releases the payloads and the completions. Never called under a mutex.
   func clear() {
     unsafe payload?.empty()
     unsafe gathered = nil
@@ -166,9 +167,10 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
 /// each key has one for the slot of the key's active unit. The reference does not own the slot:
 /// slots live as long as their scheduler.
 ///
-/// The reference is set before the call, and cleared before another unit may have the slot. If a
-/// search of the wait graph finds that a call waits, the call had begun before the search. So the
-/// search finds the reference of that call, and none of an earlier call.
+/// The reference is set before the call of a unit begins, and cleared before another unit may have
+/// the slot. A search of the wait graph may find a waiting call on the slot. That call has begun
+/// before the search. So the reference of the call's unit is set, and the reference of the unit
+/// that had the slot before is cleared.
 @safe struct SlotReference: ~Copyable {
   private let slot = unsafe Atomic<Unmanaged<ExecutionSlot>?>(nil)
 

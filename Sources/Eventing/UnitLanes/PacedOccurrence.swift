@@ -40,10 +40,10 @@ struct PacedOccurrence: PayloadHeader {
     return copy
   }
 
-  /// Returns a tally for the delivery of this occurrence to the handler, which begins when the pace
-  /// lets the occurrence through.
+  /// Returns a ``DeliveryTally``, which counts the outcomes of the delivery of this occurrence to
+  /// the handler. That delivery begins when the pace lets the occurrence through.
   ///
-  /// - Parameter payload: The payload; `nil` if a view made it, so that its type is not that of the
+  /// - Parameter payload: The payload; `nil` if a view made it, and its type is not that of the
   ///   event's payloads.
   func tally(_ payload: BorrowedPayload?) -> DeliveryTally {
     DeliveryTally(

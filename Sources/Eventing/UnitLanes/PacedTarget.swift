@@ -13,14 +13,14 @@ import Synchronization
   private let lane: DeliveryTarget?
   private let queue: any DelayQueueing
   private let type: PayloadType
-  /// Whether `type` is the payload type of the event, and not of what a view makes of the payloads.
+  /// Whether `type` is the payload type of the event: false if a view makes another type of it.
   private let isOfEvent: Bool
   /// The occurrence that waits, if there is one.
   @exclusivity(unchecked) private var pending: PayloadQueue<PacedOccurrence>
   /// Whether observers and waiters know that a lock holds the occurrence that waits.
   @exclusivity(unchecked) private var isHeldReported = false
-  /// The timer that runs; `nil` if the next occurrence starts one. After it rang while a lock held
-  /// the occurrence that waits, `nil` until the lock ends, or a debounce gets another payload.
+  /// The timer that runs, if one does. If a timer rings while a lock holds the occurrence that
+  /// waits, no timer starts before the lock ends or, for a debounce, another payload comes.
   @exclusivity(unchecked) private var timer: UnitTimer?
   /// The time at which a debounce ends, on the clock of `queue`.
   @exclusivity(unchecked) private var deadline = Duration.zero
@@ -55,8 +55,8 @@ import Synchronization
   ) -> Bool {
     switch pace.kind {
     case .throttle(let interval):
-      // An occurrence that a lock held may still wait although no timer runs. Then the new one is
-      // not passed on before it, but replaces it: the older one is dropped.
+      // If no timer runs, an occurrence may still wait, because a lock held it when the timer rang.
+      // The new occurrence must not overtake that one, but replaces it: the older one is dropped.
       if unsafe timer == nil, unsafe pending.isEmpty {
         startTimer(after: interval)
         return pass(payload, owner, &tally)
@@ -139,7 +139,7 @@ import Synchronization
       unsafe pendingWork.mailbox.items.append(.change({ self.timerEnded() }, by: Drainer.queue))
       return false
     }
-    // This release of the core may run a user's `deinit`, and the timer's thread runs no user code.
+    // Releasing the core may run user code. The timer's thread must not, so a block releases it.
     Scheduling.concurrentBlock { withExtendedLifetime(core) {} }
   }
 
@@ -148,7 +148,7 @@ import Synchronization
   private func timerEnded() {
     guard let timer = unsafe timer, !timer.isWaiting else { return }
     unsafe self.timer = nil
-    // While a lock holds what waits, no timer is started: resume() delivers it.
+    // If a lock holds the occurrence, no timer starts: resume() delivers it after the lock.
     guard unsafe !pending.isEmpty, !holdPending() else { return }
     switch pace.kind {
     case .throttle(let interval): startTimer(after: interval)
@@ -182,7 +182,7 @@ import Synchronization
       unsafe isHeldReported = false
       return taken.destroyTaken()
     }
-    // `pending` is empty since the swap: no handler was called, and no other thread came inside.
+    // `pending` is still empty: since the swap no handler was called, and no thread came inside.
     taken.untake(occurrence)
     unsafe swap(&taken, &pending)
     noteHeld()

@@ -81,8 +81,8 @@ extension UnitLane {
     return turn(next, slot)
   }
 
-  /// Clears the references by which a unit and its key name the execution slot on which the unit
-  /// ran. Called before another unit may get that slot or the key.
+  /// Clears two references to the execution slot on which a unit ran: that of the unit and, if the
+  /// unit has a key, that of the key. Called before another unit may get the slot or the key.
   private func clearSlot(of unit: LaneUnit) {
     unit.slot.clear()
     unit.key?.slot.clear()
@@ -105,10 +105,12 @@ extension UnitLane {
     }
   }
 
-  /// Lets a sender's task run a call of a `.task` handler as a child task, on `slot`. The call has
-  /// waited until the earlier calls for its key had ended, and is what the slot has to run now.
-  /// Returns false if the slot must run it itself: `turn` is not such a call for a `send`, or the
-  /// sender does not wait for it.
+  /// Lets a sender's task run a turn on `slot`, as a child task, if the turn is a call of a `.task`
+  /// handler for a `send`. Called if the lane has keys, because there a call may have waited for
+  /// the earlier calls of its key.
+  ///
+  /// - Returns: `false` if the slot must run the turn itself: the turn is no such call, or the
+  ///   sender does not wait for the call.
   private func wasAdopted(_ turn: LaneTurn, _ slot: ExecutionSlot) -> Bool {
     guard case .task(let priority) = record.place, let unit = turn.unit, let completion = unsafe unit.completions.first,
       completion.purpose == .send
@@ -156,7 +158,7 @@ extension UnitLane {
     }
   }
 
-  /// Starts the delay before another attempt. Not under a mutex.
+  /// Starts the delay before another attempt. Never called under a mutex.
   private func startDelay(of unit: LaneUnit, _ delay: Duration) {
     guard let queue = retryQueue, let delays else { return }
     let timer = UnitTimer(queue, delaying: unit.delayedNodes) { unit.lane.resume(unit) }
@@ -173,9 +175,10 @@ extension UnitLane {
     let flags = record.state.load(ordering: .acquiring)
     let isLocked = flags & HandlerFlags.lockedAtAll != 0
     guard mustEnd || isLocked || flags & HandlerFlags.removed != 0 else { return }
-    // A thread that locks the handler ends all delays in `delays`. This delay may have been added
-    // too late for that. So this thread sets the flag, which keeps the unit from another attempt
-    // even if the lock is over by then.
+    // A thread that locks the handler ends the delays that are in `delays` at that time. If this
+    // delay was added later, the locking thread has not ended it. So the thread that added the
+    // delay ends it here, and sets the flag `isGivenUp`. The flag keeps the unit from another
+    // attempt even if the lock has ended by then.
     if isLocked, flags & HandlerFlags.isHolding == 0 { unit.isGivenUp.publish(true) }
     timer.fireNow()
   }

@@ -69,7 +69,7 @@ extension UnitLane {
     var mayStartMore = false
     var detached: [DetachedUnit] = []
     var start: UnitScheduler.Start?
-    /// The timers of batches that wait no longer.
+    /// The timers to cancel: those of the batches that this push has put into the queue.
     var timers: [UnitTimer] = []
     /// The unit that the new one replaces, if the handler restarts, and the running attempt of the
     /// replaced unit, if there is one.
@@ -135,7 +135,7 @@ extension UnitLane {
         setGathering(nil, key)
         close(batch, &effects)
       }
-      // A full lane takes nothing more, so its batches must not wait.
+      // A full lane has no room for more payloads, so its batches must not wait for more.
       if buffering.isBounded, buffering.isFull(waiting: unsafe waitingPayloads) {
         closeBatches(&effects.timers)
         effects.mayStartMore = true
@@ -193,12 +193,12 @@ extension UnitLane {
     return batch
   }
 
-  /// Starts the timer at whose end a batch is enqueued. Not under a mutex.
+  /// Starts the timer at whose end a batch is enqueued. Never called under a mutex.
   private func startTimer(of batch: LaneUnit) {
     guard let queue = batchQueue, let within = modifiers.batch?.within else { return }
     let timer = UnitTimer(queue, delaying: [batch, batch.node]) {
-      // The result is this timer, or `nil` if the batch was enqueued or ended before. The timer has
-      // fired, so it need not be cancelled.
+      // `enqueue(_:)` returns this timer, which has fired, and need not be cancelled. If the batch
+      // was enqueued or had ended before the timer fired, `enqueue(_:)` returns `nil`.
       _ = batch.lane.scheduler.mutex.withLock { batch.lane.enqueue(batch) }
       batch.lane.scheduler.startUnits()
     }
@@ -252,16 +252,16 @@ extension UnitLane {
     }
   }
 
-  /// Notes in `effects` what remains to do after the unlock: if the lane is paused, to report the
-  /// waiting calls as held, so that their waiters go on; and, if a turn can start, to start it. The
-  /// caller holds `scheduler.mutex`.
+  /// Notes in `effects` what remains to do after the unlock. If the lane is paused, the calls that
+  /// wait must be reported as held, so that their waiters go on. If a turn can start, this thread
+  /// must start it. The caller holds `scheduler.mutex`.
   private func complete(_ effects: inout Effects, _ completion: Completion?) {
     if unsafe isPaused, completion?.isToBeTold == true { effects.detached = detachWaiters() }
     effects.start = scheduler.takeStart(&effects.ended)
   }
 
-  /// Carries out the effects of a push. Returns whether the occurrence was taken. Not under a
-  /// mutex.
+  /// Carries out the effects of a push. Returns whether the occurrence was taken. Never called
+  /// under a mutex.
   private func finish(
     _ effects: consuming Effects, _ completion: Completion?, at node: WaitNode, _ key: UnitKey?
   ) -> Bool {
@@ -269,13 +269,13 @@ extension UnitLane {
       unit.clear()
       unit.arriveBarriers()
     }
-    for timer in effects.timers { timer.cancel() }  // before this thread starts the batch
+    for timer in effects.timers { timer.cancel() }  // cancelled first: the next line may start a batch
     if let start = effects.start { begin(start, completion) }
     if effects.mayStartMore { scheduler.startUnits() }
     release(effects.detached)
     if let replaced = effects.replaced {
-      // A block cancels the attempt: cancellation handlers are the user's code, and must not hold
-      // up the delivery, which goes on on this thread.
+      // Cancellation handlers are the user's code, and must not delay this thread, which goes on
+      // delivering. So a block on the global queue cancels the attempt.
       if let attempt = replaced.attempt { Scheduling.concurrentBlock { attempt.cancel() } }
       // Ends the delay of the replaced unit only: the new unit may be between two attempts by now.
       delays?.end(of: replaced.unit)

@@ -258,7 +258,8 @@ extension UnitLane {
     }
   }
 
-  /// A running attempt, as observers were told of it for one occurrence. A batch has several.
+  /// A running attempt, as observers were told of it for one occurrence. An attempt of a batch has
+  /// several such values: one for each observed occurrence.
   private struct ObservedAttempt {
     let occurrence: ObservedOccurrence
     let call: ObservedCall

@@ -35,15 +35,15 @@ import Synchronization
   /// Whether the lane has no bound, and the handler does not restart. Then a new unit neither drops
   /// nor replaces another one.
   let isUnbounded: Bool
-  /// Whether a call may run where the event delivers, if that is the main queue. A batch may not:
-  /// it begins in a later block, with all payloads that wait by then.
+  /// Whether a call may begin at once, inside a delivery on the main queue. False for batches: a
+  /// batch begins in a later block, with all payloads that wait by then.
   let mayRunHere: Bool
   let layout: PayloadLayout
   /// Ended units, each with the memory of its payload, for the next payloads. Isolation: core.
   @exclusivity(unchecked) var spareUnits: [LaneUnit] = []
-  /// Units that ended since this array last became `spareUnits`. Guarded by: scheduler.mutex.
+  /// Ended units, moved to `spareUnits` when that array is empty. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var endedSpares: [LaneUnit] = []
-  /// The units, in order. An ended one stays until it is the first, or until many have ended.
+  /// The units, in order. An ended unit stays until it is the first, or until many have ended.
   @exclusivity(unchecked) var units = Deque<LaneUnit>()
   /// The number of units that have not ended.
   @exclusivity(unchecked) var liveCount = 0
@@ -58,10 +58,10 @@ import Synchronization
   @exclusivity(unchecked) private(set) var gatheringReference: Unmanaged<LaneUnit>?
   /// The number of payloads of the batch that began last.
   @exclusivity(unchecked) var lastBatchCount = 0
-  /// The batches that still wait for payloads. A batch that gathers no longer stays here until the
-  /// array has grown long; then all such batches are removed.
+  /// The batches that still gather payloads, and some that have stopped. When the array has grown
+  /// long, the batches that have stopped are removed.
   @exclusivity(unchecked) var openBatches: [LaneUnit] = []
-  /// A number (`LaneUnit.turn`) below which no unit may be dropped: these have begun or ended.
+  /// A lower bound: units with a lower `LaneUnit.turn` have begun or ended, and cannot be dropped.
   @exclusivity(unchecked) var oldestTurn: UInt64 = 0
   /// The unit that runs or is between attempts, of a handler that is ``Handler/restarting()``.
   @exclusivity(unchecked) var current: LaneUnit?
@@ -113,7 +113,7 @@ import Synchronization
 
   /// Reports a unit that a lock held, and that will not run any more: as failed if an attempt
   /// failed, otherwise as skipped. No sender waits for the unit, because the pause of the lane has
-  /// removed its waiters. Releases its payloads. Not under a mutex.
+  /// removed its waiters. Releases its payloads. Never called under a mutex.
   private func skip(_ unit: LaneUnit) {
     if let error = unsafe unit.lastError {
       reportOutcome(unit, failure(error, unit))
@@ -129,7 +129,7 @@ import Synchronization
 
   override var waitingCount: Int { scheduler.mutex.withLock { unsafe waitingPayloads } }
 
-  /// The slot of the oldest running call; `nil` if none runs. Not under a mutex.
+  /// The slot of the oldest running call; `nil` if none runs. Never read under a mutex.
   var runningSlot: ExecutionSlot? {
     scheduler.mutex.withLock { unsafe units.first(from: { _ in true }, where: { unsafe $0.stage == .running }) }?
       .slot.load()
@@ -149,14 +149,14 @@ import Synchronization
 
   @usableFromInline override func finish() -> Bool {
     var (ended, skipped): ([LaneUnit], [LaneUnit]) = ([], [])
-    // Each spare unit retains the lane, which retains the unit: this breaks the cycle.
+    // A spare unit retains the lane, and the lane the unit. Emptying the array breaks the cycle.
     unsafe spareUnits = []
     var timers: [UnitTimer] = []
     let (isIdle, endsDelays) = scheduler.mutex.withLock { () -> (Bool, Bool) in
       unsafe isEnding = true
       unsafe swap(&ended, &endedSpares)
-      // A once handler is unregistered, and so comes here, when its first attempt begins. That must
-      // not end the delays between its attempts.
+      // The first attempt of a once handler uses it up, and its unregistration calls `finish()`.
+      // But further attempts may follow, and the delays between them must not end.
       let endsDelays = !record.has(HandlerFlags.spent) || record.has(HandlerFlags.removed)
       if endsDelays { unsafe self.endsDelays = true }
       closeBatches(&timers)
@@ -235,8 +235,8 @@ import Synchronization
     return detached
   }
 
-  /// Ends the waits for units that a lock holds. Reports the calls as held, and completes the
-  /// barriers, that `detachWaiters()` has taken out of these units. Not under a mutex.
+  /// Ends the waits for units that a lock holds: reports the calls as held, and completes the
+  /// barriers. `detachWaiters()` has taken both out of the units. Never called under a mutex.
   func release(_ detached: [DetachedUnit]) {
     for one in detached {
       for completion in one.completions { reportHeld(completion, at: one.node) }
@@ -244,7 +244,7 @@ import Synchronization
     }
   }
 
-  /// Puts the batches that gather into the queue. The caller holds `scheduler.mutex`.
+  /// Puts all batches that still gather into the queue. The caller holds `scheduler.mutex`.
   ///
   /// - Parameter timers: Gets the timers of the batches, which the caller cancels after the unlock.
   func closeBatches(_ timers: inout [UnitTimer]) {
@@ -255,8 +255,8 @@ import Synchronization
   /// Puts a batch into the queue, where it still takes payloads until it begins or is full. The
   /// caller holds `scheduler.mutex`.
   ///
-  /// - Returns: The timer of the batch, which the caller cancels after the unlock. Until then, a
-  ///   clock of a test counts the batch as asleep, that is, as waiting for the timer.
+  /// - Returns: The timer of the batch, which the caller cancels after the unlock. Until it is
+  ///   cancelled, the clock of a test counts the batch as asleep (as waiting for the timer).
   func enqueue(_ batch: LaneUnit) -> UnitTimer? {
     guard unsafe batch.stage == .gathering else { return nil }
     unsafe batch.stage = .waiting

@@ -24,11 +24,11 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   let mutex = UnfairMutex()
   /// The turns that wait, in order. Guarded by: mutex.
   @exclusivity(unchecked) private var queue = Deque<LaneTurn>()
-  /// Whether a serial lane is allowed to add further calls to the last entry of `queue`, which is
-  /// made of earlier calls of that lane. Guarded by: mutex.
+  /// Whether the last entry of `queue` stands for calls of a serial lane, and that lane may still
+  /// add calls to the entry. Guarded by: mutex.
   @exclusivity(unchecked) private var isLastOpen = false
-  /// The turns that come before those of `queue`: a lock held them, or they waited for the end of a
-  /// delay between two attempts. Guarded by: mutex.
+  /// The turns that begin before those of `queue`: a lock held them, or they waited for the end of
+  /// a delay between two attempts. Guarded by: mutex.
   @exclusivity(unchecked) private var urgent = Deque<LaneTurn>()
   /// The units that come before all others: an earlier unit of their key has ended. Guarded by:
   /// mutex.
@@ -45,7 +45,8 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
   /// All slots that were made. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) var slots: [ExecutionSlot] = []
 
-  /// The one slot of a shared lane without overlaps, for its serial lanes; otherwise `nil`.
+  /// The slot of a shared lane that runs one call at a time; serial lanes on it refer to the slot.
+  /// `nil` for each other scheduler.
   let onlySlot: ExecutionSlot?
 
   /// - Parameter onlySlot: The slot of a shared lane with a limit of 1, made with the lane because
@@ -72,7 +73,7 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     unsafe queue.append(.unit(unit))
   }
 
-  /// Appends turns of a serial lane, as one entry of the queue. The lane may add further turns to
+  /// Appends calls of a serial lane, as one entry of the queue. The lane may add further calls to
   /// the entry while the entry is the last one.
   func append(_ turns: SharedTurns) {
     closeLast()
@@ -81,15 +82,15 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     unsafe queue.append(.calls(turns))
   }
 
-  /// Closes the last entry of `queue`. If the entry is calls of a serial lane, that lane adds no
-  /// more calls to it.
+  /// Closes the last entry of `queue`, if the entry is open to further calls of a serial lane. From
+  /// then on that lane adds no more calls to the entry.
   private func closeLast() {
     guard unsafe isLastOpen else { return }
     unsafe queue.updateLast { $0 = $0.closed() }
     unsafe isLastOpen = false
   }
 
-  /// Appends turns that come before those of `queue`: a lock held them.
+  /// Appends calls of a serial lane that a lock has held. They begin before the turns in `queue`.
   func appendUrgent(_ turns: SharedTurns) { unsafe urgent.append(.calls(turns)) }
 
   /// Notes that a unit ended while it waited. When more than 64 + `queue.count` / 2 such units have
@@ -104,7 +105,8 @@ final class UnitScheduler: WaitNode, @unchecked Sendable {
     unsafe endedCount = 0
   }
 
-  /// Appends a unit whose delay is over.
+  /// Appends a unit whose delay between two attempts is over. It begins before the turns in
+  /// `queue`.
   func appendUrgent(_ unit: LaneUnit) { unsafe urgent.append(.unit(unit)) }
 
   /// Appends a unit that waited for its key.

@@ -11,7 +11,7 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
   private let action: @Sendable () -> Void
   private let queue: any DelayQueueing
   /// The nodes of the wait graph that wait until the timer fires, such as a unit between two
-  /// attempts. Only a clock of a test is told of them; empty for other clocks.
+  /// attempts. Only the clock of a test is told of them. Empty for each other clock.
   private let delayed: [WaitNode]
   /// Whether the clock of a test has been told that the nodes in `delayed` sleep.
   private let isAsleep = Atomic<Bool>(false)
@@ -31,8 +31,9 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
   }
 
   var isWaiting: Bool { isOpen.load(ordering: .acquiring) }
-  /// False: after it has fired, the timer still retains its action. The action retains a lane, and
-  /// so the handler's closures and keys, whose release may run the user's code.
+  /// Always `false`, because releasing a timer may run the user's code. Even after it has fired,
+  /// the timer retains its action. The action retains a lane, and so the handler's closures and
+  /// keys.
   var releasesItself: Bool { false }
 
   /// Starts the timer. The queue retains it until it fires or is cancelled.
@@ -118,7 +119,7 @@ final class HandlerDelays: @unchecked Sendable {
     }
   }
 
-  /// Ends the delay of one unit, if there is one. Not under a mutex.
+  /// Ends the delay of one unit, if there is one. Never called under a mutex.
   func end(of unit: LaneUnit) {
     mutex.withLock { unsafe timers.values.first { $0.unit === unit } }?.timer.fireNow()
   }

@@ -71,10 +71,10 @@ struct PolledHandler {
   /// failures above ``failedBefore`` are those after the last success.
   ///
   /// The number of successes is `ended` less `failed`. A failed call raises `ended` first, and
-  /// `failed` a moment later. A poll in that moment takes the call for a success, and the next poll
-  /// reads one success less. `successes` keeps the higher number. If it took the lower one, a poll
-  /// in such a moment of a later failed call would see a new success. So `successes` never
-  /// decreases.
+  /// `failed` a moment later. A poll between these two steps counts the call as a success, and the
+  /// next poll reads one success less. `successes` keeps the higher number, and so never decreases.
+  /// Otherwise the next poll that comes between the two steps of a failed call would see a new
+  /// success.
   mutating func noteSuccesses(_ reading: HandlerReading) {
     let ended = reading.ended - reading.failed
     guard ended > successes else { return }

@@ -21,8 +21,9 @@ final class Poller {
   private(set) var polledAt: UInt64 = 0
   /// The rows that were removed lately, the oldest first.
   private(set) var gone: [GoneRow] = []
-  /// The number of the last poll that removed a row which ``gone`` may no longer have; 0 if there
-  /// is none. If a client's last update is of an earlier poll, its next update lists all rows.
+  /// The number of a poll: the rows that this poll and earlier ones removed may be missing in
+  /// ``gone``; 0 if no row is missing. If a client's last update is of an earlier poll, its next
+  /// update lists all rows.
   private(set) var forgottenTick: UInt64 = 0
   private var revision: UInt64?
   /// For each handler, by its number: the index of its event in ``events``, and its own index in
@@ -148,7 +149,8 @@ final class Poller {
     for polled in events { known[polled.id] = polled }
     let found = EventRegistry.events
     var all = found.map { known.removeValue(forKey: $0.id) ?? PolledEvent($0) }
-    // An event that the registry no longer lists stays until its own poll finds that it is gone.
+    // The registry no longer lists the events that are left in `known`. They stay in `events` until
+    // the poller reads their counters, and finds that they are gone.
     all += known.values
     events = all.sorted { $0.id < $1.id }
   }

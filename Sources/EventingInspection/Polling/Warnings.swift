@@ -173,9 +173,11 @@ final class Warnings {
     }
   }
 
-  /// Returns whether a backlog is large, and larger than the one that is noted in `before`. Less
-  /// than a second after that note, returns false. Otherwise, replaces the note by the present
-  /// backlog.
+  /// Compares a backlog with the one that is noted in `before`, at most once a second.
+  ///
+  /// - Returns: `false` if the note is less than a second old; then the note stays. Otherwise,
+  ///   whether the backlog is large, and larger than the noted one. Then the note is replaced by
+  ///   this backlog.
   private func grows(_ before: inout (at: UInt64, waiting: Int), _ waiting: Int, _ now: UInt64) -> Bool {
     let isLarge = waiting >= Self.backlogLimit && waiting > before.waiting
     guard now.since(before.at) >= Self.second else { return false }

@@ -165,8 +165,9 @@ public struct EventReplay: Sendable {
   /// - Parameter damaged: The numbers of the lines that were left out because of damage.
   private func lostCauses(_ damaged: Set<Int>) -> [(cause: Int, count: Int)] {
     var present: Set<Int> = []
-    /// For each occurrence that is left out, by its number `n` in the file: the number `n` of the
-    /// occurrence with a damaged or missing line that led to it, directly or through others.
+    /// The key is the number `n` in the file of an occurrence that is left out. The value is the
+    /// number of the occurrence that led to it, directly or through others, and whose line is
+    /// damaged or missing.
     var lost: [Int: Int] = [:]
     var counts: [Int: Int] = [:]
     // The line of a cause stands before the lines of the occurrences that it led to.

@@ -29,7 +29,7 @@ final class RecordingFile: Sendable {
     guard descriptor >= 0 else { throw RecordingFile.error("create", path) }
   }
 
-  /// Opens a file or a device that is there, and leaves what it holds.
+  /// Opens an existing file or device for writing, and keeps its content: each write appends.
   init(appendingTo path: String) throws {
     self.path = path
     descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CLOEXEC)

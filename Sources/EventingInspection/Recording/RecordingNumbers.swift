@@ -9,7 +9,8 @@ struct SenderNumbers {
 
   private var entries: [ObjectIdentifier: Entry] = [:]
   private var last = 0
-  /// The number of entries at which the entries of senders that are gone are removed.
+  /// The number of entries at which `number(of:_:)` removes those whose sender no longer exists,
+  /// before it adds another entry.
   private var limit = 64
 
   /// Returns the number of a sender.
