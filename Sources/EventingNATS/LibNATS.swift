@@ -103,8 +103,8 @@
         raw,
         { connection, _, status, context in
           guard status != NATS_SLOW_CONSUMER else { return }  // subscriptions count dropped messages
-          // The connection has only the text of its last error, which may be later than this one.
-          // libnats stores the text of this error for this thread.
+          // libnats stores this error's text for the thread that runs this closure. The text of the
+          // connection's last error is only a substitute: that error may be a later one.
           var last = NATS_OK
           let own = unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? ""
           let text = last == status && !own.isEmpty ? own : unsafe lastText(connection)

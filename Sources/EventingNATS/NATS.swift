@@ -135,9 +135,11 @@
     public var description: String { "NATS connection \(engine.identity)" }
   }
 
-  /// Makes a call that may block for ever, on a new thread. Waits for its result until a deadline.
+  /// Runs a closure on a new thread, because the closure may block for ever. Waits for the
+  /// closure's result until a deadline, and then throws `lateness`.
   ///
-  /// A result after the deadline is released, which closes its connection.
+  /// If the closure returns after the deadline, its result is released, which closes the connection
+  /// in the result.
   private func onOwnThread<Value: Sendable>(
     until end: ContinuousClock.Instant, _ lateness: TransportError, _ body: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
@@ -150,7 +152,7 @@
     return try await result.value.get()
   }
 
-  /// Runs a call that may block on a new thread, and waits for its result.
+  /// Runs a closure on a new thread, because the closure may block. Waits for the closure's result.
   func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       Foundation.Thread.detachNewThread { continuation.resume(with: Result { try body() }) }

@@ -31,7 +31,8 @@
       return promises
     }
 
-    /// The bytes of the server's largest message that are reserved for headers.
+    /// The number of bytes that the transport reserves for headers. The largest body is smaller by
+    /// this number than the largest message that the server accepts.
     static let headerRoom = 8_192
 
     /// The largest sum of the sizes of a message's headers that a stream stores, in bytes.

@@ -2,11 +2,11 @@
   import Eventing
   import EventingTransport
 
-  /// The room in the publish budget that one message for a stream takes. Its users are the
-  /// publisher and the copies of the message in the send queue.
+  /// The room that one message for a stream takes in the publish budget. The publisher uses the
+  /// room, and so does each copy of the message in the send queue.
   ///
-  /// The last user returns the room to the budget. A copy may wait in the send queue for longer
-  /// than the publisher waits for a receipt.
+  /// The room returns to the budget when the publisher and all copies have released it. A copy may
+  /// wait in the send queue for longer than the publisher waits for a receipt.
   final class StoredRoom: Sendable {
     private let budget: PublishBudget
     private let cost: Int
@@ -14,18 +14,18 @@
 
     init(_ budget: PublishBudget, _ cost: Int) { (self.budget, self.cost) = (budget, cost) }
 
-    /// Adds another copy of the message to the users of the room. The *room* is what the message
-    /// takes of the publish budget. The caller puts the copy into the send queue. Returns a value
-    /// that the caller sets later: to `nil` when the copy was sent, or to the reason why it never
-    /// will be.
+    /// Counts a further copy of the message, which the caller then puts into the send queue. Until
+    /// the caller calls ``release()`` for this copy, the message keeps its room in the publish
+    /// budget. Returns a value that the caller sets later: to `nil` when the copy was sent, or to
+    /// the reason why the copy never will be sent.
     func retain() -> OneShot<String?> {
       users.withLock { $0 += 1 }
       return OneShot()
     }
 
-    /// Removes a user of the room: the publisher, or a copy of the message that has left the send
-    /// queue. The *room* is what the message takes of the publish budget. The removal of the last
-    /// user returns the room to the budget.
+    /// Releases the message's room in the publish budget, for the publisher or for one copy of the
+    /// message. A copy releases the room when the copy has left the send queue. The room returns to
+    /// the budget when the publisher and all copies have released it.
     func release() {
       let isLast = users.withLock { users in
         users -= 1

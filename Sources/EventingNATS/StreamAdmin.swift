@@ -13,7 +13,7 @@
 
     init(_ engine: Engine) { self.engine = engine }
 
-    /// Makes a stream. If it exists, checks its options.
+    /// Makes a stream. If it exists already, checks that it has these subjects and options.
     func makeStream(_ name: String, _ subjects: [String], _ maxAge: Duration?, _ replicas: Int?) async throws {
       try StreamName.check(name, subjects)
       if let maxAge, maxAge < .milliseconds(100) {
@@ -37,7 +37,8 @@
         "expected to make the stream \(name) of \(subjects.joined(separator: ", ")); the server says: \(text(error))")
     }
 
-    /// Returns whether a stream exists. Throws if its options differ.
+    /// Returns whether a stream exists. Throws if the stream has other subjects, another `maxAge`
+    /// or another number of replicas than the arguments say. An argument `nil` allows any value.
     private func isThere(
       _ name: String, _ subjects: [String], _ maxAge: Duration?, _ replicas: Int?
     ) async throws -> Bool {
@@ -115,7 +116,8 @@
       var created: String?
     }
 
-    /// Makes a consumer. If it exists, checks its options.
+    /// Makes a consumer. If it exists already, checks that it is the consumer of the subject in
+    /// `config`.
     ///
     /// - Parameter isNeeded: A closure that returns whether the consumer must still be made. It is
     ///   called directly before the request is sent, and must not block.

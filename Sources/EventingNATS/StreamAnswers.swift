@@ -65,9 +65,9 @@
     /// The last delivery that the consumer made. Before the first delivery, `position` is one less
     /// than the position at which the consumer starts.
     var delivered: Place?
-    /// The floor of the consumer: the last delivery up to which the server has a verdict on the
-    /// message of each delivery. While the message of the consumer's first delivery has no verdict,
-    /// the position in `floor` is 0, wherever the consumer starts.
+    /// The floor of the consumer: the last delivery up to which every delivered message has a final
+    /// verdict (done or reject). While the message of the consumer's first delivery has none, the
+    /// position in `floor` is 0, wherever the consumer starts.
     var floor: Place?
 
     enum CodingKeys: String, CodingKey {
@@ -75,8 +75,9 @@
       case floor = "ack_floor"
     }
 
-    /// The position up to which a consumer has verdicts on all messages; `nil` if that is not
-    /// known, or the answer is about no consumer.
+    /// The position in the stream up to which the consumer has a final verdict (done or reject) on
+    /// every message. `nil` if the message of the consumer's first delivery has no final verdict,
+    /// or if the server's answer is not about a consumer.
     var handledPosition: UInt64? {
       guard let floor, let delivered else { return nil }
       if floor.number == delivered.number { return delivered.position }

@@ -34,10 +34,11 @@ package import Eventing
 public enum Simulation {
   /// The way in which the next step is chosen.
   public enum Strategy: Sendable {
-    /// Every eligible step is equally likely.
+    /// Every step that can run next is equally likely.
     case random
-    /// The task with the highest priority continues. Priorities are random. At up to `changes`
-    /// random steps among the first 64, that task gets the lowest priority. This finds faults that
+    /// Each task has a random priority. Of the tasks that can continue, the task with the highest
+    /// priority does. At up to `changes` random steps among the first 64, the priority of that task
+    /// first becomes the lowest, so that another task continues. This strategy finds faults that
     /// need a few particular switches between tasks.
     case priorities(changes: Int)
   }
@@ -108,8 +109,8 @@ public enum Simulation {
   ///   - limit: The largest number of steps.
   ///   - body: The closure to run, as a task of its own.
   /// - Returns: The order of the steps.
-  /// - Throws: A ``SimulationFailure`` as ``run(seed:by:cancelled:limit:_:)`` throws it, or because
-  ///   another number of steps is eligible than in the earlier run.
+  /// - Throws: A ``SimulationFailure`` as ``run(seed:by:cancelled:limit:_:)`` throws it. The method
+  ///   also throws one if, at some step, more or fewer steps can run than in the earlier run.
   @discardableResult public static func replay(
     _ schedule: Schedule, limit: Int = 100_000, _ body: @escaping @Sendable () async throws -> Void
   ) throws -> Schedule {
@@ -117,10 +118,11 @@ public enum Simulation {
   }
 }
 
-/// The order of the steps of a simulation. For each step, it has the number of eligible steps and
-/// the index of the chosen one.
+/// The order of the steps of a simulation. For each step, the schedule has the number of steps that
+/// could run then, and the index of the one that ran.
 public struct Schedule: Sendable, CustomStringConvertible {
-  /// The choices, one for each step: the chosen index, and the number of eligible steps.
+  /// The choices, one for each step: the index of the chosen step among the steps that could run,
+  /// and the number of these.
   public internal(set) var choices: [(choice: Int, count: Int)] = []
   /// The seed that chose the order; `nil` for an order that was replayed or explored.
   public let seed: UInt64?
@@ -154,7 +156,7 @@ public struct Schedule: Sendable, CustomStringConvertible {
   }
 
   /// The order as text. In `x5 1/3 0/2`, `x5` means that the task was cancelled before step 5.
-  /// `1/3` is the second of three eligible steps, and `0/2` the first of two.
+  /// `1/3` is the second of three steps that could run, and `0/2` the first of two.
   public var description: String {
     ((cancelled.map { ["x\($0)"] } ?? []) + choices.map { "\($0.choice)/\($0.count)" }).joined(separator: " ")
   }

@@ -78,9 +78,9 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   /// Adds a job of the main actor.
   func enqueueMain(_ job: UnownedJob) { ready.append((Simulator.main, .mainJob(job))) }
 
-  /// Runs a job of the main actor. If the task prefers this executor, the job runs with that
-  /// preference. Otherwise the task would need one more job, which is a step of the simulation, to
-  /// go on where it prefers.
+  /// Runs a job of the main actor. If the task of the job prefers this executor, the job runs with
+  /// that preference. Without the preference, the task would need an additional job, and so an
+  /// additional step of the simulation, to continue on this executor.
   private func runMain(_ job: UnownedJob) {
     let main = unsafe RuntimeHooks.mainExecutor
     if preferring.contains(TaskID.of(job)) {

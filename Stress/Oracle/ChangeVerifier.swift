@@ -16,8 +16,9 @@ struct ChangeVerifier {
   private var chain: [Tone.Name] = []
   /// The index of each value in `chain`.
   private var place: [Tone.Name: Int] = [:]
-  /// For each index in `chain`: in `sent` the span of the change, and in `done` a time by which all
-  /// inline calls for the change had returned.
+  /// `sent` and `done` have one element for each value in `chain`. The element of `sent` is the
+  /// span in which a worker made the change to this value. The element of `done` is a time by which
+  /// all inline calls for this change had returned.
   private var sent: [Span] = []
   private var done: [UInt64] = []
 

@@ -28,27 +28,31 @@ final class Network: Sendable {
   struct Edge: Sendable {
     let source: Int
     let target: Int
-    /// Whether the forward has a transform. The transform appends the edge's number to the
+    /// Whether the forward has a transform. The transform adds the number of the edge to the
     /// payload's ``Traveller/trace``, and passes only payloads that ``lets(_:)`` accepts.
     ///
-    /// A forward without a transform changes nothing in the payload. ``Network/path(of:to:)`` finds
-    /// such an edge nevertheless, because no two of them follow each other.
+    /// A forward without a transform changes nothing in the payload, so its edge is missing in the
+    /// trace. ``Network/path(of:to:)`` finds the missing edge by the edges before and after it.
+    /// This works because no two edges without a transform follow each other.
     var isMarked = true
     var filter: Int32?
 
     func lets(_ index: Int32) -> Bool { filter.map { index % 5 != $0 } ?? true }
   }
 
-  // At most 15 edges, because a payload's list of passed edges (`Traveller.trace`) has four bits
-  // for the number of each. The list leaves out the edges with `isMarked: false`. From the marked
-  // edges before and after the gap, `path(of:to:)` has to tell which edge is missing. So an edge
-  // with `isMarked: false` is the only one from its source to its target, and no path has two of
-  // them in a row.
+  // At most 15 edges: a payload's list of passed edges (`Traveller.trace`) has four bits for the
+  // number of each.
+  //
+  // Edges with `isMarked: false` are missing in that list. `path(of:to:)` finds a missing edge by
+  // the event at which the listed edge before it ends, and the event at which the next listed edge
+  // begins. So no two missing edges may follow each other on a path. And a missing edge must be the
+  // only edge without a mark from its source to its target.
   static let edges: [Edge] = [
     // A ring of three events, one backward edge, and an event that forwards to itself.
     Edge(source: 0, target: 1, isMarked: false), Edge(source: 1, target: 2), Edge(source: 2, target: 0, filter: 3),
     Edge(source: 1, target: 0), Edge(source: 2, target: 2),
-    // A diamond, two parallel edges, and the way back to the ring.
+    // A diamond from event 0 of the ring to event 5, a second edge from 4 to 5, and an edge from 5
+    // back to 0.
     Edge(source: 0, target: 3), Edge(source: 0, target: 4, filter: 1), Edge(source: 3, target: 5),
     Edge(source: 4, target: 5),
     Edge(source: 4, target: 5, filter: 2), Edge(source: 5, target: 0),
@@ -60,7 +64,8 @@ final class Network: Sendable {
   /// The event that also forwards to *guests*: temporary events that workers make and release.
   static let guestHouse = 7
 
-  /// Returns the numbers of all edges, this one included, from its source to its target.
+  /// Returns the numbers of all edges, this one included, with the source and the target of this
+  /// edge.
   static func beside(_ number: Int) -> [Int] {
     edges.indices.filter { edges[$0].source == edges[number].source && edges[$0].target == edges[number].target }
   }
@@ -71,8 +76,8 @@ final class Network: Sendable {
     let index: Int32
     let origin: Int
     let trace: UInt64
-    /// The time at which the handler made this record: an inline handler at the begin of its call,
-    /// a handler on a lane at the end.
+    /// The time at which the handler made this record: an inline handler at the beginning of its
+    /// call, a handler on a lane at the end.
     let at: UInt64
 
     init(_ traveller: Traveller) {
@@ -146,7 +151,8 @@ final class Network: Sendable {
     }
   }
 
-  /// Returns the edges that an arrival passed on its way to a node. Nil if no edges connect them.
+  /// Returns the edges that the payload of an arrival passed from its origin to a node; `nil` if no
+  /// such edges exist.
   static func path(of arrival: Arrival, to node: Int) -> [Int]? {
     var (path, here): ([Int], Int) = ([], arrival.origin)
     func fill(to next: Int) -> Bool {

@@ -14,7 +14,8 @@ extension ScenarioContext {
     }
     let isAnyPair = !spans.contains { $0.isChange }
     spans.sort { $0.span.start < $1.span.start }
-    // The latest end so far of each worker's operations, and of its changes.
+    // For each worker, the latest end of its operations so far: first of all operations, and then
+    // of the changes among them.
     var ends = [(any: UInt64, change: UInt64)](repeating: (0, 0), count: workers.count)
     for (span, worker, isChange) in spans {
       let overlaps = ends.indices.contains { other in

@@ -196,7 +196,7 @@ class AnyTrial: @unchecked Sendable {
     for senderLog in senderLogs { await senderLog.awaitReports() }
     settled.start = Clock.now
     await subject.quiesce()
-    await subject.quiesce()  // also waits for occurrences that handlers posted during the first one
+    await subject.quiesce()  // also waits for occurrences that handlers posted during the first `quiesce`
     settled.finish()
     context.director.begin(.verify)
     for handlerLog in handlerLogs { handlerLog.closeRemoval() }

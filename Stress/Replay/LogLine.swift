@@ -79,7 +79,7 @@ struct LineCounts: Sendable, Equatable {
   var storedCount = 0
   /// The number of lines that the handler on the main actor showed.
   var shown = 0
-  /// A digest of the rates: the number of bytes in each block of lines, in order.
+  /// A digest of the rates, in order. A rate is the number of bytes in ``block`` successive lines.
   var rates = Digest()
   var rateCount = 0
   /// A digest of the lines that reached the handler which is locked for a part of the time.

@@ -132,7 +132,7 @@ struct Plot {
     return lines.joined(separator: "\n")
   }
 
-  /// Returns a curve as steps, each as wide as its sample.
+  /// Returns a curve as steps. Each step is as wide as the time that its sample covers.
   private func path(_ curve: Curve, _ y: (Double) -> Double) -> String {
     var words: [String] = []
     for part in curve.parts {

@@ -109,7 +109,7 @@ final class Faults: Sendable {
     await Task.yield()
   }
 
-  /// Makes a handler throw a ``Problem`` if that fault is due.
+  /// Throws a ``Problem`` if the fault `throw` is due. A handler calls this method.
   func fail(_ luck: inout Random) throws {
     if strikes(.throw, &luck) { throw Problem() }
   }

@@ -2,7 +2,8 @@ import Eventing
 
 /// Records the occurrences of one event.
 final class RecordingSink: TraceSink {
-  /// Returns the members of a line for the payload and, if there is one, for the key.
+  /// Encodes a payload for the line of its occurrence. Returns the names and the JSON values to
+  /// write into the line: `payload`, and for a keyed event also `key`.
   typealias Encode = @Sendable (TracedPayload) throws -> KeyValuePairs<String, [UInt8]>
 
   /// The name of the event, as a JSON string.

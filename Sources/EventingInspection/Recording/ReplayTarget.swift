@@ -22,13 +22,13 @@ extension EventReplay {
       Target.event(event) { (payload: Payload) in payload }
     }
 
-    /// Returns a target that sends to an event the payload that a closure makes of each stored
-    /// value.
+    /// Returns a target that sends payloads to an event. A closure makes each payload of a value
+    /// that the recording stored.
     ///
     /// - Parameters:
     ///   - event: The event.
-    ///   - decoding: A closure that makes a payload of a stored value. If it throws, the line
-    ///     counts as damaged.
+    ///   - decoding: A closure that makes a payload of a stored value. If the closure throws, the
+    ///     line of the recording counts as damaged.
     public static func event<Payload: Sendable, Stored: Decodable & SendableMetatype>(
       _ event: Event<Payload>, decoding: @escaping @Sendable (Stored) throws -> Payload
     ) -> Target {

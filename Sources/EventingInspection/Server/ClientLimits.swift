@@ -24,8 +24,8 @@ struct ClientLimits: Sendable {
   /// The number of answers and updates that may wait for room in the ``queue`` before the server
   /// stops reading from the client.
   var pending = 32
-  /// The numbers of requests and of bytes in one second above which a client is not read until the
-  /// second is over.
+  /// The largest numbers of lines and of bytes that a client may send in one second. If a client
+  /// has sent more, the server does not read from it until that second is over.
   var linesASecond = 200
   var bytesASecond = 1_048_576
   /// The time within which a new client must say hello.

@@ -53,8 +53,9 @@ final class Connection {
   /// Whether anything waits to be sent.
   var wantsToWrite: Bool { queued > 0 || !pending.isEmpty }
 
-  /// Whether requests of the client are read: not while too many of its answers wait, nor while it
-  /// has sent more than it may.
+  /// Returns whether the server reads from the client now. The server does not read if the
+  /// connection is ending, if too much waits to be sent to the client, or if the client has sent
+  /// more in this second than it may.
   func wantsToRead(at now: UInt64) -> Bool {
     !isEnding && pending.count < limits.pending && queued < limits.queue / 2 && !isOverBudget(at: now)
   }
@@ -165,9 +166,9 @@ final class Connection {
     queued += line.count
   }
 
-  /// Sends what the socket takes, but in one call not much more than the size of the longest line,
-  /// ``ClientLimits/reply``: the call ends when at least so many bytes are sent. The server then
-  /// goes on with other clients, so one that asks for much does not delay them.
+  /// Sends waiting lines until the socket takes no more, nothing waits, or this call has sent at
+  /// least ``ClientLimits/reply`` bytes, the size of the longest line. After so many bytes, the
+  /// server goes on with other clients. So a client that asks for much does not delay the others.
   func flush(at now: UInt64) {
     var sentNow = 0
     while !isClosed, sentNow < limits.reply {
@@ -175,8 +176,9 @@ final class Connection {
       guard let line = output.first else { break }
       switch Descriptors.write(descriptor, line[sent...]) {
       case .wouldBlock:
-        // Only after a failed write is it checked whether the client took nothing for too long. If
-        // this thread is late, the client may have been able to take bytes for long.
+        // The time limit is checked only when the socket has refused bytes. The time since the
+        // client last took bytes is no proof by itself: if this thread runs late, the client may
+        // have been ready to read all that time.
         if now >= tookAt + limits.idleTime { isClosed = true }
         return
       case .closed: isClosed = true

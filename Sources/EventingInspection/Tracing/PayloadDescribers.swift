@@ -24,14 +24,15 @@ enum PayloadDescribers {
 }
 
 extension Inspection {
-  /// Has payloads of a type shown in traces, as a text that is cut to 256 bytes.
+  /// Sets the closure that describes the payloads of a type in traces. A trace shows the text that
+  /// the closure makes, cut to 256 bytes.
   ///
-  /// Without a describer, a trace has nothing of a payload. A second describer of a type takes the
-  /// place of the first. Callable from any thread.
+  /// Without such a closure, a trace shows nothing of a payload. A second closure for a type
+  /// replaces the first. Callable from any thread.
   ///
   /// - Parameters:
   ///   - type: The type of the payloads. A keyed event's payloads are not described.
-  ///   - text: A closure that makes the text, on the thread that delivers.
+  ///   - text: A closure that makes the text of a payload. It runs on the thread that delivers.
   public static func describe<Payload: Sendable>(
     _ type: Payload.Type, as text: @escaping @Sendable (Payload) -> String
   ) {

@@ -1,6 +1,7 @@
 import Eventing
 
-/// Writes the occurrences and calls that a trace is told of into its ring.
+/// Writes records of the occurrences and calls of traced events to the ring buffer of a trace, a
+/// ``TraceRing``.
 final class RingSink: TraceSink {
   let ring: TraceRing
 

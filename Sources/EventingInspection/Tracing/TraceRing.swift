@@ -1,10 +1,11 @@
 import Eventing
 
-/// The last records of a trace, in chunks of fixed size. A new chunk replaces the oldest one.
+/// The ring buffer of a trace: the last records, in chunks of fixed size. If the buffer is full, a
+/// new chunk replaces the oldest one.
 ///
-/// A writer locks a mutex for a few instructions per record. A reader locks it to retain the full
-/// chunks and to copy the current one, so a writer waits at most for these retains and a copy of 64
-/// KB.
+/// A writer locks a mutex for a few instructions per record. A reader locks the mutex to retain the
+/// full chunks and to copy the current one, so a writer waits at most for these retains and a copy
+/// of 64 KB.
 final class TraceRing: Sendable {
   /// The largest number of bytes of a chunk, its texts and names included.
   static let chunkBytes = 65_536
@@ -99,10 +100,10 @@ final class TraceRing: Sendable {
   /// handler was not called. The beginning of a call that an event then withdrew, because the
   /// handler is a forward and forwarded nothing, does not count: see ``Chunk/beginnings``.
   var count: Int { state.withLock { $0.filledCount + $0.current.beginnings } }
-  /// The number of overwritten records that told that an occurrence or a call began, or that a
-  /// handler was not called. Records of ends do not count, nor do withdrawn calls. So this is how
-  /// many occurrences and calls are no longer in the ring. A call that did not take place counts,
-  /// too: one that was skipped, dropped or held.
+  /// The number of occurrences and calls that are no longer in the ring: the records of their
+  /// beginnings were overwritten. A call that did not take place counts, too, because the handler
+  /// was skipped, or the occurrence was dropped or held. A call that the event withdrew does not
+  /// count: see ``Chunk/beginnings``.
   var overwritten: Int { state.withLock { $0.overwritten } }
 
   /// Returns the chunks that the ring holds now, the oldest first.
@@ -193,8 +194,8 @@ extension TraceRing.Chunk {
     textBytes += names.handler.utf8.count + (names.lane?.utf8.count ?? 0) + 80
   }
 
-  /// Subtracts a withdrawn call from `beginnings` if this chunk has the record that the call
-  /// begins. Returns whether it has.
+  /// Subtracts a withdrawn call from `beginnings` if this chunk has the record of the call's
+  /// beginning. Returns whether the chunk has that record.
   fileprivate mutating func withdraw(_ call: UInt64) -> Bool {
     guard records.last(where: { $0.kind == .callBegan && $0.call == call }) != nil else { return false }
     beginnings -= 1

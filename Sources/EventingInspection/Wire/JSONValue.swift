@@ -1,10 +1,11 @@
-/// A JSON value of a request. Reading one takes memory in proportion to its text.
+/// A JSON value of a request. To read a value takes memory in proportion to the length of its text.
 enum JSONValue: Equatable {
   case null
   case bool(Bool)
-  /// An integer below 2^53.
+  /// An integer whose absolute value is below 2^53.
   case integer(Int)
-  /// Any other number. No request has one.
+  /// An integer whose absolute value is 2^53 or more, or a number with a fraction or an exponent.
+  /// Its value is not stored, because no request of the protocol needs such a number.
   case number
   case text(String)
   case array([JSONValue])

@@ -33,9 +33,10 @@ struct RowCursor {
 
   var isAtEnd: Bool { left.isEmpty }
 
-  /// Writes rows, by part, until the line is full or all rows are written.
+  /// Writes the next rows to a line, until the line is full or all rows are written. The rows of
+  /// each part of the state, such as the handlers, become one JSON array.
   ///
-  /// - Parameter room: The largest length of the line after a row.
+  /// - Parameter room: The largest length of the line after a row was written, in bytes.
   mutating func write(_ poller: Poller, to line: inout JSONWriter, room: Int) {
     while let current = left.first {
       let start = line.mark

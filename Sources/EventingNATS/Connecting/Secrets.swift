@@ -59,7 +59,7 @@
   /// Returns whether a word of a file with credentials is long enough to be a key or a JWT.
   private func isLong(_ word: String) -> Bool { word.utf8.count >= 20 }
 
-  /// Returns a text without the part of an address before an `@`.
+  /// Returns a text in which `…` replaces the part of an address before its last `@`.
   func withoutCredentials(_ text: String) -> String {
     guard let at = text.lastIndex(of: "@") else { return text }
     if let scheme = text.range(of: "://"), scheme.upperBound <= at {
@@ -92,7 +92,8 @@
     return "\(scheme)\(host.prefix(80)):\(port)\(rest.count > port.count + 1 ? "…" : "")"
   }
 
-  /// Returns a path, unless it may be the content of a file that was passed by mistake.
+  /// Returns a path for an error message. A caller may have passed the content of a file with
+  /// credentials instead of a path. If the text looks like such content, returns a note without it.
   func shownPath(_ path: String) -> String {
     let isContent =
       path.contains("-----") || path.contains { $0.isNewline } || path.utf8.count > 1_024

@@ -60,7 +60,7 @@
     }
 
     private func applyVerdict(_ item: Inflow.Item, _ verdict: Verdict) {
-      let isWaiting = waits(for: verdict)  // computed before there is room for another message
+      let isWaiting = waits(for: verdict)  // first, because `finish` below makes room for another message
       let settled = inflow.settle(item)
       if let settled {
         apply(verdict, to: settled)

@@ -67,7 +67,8 @@
 
     /// The number of messages that libnats has dropped because its buffer was full.
     var dropped: Int {
-      // Under the mutex, so that the handle is not destroyed in the meantime.
+      // The handle is read under the mutex. While the end has not begun, no thread destroys the
+      // handle.
       ending.withLock { ending in ending.hasBegun ? ending.dropped : handle.dropped }
     }
 
@@ -101,10 +102,9 @@
         return ending.begin(next)
       }
       for closure in due { closure() }
-      // If the request for the end was enqueued before this call of `end`, the loop above has
-      // called `next`, because `due` contained it. Only after that is `delivered` added. If
-      // `delivered` were added earlier, the thread that an earlier call of `end` has started might
-      // call it before `next`.
+      // `next` must be called before `delivered`. If an earlier call of `end` has enqueued the
+      // request, the loop above has just called `next`. So `delivered` is added only after the
+      // loop. Otherwise the thread that the earlier call started could call `delivered` first.
       for closure in ending.withLock({ $0.whenDelivered(delivered) }) { closure() }
       guard isFirst else { return }
       // From here on, only the new thread uses the handle.

@@ -129,7 +129,8 @@
 
     func tick(_ now: ContinuousClock.Instant) { report() }
 
-    /// Posts an incident about the requests that were dropped since the last one.
+    /// If requests were dropped since the last call of this method, posts an incident with their
+    /// number.
     private func report() {
       let dropped = state.withLock { state in
         defer { state.dropped = 0 }

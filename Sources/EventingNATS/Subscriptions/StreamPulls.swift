@@ -22,9 +22,9 @@
     static let expiry = Duration.seconds(2)
     private var pulls: [Pull] = []
     private var last: UInt64 = 0
-    /// The smallest token of a pull that was not given up. Earlier pulls were given up by
-    /// ``endAll()``, or because their time had passed. They may still be open at the server. When
-    /// the server ends such a pull, no count of expected messages changes here.
+    /// The number (`Pull.token`) from which on no pull was given up. A pull is given up by
+    /// ``endAll()``, or because its time has passed. Such a pull may still be open at the server.
+    /// When the server ends the pull later, no count of expected messages changes here.
     private var first: UInt64 = 1
 
     var isEmpty: Bool { pulls.isEmpty }
@@ -32,8 +32,9 @@
     /// Returns whether a pull is open: more of its messages are expected, and it was not given up.
     func isOpen(_ token: UInt64) -> Bool { pulls.contains { $0.token == token } }
 
-    /// Begins a pull for the room that the open pulls leave. Returns `nil` if there is none, or if
-    /// there is little and other pulls are open.
+    /// Begins a pull for the room that is left: `room` less the messages that the open pulls still
+    /// expect. Returns `nil` if no room is left, or if little room is left and other pulls are
+    /// open.
     mutating func begin(room: Int, of inFlight: Int, _ now: ContinuousClock.Instant) -> (token: UInt64, batch: Int)? {
       let left = pulls.reduce(0) { $0 + $1.left }
       let room = min(room - left, 1_024)

@@ -3,8 +3,8 @@
   import EventingTransport
   import Foundation
 
-  // Makes a consumer again that the server has lost. It starts at a position before which every
-  // message has a verdict, whichever member took the message.
+  // Makes a consumer again that the server has lost. The new consumer starts at a position before
+  // which every message has a final verdict (done or reject), whichever member took the message.
   extension StreamSubscription {
     /// Starts a task that makes the consumer again if the server has lost it.
     func beginRestoring() {
@@ -77,16 +77,19 @@
       }
     }
 
-    /// Returns the configuration of a new consumer if the server has lost this one. The new
-    /// consumer begins with the first message that has no final verdict here.
+    /// Returns the configuration of a new consumer, for the case that the server has lost the old
+    /// one.
     ///
-    /// In a group, messages before that one may lack the final verdict of another member that
-    /// received them, and that may have ended. All these messages are above the last known *floor*
-    /// of the lost consumer, because up to the floor the server had final verdicts on all messages:
-    /// see ``RetreatedPositions``. So the new consumer of a group begins at the position after the
-    /// floor, or at the first message without a final verdict here, whichever is earlier. If a
-    /// subscription without a group has no message without a final verdict, the new consumer begins
-    /// after the last message that the subscription received.
+    /// If the subscription has no group, the new consumer begins with the first message that has no
+    /// final verdict here (done or reject). If there is no such message, the new consumer begins
+    /// after the last message that the subscription received. If it has received none, the new
+    /// consumer begins where the first one did.
+    ///
+    /// In a group, another member may have received a message, given no final verdict on it, and
+    /// ended. Each such message is above the last known *floor* of the lost consumer: up to the
+    /// floor, the server had final verdicts on all messages (see ``RetreatedPositions``). So the
+    /// new consumer of a group begins after the floor, or with the first message that has no final
+    /// verdict here, whichever comes first in the stream.
     ///
     /// - Parameter lastPosition: The last position of the stream. A server may have lost the last
     ///   messages. It then stores other messages at their positions.

@@ -136,7 +136,7 @@
         state.pulls.arrived()
         return (place.number <= state.lastNumber, state.note(place))
       }
-      if isOtherConsumer { beginRestoring() }  // it may belong to another stream
+      if isOtherConsumer { beginRestoring() }  // the other consumer may belong to another stream
       if let fallenFrom { noteRepetition(from: place.position, to: fallenFrom) }
       wake()
     }
@@ -223,8 +223,8 @@
         if mustLook { state.nextLook = now + (state.isReady ? .milliseconds(100) : .seconds(1)) }
         return (mustBeat, hasExpired, mustLook)
       }
-      // The server answers each pull when it ends, but not a pull for a consumer that does not
-      // exist. So after an expired pull, the consumer may be lost.
+      // The server answers each pull when the pull ends, unless the consumer of the pull does not
+      // exist. So if a pull expires without an answer, the server may have lost the consumer.
       if hasExpired, engine.isConnected { beginRestoring() }
       if mustBeat, engine.isConnected {
         beat(inflow.items)
@@ -242,7 +242,7 @@
 
     func endDelivery(returning items: [Inflow.Item], _ next: @escaping @Sendable () -> Void) {
       // The server may send messages until it knows that the subscription ends. Each of them is
-      // returned to the server when it arrives. From a lost connection none arrives.
+      // returned to the server when it arrives. After a loss of the connection, no message arrives.
       let isConnected = engine.isConnected
       end(
         {
@@ -255,8 +255,8 @@
     /// Asks the server to end the subscription. Calls `next` when the request is enqueued, and
     /// `delivered` when all messages have arrived that the server had sent before.
     ///
-    /// Callers return the messages that they hold only in `next`. If a message were returned to the
-    /// server before the request, the server might deliver it to this subscription again.
+    /// Callers return their messages to the server in `next`, and not earlier. If a message were
+    /// returned before the request, the server might deliver it to this subscription again.
     private func end(_ next: @escaping @Sendable () -> Void, delivered: @escaping @Sendable () -> Void = {}) {
       guard let library = state.withLock({ $0.library }) else {
         next()
@@ -282,7 +282,7 @@
       for item in waiting { inflow.finish(item) }
       await inflow.drain(within: limit)
       let isGivenBack = OneShot<Void>()
-      cancel { isGivenBack.set(()) }  // after the closure of the `end` above
+      cancel { isGivenBack.set(()) }  // called after `giveBack(waiting)` above
       // If the server is frozen, the wait ends after a second. The server then redelivers the
       // messages by itself.
       let timer = Scheduling.cancelledWhenDropped {

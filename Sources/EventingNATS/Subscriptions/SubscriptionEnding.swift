@@ -1,24 +1,26 @@
 #if NATS
   import Eventing
 
-  /// How far the end of a subscription of libnats has come, and the closures that wait for its
-  /// steps.
+  /// The progress of the end of a libnats subscription, and the closures that wait for the steps of
+  /// the end.
   struct SubscriptionEnding: Sendable {
     /// Whether the end has begun. Afterwards the handle belongs to the thread that ends the
     /// subscription.
     private(set) var hasBegun = false
-    /// The number of messages that had been dropped when the end began.
+    /// The number of messages that libnats had dropped when the subscription began to end.
     var dropped = 0
     private var isEnqueued = false
     private var isDelivered = false
     private var waitingForEnqueued: [@Sendable () -> Void] = []
     private var waitingForDelivered: [@Sendable () -> Void] = []
 
-    /// Begins the end, or adds a closure to an end that has begun.
+    /// Records that the subscription begins to end, unless an earlier call has recorded it. Stores
+    /// `next`, or returns it if its time has come already.
     ///
     /// - Parameter next: A closure to call when the request that ends the subscription at the
     ///   server is enqueued for sending.
-    /// - Returns: Whether this is the begin, and the closures whose time has come already.
+    /// - Returns: In `isFirst`, whether this call is the first one. In `due`, the closure `next` if
+    ///   that request is enqueued already. The caller then calls it.
     mutating func begin(_ next: @escaping @Sendable () -> Void) -> (isFirst: Bool, due: [@Sendable () -> Void]) {
       defer { hasBegun = true }
       var due: [@Sendable () -> Void] = []

@@ -28,7 +28,8 @@ extension Conformance {
   /// Checks that messages begin in the order in which they were published.
   func order() async throws {
     guard first.promises.keepsOrder else { return }
-    // An engine without storage may drop messages beyond `inFlight`, so it gets the default only.
+    // An engine without storage may drop messages if more than `inFlight` wait. So for such an
+    // engine, this check uses only 256, the default, which has room for all 200 messages.
     for inFlight in isAtLeastOnce ? [1, 7, 256] : [256] {
       let log = MessageLog()
       let place = "\(subject).\(inFlight)"

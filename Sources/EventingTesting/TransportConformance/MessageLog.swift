@@ -13,9 +13,9 @@ final class MessageLog: Sendable {
   }
 
   private let state = Guarded(State())
-  /// Returns the verdict on a message. The log calls it in `begin`, as soon as the engine delivers
-  /// the message. If the log holds messages back, it calls it later, in `decideOne()` or
-  /// `decideAll()`.
+  /// Returns the verdict on a message. The log calls this closure in `begin`, as soon as the engine
+  /// delivers the message. If the log holds messages back, it calls the closure later, in
+  /// `decideOne()` or `decideAll()`.
   private let judge: @Sendable (RemoteMessage) -> Verdict
 
   init(isHolding: Bool = false, _ judge: @escaping @Sendable (RemoteMessage) -> Verdict = { _ in .done }) {

@@ -77,11 +77,12 @@ extension InMemoryTransport {
 }
 
 extension MemoryState {
-  /// Chooses the responders of one request: one of each group, and all without a group. While the
-  /// responders do not change, the seed and the number of the request decide the choice.
+  /// Chooses the responders of one request: one member of each group, and every responder without a
+  /// group. While the responders do not change, the seed and the number of the request decide the
+  /// choice.
   ///
-  /// - Returns: The number of chosen responders, and the chosen responders whose request no fault
-  ///   loses.
+  /// - Returns: In `count`, the number of chosen responders. In `asked`, the chosen responders to
+  ///   which the request is passed. A fault may lose the request on its way to the others.
   func chooseResponders(
     _ subject: String, request number: UInt64, _ faults: MemoryFaults
   ) -> (count: Int, asked: [MemoryResponder]) {

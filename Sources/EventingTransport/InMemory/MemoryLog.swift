@@ -66,12 +66,13 @@ struct MemoryLog: Sendable {
     return position
   }
 
-  /// Counts one more group that must handle a message.
+  /// Adds one to the number of groups that must handle a message.
   mutating func retain(_ position: UInt64) {
     if isRecent(position) { recent[place(position)].needs += 1 } else { older[position]?.needs += 1 }
   }
 
-  /// Counts one group fewer that must handle a message.
+  /// Subtracts one from the number of groups that must handle a message. If no group is left, drops
+  /// the message, unless it is one of the newest messages in ``recent``.
   mutating func release(_ position: UInt64) {
     if isRecent(position) { return recent[place(position)].needs -= 1 }
     guard var old = older.removeValue(forKey: position) else { return }

@@ -33,16 +33,16 @@ extension MemoryState {
     if group == nil { plainMembers.append(member) } else { list(member) }
   }
 
-  /// Closes a subscription: from now on it takes no message of its group. If the group has
-  /// messages, wakes another member, because this one may have been woken for a message that it now
-  /// does not take.
+  /// Closes a subscription: from now on, it takes no message of its group. If messages wait in the
+  /// group, wakes another member. The group may have woken the closed subscription for such a
+  /// message, and the subscription no longer takes it.
   ///
-  /// To wake one member is enough, even if this one was woken several times. The group wakes its
-  /// members with room in turn. So between two wake-ups of this member all others were woken, and
-  /// each of them takes messages while it has room. Only the last wake-up of this member must be
-  /// made up for.
+  /// It is enough to wake one member, even if the group has woken the closed subscription several
+  /// times. The group wakes its members with room in turn. Between two wake-ups of one member, the
+  /// group has woken all others with room, and these take messages. So only the last wake-up of the
+  /// closed subscription can be lost, and the wake-up of the other member replaces it.
   ///
-  /// - Returns: The member whose pump, the task that takes messages, must be started, if any; `nil`
+  /// - Returns: The other member, if its pump, the task that takes messages, must be started. `nil`
   ///   if the subscription has ended.
   func closeMember(_ id: UInt64) -> [MemorySubscription]? {
     guard let member = members[id] else { return nil }
@@ -87,8 +87,8 @@ extension MemoryState {
       group.pending[position] = nil
       group.giveBack(position)
     }
-    // Wakes up to one member for each message that was put back, and one more: the removed
-    // subscription may have been woken for a message that it then did not take.
+    // Wakes one member for each message that was put back, if so many have room. Wakes one more,
+    // because the group may have woken the removed subscription for a message that it did not take.
     var woken: [MemorySubscription] = []
     for _ in 0...taken.count where group.hasWork {
       if let other = wakeOne(group) { woken.append(other) }
@@ -96,7 +96,7 @@ extension MemoryState {
     return (gone, woken)
   }
 
-  /// Removes the private group of a subscription that was made without one.
+  /// Removes the group that the engine made for a subscription without a group.
   private mutating func removeGroup(_ group: MemoryGroup) {
     group.isGone = true
     groups[group.id] = nil

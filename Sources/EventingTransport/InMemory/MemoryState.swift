@@ -164,8 +164,9 @@ struct MemoryState {
     return (Receipt(position: position), woken)
   }
 
-  /// Adds a message to the queues of one plain subscription of each group, and of all without a
-  /// group. Returns the subscriptions whose pump, the task that takes messages, must be started.
+  /// Adds a message that no stream stores to the queues of subscriptions: of one member of each
+  /// group, and of all subscriptions without a group. Returns the subscriptions whose pump, the
+  /// task that takes messages, must be started.
   mutating func hand(_ message: RemoteMessage) -> [MemorySubscription] {
     var groups: [String: [Member]] = [:]
     var chosen: [Member] = []

@@ -9,7 +9,8 @@ extension RemoteMessage {
     return "\(SubjectWord.escaped(source))/\(id)"
   }
 
-  /// The identity, shortened for an engine: a long source is replaced by its beginning and a hash.
+  /// The text that identifies a message, short enough for an engine. If the source of a CloudEvent
+  /// is longer than 80 bytes, the beginning and a hash of the source replace it.
   package var boundedIdentity: String {
     guard isCloudEvent, let id = headers["ce-id"], let source = headers["ce-source"], source.utf8.count > 80 else {
       return identity

@@ -50,8 +50,8 @@ public struct RemoteMessage: Sendable {
 }
 
 extension RemoteMessage {
-  /// The subject that a message was published to before it became a dead letter; `nil` for a
-  /// message that is none.
+  /// The subject to which the original message was published, if this message is a dead letter;
+  /// otherwise `nil`.
   package var deadLetterOrigin: String? { headers[HeaderName.deadSubject] }
 }
 

@@ -3,11 +3,16 @@
 /// first.
 ///
 /// A message is not forwarded to a subject on its way, so a cycle ends (guarantee R7 of PROOF.md).
-/// Two headers of bounded length carry the way. ``HeaderName/path`` lists the last steps. If it has
-/// no room for all, ``HeaderName/pathMarks`` has the number of all steps, and *step marks*: the
-/// hashes of the steps 1, 2, 4, 8 and so on. So the header stays short, however long the way is. By
-/// the time a cycle has doubled the number of steps, a step of the cycle has such a hash. One round
-/// of the cycle later, the message would repeat this step, and is not forwarded.
+///
+/// Two headers of bounded length carry the way. ``HeaderName/path`` lists the last steps. If that
+/// header has no room for all steps, ``HeaderName/pathMarks`` has their number, and *step marks*:
+/// the hashes of the steps 1, 2, 4, 8 and so on. So the headers stay short, however long the way
+/// is.
+///
+/// The step marks end a cycle that is too long for ``HeaderName/path``. When the message has taken
+/// as many steps in the cycle as before the cycle, at least one step in the cycle has its hash
+/// among the step marks. One round later, the message would come to this step again. The hash shows
+/// the repetition, and the message is not forwarded.
 struct RemoteWay: Sendable {
   /// The two headers that carry the way of the received message, its subject, and the identity of
   /// its transport; `nil` for a way without steps.
@@ -46,8 +51,9 @@ struct RemoteWay: Sendable {
   /// - Parameter steps: The value of ``steps``: the last steps of the way, or all.
   private func marks(_ steps: [Substring]) -> WayMarks {
     guard let step = steps.last else { return WayMarks() }
-    // A message has a header with step marks, the hashes of some steps, only if its path header has
-    // no room for all steps. Without step marks, the path header lists every earlier step.
+    // If the path header of the received message has no room for all steps, a second header has the
+    // step marks, the hashes of some steps. Without a second header, the path header lists every
+    // earlier step, and the step marks are computed from this list.
     var marks = last?.marks.flatMap(WayMarks.init) ?? WayMarks(steps.dropLast())
     marks.add(step)
     return marks
@@ -100,7 +106,9 @@ private struct WayMarks {
 
   init(_ steps: some Sequence<Substring>) { for step in steps { add(step) } }
 
-  /// Reads the text of a header. Returns `nil` if the property ``text`` never has this value.
+  /// Reads the text of a header with step marks: see ``text``. Returns `nil` if the text is longer
+  /// than 1,024 bytes, begins with no valid number of steps, or does not have the hashes that
+  /// belong to this number.
   init?(_ text: String) {
     guard text.utf8.count <= 1_024 else { return nil }
     let words = text.split(separator: " ")

@@ -85,7 +85,7 @@ extension RemoteEvent {
   /// Unlocks all handlers, and returns their number. The lock of the event stays in force. O(*n*)
   /// for *n* handlers.
   @discardableResult public func unlockAll() -> Int { event.unlockAll() }
-  /// Returns whether a handler is locked by a lock of its own. O(1).
+  /// Returns whether a handler itself is locked. A lock of the whole event does not count. O(1).
   public func isLocked(_ token: HandlerToken) -> Bool { event.isLocked(token) }
 
   /// Locks a handler for the duration of a closure, as
@@ -119,9 +119,11 @@ extension RemoteEvent {
   public var isFinished: Bool { event.isFinished }
   /// Snapshots of all handlers, in the order in which they are called. O(*n*) for *n* handlers.
   public var handlers: [HandlerSnapshot] { get async { await event.handlers } }
-  /// Snapshots of the handlers under a lock of their own. O(*n*) for *n* handlers.
+  /// Snapshots of the handlers that are locked themselves. A lock of the whole event does not
+  /// count. O(*n*) for *n* handlers.
   public var lockedHandlers: [HandlerSnapshot] { get async { await event.lockedHandlers } }
-  /// Snapshots of the handlers under no lock of their own. O(*n*) for *n* handlers.
+  /// Snapshots of the handlers that are not locked themselves. A lock of the whole event does not
+  /// count. O(*n*) for *n* handlers.
   public var unlockedHandlers: [HandlerSnapshot] { get async { await event.unlockedHandlers } }
   /// Returns snapshots of the handlers of an owner, without forwards. O(*n*) for *n* handlers.
   public func handlers(ownedBy owner: any AnyObject & Sendable) async -> [HandlerSnapshot] {

@@ -53,12 +53,12 @@ package final class PublishBudget: Sendable {
 
   package init() {}
 
-  /// Returns the cost of a message in units of 4 KiB. The cost is limited, so that the largest
-  /// message fits.
+  /// Returns the room that a message takes, in units of 4 KiB. The result is at most the total
+  /// room, so that even the largest message can get room.
   package static func cost(_ bytes: Int) -> Int { min(total, 1 + bytes / 4_096) }
 
-  /// Takes `cost` units of room, and waits until there are so many. Returns false if there were too
-  /// few until the deadline.
+  /// Waits until `cost` units of room are free, and takes them. Returns false if too few were free
+  /// until the deadline.
   package func take(_ cost: Int, until deadline: ContinuousClock.Instant) async -> Bool {
     if state.withLock({ $0.waiters.isEmpty && PublishBudget.take(cost, &$0) }) { return true }
     return await withCheckedContinuation { continuation in

@@ -26,7 +26,8 @@ public struct SubscribeOptions: Sendable {
 
 /// The message with which a listening or a new group begins.
 public struct StartPosition: Hashable, Sendable {
-  /// The kinds of positions, for a ``Transport``.
+  /// The ways to say with which message a listening or a new group begins. A ``Transport`` reads
+  /// this value to find the message.
   public enum Kind: Hashable, Sendable {
     case new
     case first
@@ -34,7 +35,7 @@ public struct StartPosition: Hashable, Sendable {
     case time(Date)
   }
 
-  /// The kind of this position.
+  /// The way in which this value names the first message.
   public let kind: Kind
 
   /// A start with the messages that are published from now on.

@@ -59,7 +59,8 @@ public enum Verdict: Hashable, Sendable {
   case release(after: Duration)
   /// The message can never be handled. The engine never delivers it to this group again, and posts
   /// an incident of the kind ``TransportIncident/Kind/deadLetter``. If the listening has a subject
-  /// for dead letters, it has published the dead letter before it gave this verdict, unless the
-  /// associated text, the reason of the rejection, says why not.
+  /// for dead letters, the listening first publishes the dead letter there, and then gives this
+  /// verdict. The associated text is the reason of the rejection. If no dead letter was published
+  /// there, the text says why.
   case reject(String)
 }

@@ -43,8 +43,9 @@ struct Retrying: Scenario {
           try await handlerLog.call(payload, canary, pausing: true)
         }
       }
-    // If a fault cancels the task that sends, the delay of a `.task` handler ends without another
-    // attempt. So such a handler retries without a delay.
+    // The call of a `.task` handler for a `send` is a child task of the sender. If a fault cancels
+    // the sender during a delay, the library makes no further attempt. So this scenario has `.task`
+    // handlers retry without a delay.
     let policy =
       place == .task
       ? RetryPolicy.immediately(attempts: 3)
