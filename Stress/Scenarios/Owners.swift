@@ -10,7 +10,8 @@ struct Owners: Scenario {
   static let name = "owners"
   static let summary = "owners of handlers are released during sends: no call begins after their deinit"
 
-  /// An owner of a handler. Its worker retains it, and each running call does.
+  /// An owner of a handler. The worker that made the owner retains it. So does each running call of
+  /// the handler.
   final class Owner: Sendable {
     private let handlerLog: HandlerLog
     private let canary = Canary(.owner)
@@ -60,7 +61,8 @@ struct Owners: Scenario {
   }
 
   /// The owners that one worker retains.
-  // Safe: accessed by that worker during a race, and by the scenario between races.
+  // Safe: each worker has an `OwnerList` of its own. During a race, only this worker accesses the
+  // list. Between races, only the scenario does.
   final class OwnerList: @unchecked Sendable {
     private(set) var owners: [(owner: Owner, handlerLog: HandlerLog)] = []
 

@@ -18,15 +18,16 @@ struct Reuse: Scenario {
   }
 
   /// The objects and counts of one worker.
-  // Safe: that worker accesses these during a race, and the scenario between races. The only
-  // handlers that access `heard` are inline handlers of `own`, which are called only by that
-  // worker's posts.
+  // Safe: each worker has a `Bench` of its own. During a race, only this worker accesses its
+  // variables. Between races, only the scenario does. Handlers access `heard`, too, but only inline
+  // handlers of `own`. Only posts of this worker call these handlers.
   final class Bench: @unchecked Sendable {
     var own = Event<Int>("own")
     var heard: [Int] = []
     var made = 0
-    /// The number of calls that had to happen, and did: one for each new owner at the address of a
-    /// released one. Its handler of `own` must be called exactly once.
+    /// The number of calls that `round` adds to the totals: one for each owner that was made at the
+    /// address of a released owner. `replaceOwner` checks that one post calls the owner's handler
+    /// of `own` exactly once.
     var exactCalls = 0
     var reusedOwners = 0
     var reusedEvents = 0
@@ -142,8 +143,8 @@ struct Reuse: Scenario {
 
   // MARK: Events
 
-  /// Releases an event, and makes another at its address. The old token must not affect the new
-  /// event.
+  /// Releases an event, and makes another at its address. The token of a handler of the released
+  /// event must not affect the new event.
   private func replaceEvent(_ bench: Bench, _ context: ScenarioContext) {
     var first: Event<Int>? = Event()
     let address = first.map { ObjectIdentifier($0) }

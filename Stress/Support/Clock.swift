@@ -4,8 +4,8 @@ import Dispatch
 /// on another thread.
 ///
 /// Comparisons of readings are strict, because two equal readings prove no order. A reading does
-/// not order memory. So the oracle adds no synchronization that could hide a race from the thread
-/// sanitizer.
+/// not order memory. So the checks, which read the clock around each operation, add no
+/// synchronization that could hide a race from the thread sanitizer.
 enum Clock {
   static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
 }

@@ -57,9 +57,9 @@ func checkOpened(_ shape: any TestPayload.Type) async { await check(shape) }
   expect(live.alive == 0, "no \(Payload.self) alive, got \(live.alive)")
 }
 
-/// Calls the closures as the library does, without knowledge of the payload type. The calls do not
-/// use the type parameter `Payload`: it serves to make the payloads and the closure `nested`, and
-/// to name the type in the texts of failures.
+/// Calls the closures as the library does, without knowledge of the payload type. The type
+/// parameter `Payload` is not for these calls. The function uses it to create the payloads, to
+/// create the closure `nested`, and to name the type in the texts of failures.
 @inline(never) func checkCalls<Payload: TestPayload>(
   _: Payload.Type, _ live: LiveCount, _ seen: Seen, _ handler: ErasedHandler, _ asynchronous: ErasedAsyncHandler,
   _ view: ErasedView

@@ -134,8 +134,9 @@ extension ServerTests {
         let update = try await client.line()
         let gone = (update["gone"] as? [String: Any])?["events"] as? [UInt64] ?? []
         let rows = ((update["parts"] as? [String: Any])?["events"] as? [[String: Any]]) ?? []
-        // In a busy process an update may be whole, that is, with all rows in place of the changes.
-        // A whole update may still have the event.
+        // An update may be *whole*, for example if many rows of the process were removed: it lists
+        // all rows, and names no removed row. So the event is also gone if a whole update does not
+        // list it. A whole update of a poll before the event's release still lists it.
         let isLeftOut = update["whole"] as? Bool == true && !rows.contains { $0["id"] as? UInt64 == id }
         if gone.contains(id) || isLeftOut { isThere = false }
       }

@@ -160,8 +160,8 @@ enum Serving {
     return unsafe "/tmp/eventing-\(getpid())-\(last).sock"
   }
 
-  /// Limits with times of ten minutes: beside all other tests, a client may get no processor for
-  /// minutes.
+  /// The limits of clients, with ten minutes for `helloTime` and `idleTime`. While all tests run,
+  /// the client of one test may get no processor for minutes.
   static var limits: ClientLimits {
     var limits = ClientLimits()
     limits.helloTime = 600 * ClientLimits.second

@@ -44,7 +44,8 @@
       connection.close()
     }
 
-    /// If the queue tried such a message for ever, the message would block all others, and end each
+    /// If no connection takes a message in time, the queue gives the message up after three tries.
+    /// A message that is tried for ever would block all later ones, and each try would end a
     /// connection.
     @Test func aMessageThatNoConnectionTakesInTimeIsGivenUp() async throws {
       let writes = Guarded<[String]>([])
@@ -69,10 +70,11 @@
       queue.close()
     }
 
-    /// Checks messages in the send queue whose connection is closed while the queue is open, as
-    /// when the server closes the connection. They end with the reason ``SendQueue/closedBefore``:
-    /// the engine counts such messages, and tells their number in one incident. For a message that
-    /// ends with another reason, the engine posts an incident of its own.
+    /// Checks a connection that was closed, for example by the server, while its send queue is
+    /// still open. The messages in the queue must end with the reason ``SendQueue/closedBefore``.
+    /// The engine counts the plain messages with this reason, and posts one incident with their
+    /// number. For a message that the socket does not take in time, the engine posts an incident of
+    /// its own.
     @Test func aClosedConnectionFailsNoMessageByItself() async throws {
       let server = try TextServer(TextServer.info(), pongs: .max)
       let made = try ConnectOptions(["nats://127.0.0.1:\(server.port)"], nil, nil, within: .seconds(20))

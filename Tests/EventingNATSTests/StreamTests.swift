@@ -98,8 +98,8 @@
       await nats.close()
     }
 
-    /// Without a stream, an id that the publisher did not choose is not sent: it would only cost
-    /// time.
+    /// If a message goes to no stream, an id that the publisher did not choose is not sent: it
+    /// would only cost time.
     @Test func anIDIsSentIfItIsNeeded() async throws {
       let server = try TextServer(TextServer.info(), pongs: 100)
       let nats = try await NATS.connect("nats://127.0.0.1:\(server.port)")
@@ -127,7 +127,7 @@
       #expect(published?.description.contains("Permissions Violation") == true)
       let event = RemoteEvent<Int>("test.secret", over: nats.plain)
       #expect(await transportError { try await event.listen() }?.code == .refused)
-      _ = try? await event.publish(1)  // at most once: the answer may come too late for this call
+      _ = try? await event.publish(1)  // without a stream, `publish` does not wait for the refusal
       try await eventually("expected an incident, got \(incidents.withLock { $0 })") {
         incidents.withLock { $0.filter { $0.kind == .refused && $0.reason.contains("Publish to") }.count >= 2 }
       }

@@ -190,7 +190,8 @@
       }
     }
 
-    /// Makes glibc's `malloc` return free memory, so that such memory does not count as growth.
+    /// Makes glibc's `malloc` give free memory back to the system, so that free memory does not
+    /// count as growth.
     private static func returnFreeMemory() {
       guard let address = unsafe dlsym(nil, "malloc_trim") else { return }
       _ = unsafe unsafeBitCast(address, to: (@convention(c) (Int) -> Int32).self)(0)

@@ -26,7 +26,7 @@
 
     @Test func tasksRunAllHandlers() async throws {
       let calls = Calls()
-      // First tests `Calls` itself, with a thread that does not belong to Swift's pool.
+      // Checks first that `Calls` notices a call outside of a task: here a call on a new thread.
       let isOver = Guarded(false)
       Foundation.Thread.detachNewThread {
         calls.note("thread")

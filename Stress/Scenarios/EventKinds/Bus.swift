@@ -38,7 +38,8 @@ struct Bus: Scenario {
   }
 
   /// The events that one worker got.
-  // Safe: accessed by that worker during a race, and by the scenario between races.
+  // Safe: each worker has a `Find` of its own. During a race, only this worker accesses the
+  // variables. Between races, only the scenario does.
   final class Find: @unchecked Sendable {
     var events: [any EventProtocol] = []
     /// The event of the contested name. The workers ask for it with two payload types, half of them

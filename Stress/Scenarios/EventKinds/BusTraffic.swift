@@ -21,7 +21,8 @@ final class BusTraffic: Sendable {
   }
 
   /// The objects of one worker.
-  // Safe: accessed by that worker during a race, and by the scenario between races.
+  // Safe: each worker has a `Bench` of its own. During a race, only this worker accesses the
+  // variables. Between races, only the scenario does.
   final class Bench: @unchecked Sendable {
     /// The events of owners that were released.
     var gone: [WeakLook] = []

@@ -43,8 +43,9 @@ struct BusWide: Scenario {
     let (bus, owner) = (EventBus(), Owner())
     let (first, second, owned, wanted) = (Log(), Log(), Log(), Counter())
     let checks = context.checks
-    // Payloads for the owner's event have sender numbers from `workers` on. The sender number tells
-    // the handler to which of the two logs a `Second` belongs.
+    // Two events have payloads of the type `Second`: the bus's event for this type, and the owner's
+    // event. Each has a log of its own. So that the handler finds the right log, a worker adds
+    // `workers` to its sender number in payloads for the owner's event.
     let workers = context.workers.count
     let token = bus.addHandler(forAll: (any Numbered).self) { payload in
       switch payload {

@@ -32,7 +32,8 @@ struct Keyed: Scenario {
         default: return Keyed.anyKey(of: event, checks).add(handlerLog, places, priority: priority)
         }
       }
-      // The witness, the trial's first handler, receives every payload: it is added twice.
+      // The witness, the trial's first handler, must receive every payload. So it is added twice:
+      // `add(witness)` adds it for payloads to any key, and the next line for payloads to no key.
       add(witness)
       _ = event.untargeted.add(witness, places)
     }
@@ -61,8 +62,8 @@ struct Keyed: Scenario {
       }
     }
     await trial.finish()
-    // The witness, the trial's first handler, has one log and two handlers: one for the payloads to
-    // any key, and one for the payloads to no key.
+    // Each log that is counted here has one handler in the event. The log of the witness, the
+    // trial's first handler, has two: one for payloads to any key, and one for payloads to no key.
     let left = trial.handlerLogs.count { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) } + 1
     context.checks.expect(
       .g22, trial.event.handlerCount == left, "\(trial.event.handlerCount) handlers are left of \(left)")

@@ -23,7 +23,8 @@ extension Keyed {
     /// The targets that a worker retains until `finish()`, each with the number of calls of its
     /// handler. The worker posts once to each target after it has added the handler. So the number
     /// is 1 when no call is running or queued.
-    // Safe: accessed by that worker during a race, and by the scenario between races.
+    // Safe: each worker has a `Bench` of its own. During a race, only this worker accesses the
+    // variables. Between races, only the scenario does.
     final class Bench: @unchecked Sendable {
       var held: [(target: Target, calls: Counter)] = []
     }
@@ -60,15 +61,16 @@ extension Keyed {
       }
       first = nil
       context.faults.count(.drop)
-      // A delivery on another thread may retain the released object for a short time, to compare it
-      // with the key of an occurrence.
+      // Another thread may still look up through the key's weak reference whether the object
+      // exists, and retain the object meanwhile. So the object may live a little longer than the
+      // reference `first`.
       let deadline = Clock.now + 1_000_000_000
       while key.isAlive, Clock.now < deadline { RawThread.giveWay() }
       checks.expect(.g10, !key.isAlive, "a key keeps its object alive")
       guard let second = make(at: address) else { return }
       reused.add()
       checks.expect(.g10, ObjectKey(second) != key, "the key of a dead object equals that of one at its address")
-      post(to: second, worker)  // the new target has no handler yet, so only handlers of any key are called
+      post(to: second, worker)  // `second` has no handler yet, so this post calls only the handler of `anyKey`
       posted.add()
       worker.action(.post) { event.post(Letter(target: -1), to: key) }
       let calls = Counter()
@@ -138,11 +140,12 @@ extension Keyed {
       let report = await event.send(Letter(target: target.number), to: target)
       checks.expect(
         .g10, report.delivered == 9 && heard.value == 8, "eight handlers of an object and one of any key: \(report)")
-      // Each add in this loop examines two handlers, and removes those of released objects. So the
-      // loop examines every handler that is there before it. Of these old handlers, nine stay:
-      // eight of `target`, and the handler of `anyKey`. The last handlers that the loop adds stay,
-      // too, because no later add examines them. The check allows 129 of these, which is more than
-      // enough. If no add removed any handler, all that the loop adds would stay: 200 or more.
+      // This loop adds handlers for objects that are released at once. Each add examines two
+      // handlers, and removes those of released objects. So the loop examines every handler that
+      // the event had before the loop. Nine of these stay: eight of `target`, and the handler of
+      // `anyKey`. Some handlers that the loop adds stay, too, because no later add examines them.
+      // The check allows 129 such handlers, which is more than enough. If no add removed a handler,
+      // all handlers of the loop would stay: 200 or more.
       for _ in 0..<event.handlerCount + 200 { event[make()].addHandler { _ in } }
       // If another thread was inside the event, these adds wait in its mailbox, and so do the
       // removals that the adds make. `quiesce` waits for both.

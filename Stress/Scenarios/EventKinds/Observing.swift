@@ -50,7 +50,8 @@ struct Observing: Scenario {
   }
 
   /// The listeners and counts of one worker.
-  // Safe: accessed by that worker during a race, and by the scenario between races.
+  // Safe: each worker has a `Desk` of its own. During a race, only this worker accesses the
+  // variables. Between races, only the scenario does.
   final class Desk: @unchecked Sendable {
     let checks: Checks
     let hasFewPriors: Bool
@@ -93,8 +94,9 @@ struct Observing: Scenario {
 
   private func add(to value: Observed<Tone>, _ desk: Desk, _ worker: Worker) {
     var options = ChangeOptions(rawValue: UInt8(worker.random.below(16)))
-    // In rounds with `hasFewPriors`, few handlers ask for the call before a change. So a new
-    // handler is sometimes the only one that asks, which is rare otherwise.
+    // The option `.prior` lets the event call a handler before each change, too. In rounds with
+    // `hasFewPriors`, few handlers have this option. So sometimes only the new handler has it,
+    // which is rare in other rounds.
     if desk.hasFewPriors, !worker.random.oneIn(8) { options.remove(.prior) }
     let listener = Listener(worker.random.pick(Listener.places), options, desk.checks)
     listener.fate = worker.makeFate()

@@ -1,6 +1,7 @@
 import Eventing
 
-// Uses bags, events of several values or none, and events that only one worker knows.
+// Steps of a worker. They use bags of handlers, events whose payload is two values or none, events
+// to which only one worker has a reference, and tickets.
 extension Meddle.World {
   func meddleWithBag(_ worker: Worker) {
     let bag = bags.current
@@ -72,7 +73,8 @@ extension Meddle.World {
       checks.expect(.g7, removed == (isThere ? 1 : 0) || removed == 0, "\(removed) handlers of one name were removed")
       tickets.put(event.submit(freight))
       for number in 0..<worker.random.below(16) {
-        // No other worker knows these events, but observers of new events receive them.
+        // No other worker has a reference to these events. But observers of new events may observe
+        // them.
         let mortal = Event<Meddle.Triple>(number % 2 == 0 ? nil : "an event that dies at once, number \(number)")
         mortal.addHandler { second.world.inspect($0, "in an event that dies at once") }
         if number % 4 == 0 { mortal.post(.make(number << 2)) }
@@ -103,10 +105,11 @@ extension Meddle.World {
           forwards.put(bag)
         }
       default:
-        // While this handler runs, its event is busy, so the submitted occurrence is queued. Its
-        // ticket is the latest one. Meanwhile the two posts call the handlers of `event` and
-        // `other`. Among these are the handlers that `case 0` and `case 1` above have added, which
-        // await the latest ticket.
+        // While this handler runs, its event is busy. So the occurrence that the handler submits
+        // there waits in the mailbox, and its ticket has no report yet. The two posts call the
+        // handlers of `event` and `other`. Among these are the handlers that `case 0` and `case 1`
+        // above have added. They await the latest ticket, which is usually the one of the waiting
+        // occurrence.
         let slot = pairs
         pairs.current.once(priority: 9) { [tickets] pair in
           tickets.put(slot.current.submit(freight))

@@ -57,7 +57,7 @@ extension Meddle {
       world.checks.expect(.g13, MainQueue.isHere, "a handler of the main actor is off the main queue \(place())")
     }
 
-    /// Runs a call of a handler whose payload is empty or cannot be checked.
+    /// Runs a call of a handler that receives no ``Freight``. Checks the call, but no payload.
     func callEmpty() throws {
       let number = begin()
       defer { running.add(-1) }

@@ -1,6 +1,7 @@
 import Eventing
 
-// Uses loops, observers, diagnostics, and state that the whole process shares.
+// Steps of a worker. They start loops (`for await`) over events, and observe events, also those
+// that are made later. They change which task-local values all events of the process carry.
 extension Meddle.World {
   /// Starts a loop over an event. The loop ends after some payloads, with its event, or when newer
   /// loops take its place in the list.
@@ -132,8 +133,8 @@ extension Meddle.World {
 
   // MARK: Context
 
-  /// Begins or ends a carrying of the task-local value `badge`, or carries it only for the length
-  /// of this call.
+  /// Lets events carry the task-local value `badge`, ends an earlier such request, or carries the
+  /// value only for the length of this call.
   func meddleWithContext(_ worker: Worker) {
     worker.change(.add) {
       switch worker.random.below(4) {

@@ -156,9 +156,9 @@ extension Meddle {
       }
     }
 
-    /// Shares a token with the other workers, on the shelf `tokens`. If the shelf is full, the
-    /// oldest token leaves it, and its handler is removed from the event: the bag that takes the
-    /// token removes the handler when the bag is released, which is at once.
+    /// Shares a token with the other workers, on the shelf `tokens`. If the shelf was full, takes
+    /// its oldest token off, and puts this token into a new bag. The bag is released at once, and
+    /// then removes the token's handler from the event.
     func keep(_ token: HandlerToken) {
       if let oldest = tokens.put(token) { HandlerBag().insert(oldest) }
     }

@@ -70,8 +70,8 @@ extension PollerTests {
       #expect(later.count == 109 && later.handler == tokens[1].id && later.version == poller.tick)
     }
   #else
-    /// A release build keeps no lines: all handlers without lines share one warning, which names no
-    /// handler.
+    /// In a release build, the place in the source of an inline handler without options is not
+    /// known. All such handlers of an event share one warning, which names no handler.
     @Test func manyHandlersOfAReleaseBuildAreOneWarning() throws {
       EventRegistry.start()
       defer { EventRegistry.stop() }

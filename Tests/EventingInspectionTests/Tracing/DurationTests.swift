@@ -74,7 +74,9 @@ import Testing
   }
 
   @Test func everyBucketIsUsed() {
-    // One duration for each bucket, ascending. From 8 on, each power of two has eight buckets.
+    // A bucket of the histogram is a range of durations. `found` has the bucket of one duration in
+    // each range, ascending. Below 8, each duration is a range. From 8 on, each power of two has
+    // eight ranges.
     var found = (0...7).map { DurationHistogram.bucket(of: $0) }
     for power in 3...63 {
       for eighth in 8...15 { found.append(DurationHistogram.bucket(of: UInt64(eighth) << UInt64(power - 3))) }
@@ -83,7 +85,7 @@ import Testing
     #expect(DurationHistogram.bucket(of: .max) == DurationHistogram.bucketCount - 1)
   }
 
-  /// Checks a ring that is overwritten many times between two reads.
+  /// Posts so often between two reads of the trace's ring that the ring is overwritten many times.
   @Test func callsWhoseBeginningIsGoneAreNotCounted() {
     let durations = CallDurations()
     let event = Event<Int>()

@@ -4,8 +4,8 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// Tests of guarantee S7 for changes of observed values. Other code than that of posts enqueues
-/// these changes, and must record their causes, too.
+/// Tests of guarantee S7 for changes of observed values. A change is not enqueued by the code that
+/// enqueues a post. The code that enqueues a change must record its cause, too.
 @Suite struct ObservedTraceTests {
   /// Returns the handler that caused each occurrence of an event; `nil` for none.
   private func causes(of event: UInt64, in json: TraceJSON) -> [Int?] {

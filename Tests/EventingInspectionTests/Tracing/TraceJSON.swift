@@ -86,7 +86,8 @@ struct TraceJSON {
   /// them. A trace has thousands of arrows, so `contains` searches in O(log *n*).
   private struct Cover {
     private let begins: [Int]
-    /// For each span, the latest end of it and of all spans that begin before.
+    /// For each span, in the order of their begins: the latest end among this span and all earlier
+    /// spans.
     private let latestEnds: [Int]
 
     init(_ sorted: [Record]) {

@@ -43,8 +43,9 @@ import Testing
       let chunks = ring.contents().chunks
       #expect(chunks.map(\.beginnings) == chunks.map { chunk in chunk.records.count { $0.kind == .occurrenceBegan } })
       #expect(ring.count == before && ring.overwritten == 0)
-      // The ring overwrites the first chunk, and adds the number of its records to `overwritten`.
-      // The two records of the withdrawn call (`callBegan` and `callWithdrawn`) do not count.
+      // When the ring overwrites its first chunk, it adds to `overwritten` how many occurrences and
+      // calls began in this chunk: here one for each record `occurrenceBegan`. The withdrawn call,
+      // with the records `callBegan` and `callWithdrawn`, must not count.
       while ring.overwritten == 0 { ring.append(record(.occurrenceBegan)) }
       #expect(ring.overwritten == most - min(2, most - before))
     }

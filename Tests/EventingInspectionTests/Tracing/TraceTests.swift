@@ -94,7 +94,7 @@ import Testing
     asked.addHandler { _ in }
     let trace = EventTrace(of: asked, asked)
     asked.post(1)
-    target = nil  // so that the begun call of the forward is withdrawn
+    target = nil  // the forward has no target any more, so its begun call is withdrawn
     asked.post(2)
     let json = try TraceJSON(trace)
     #expect(json.faults.isEmpty)

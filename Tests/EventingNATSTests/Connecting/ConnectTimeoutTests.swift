@@ -6,7 +6,8 @@
 
   /// `connectTimeout:` ends every wait of a connect, wherever the server stops answering.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct ConnectTimeoutTests {
-    /// The text that a server sends before it stops answering, and the number of its `PONG`s.
+    /// The behavior of servers that fall silent: the text that a server sends to a new connection,
+    /// and the number of `PING`s that it then answers with `PONG`.
     static let silences: [(greeting: String, pongs: Int)] = [
       ("", 0), ("INFO {", 0), (TextServer.info(), 0), (TextServer.info(), 1),
       (TextServer.info(#","tls_required":true"#), 0),
@@ -22,11 +23,12 @@
       #expect(error?.description.contains("within the connectTimeout of 0.3 seconds") == true)
     }
 
-    /// A silent server does not use up the time of the server that is named after it.
+    /// `connectTimeout` is divided among the servers of a call. So a silent server does not use up
+    /// the time of the other server.
     @Test func theServerBehindASilentOneIsTaken() async throws {
       let (silent, server) = (try TextServer(""), try NATSServer(hasStreams: false))
       try await server.connect().close()
-      for _ in 0..<2 {  // libnats tries them in any order
+      for _ in 0..<2 {  // libnats tries the two servers in any order
         let nats = try await NATS.connect(
           "nats://127.0.0.1:\(silent.port)", server.address, connectTimeout: .seconds(20))
         await nats.close()

@@ -28,10 +28,11 @@
       #expect(RefusedSubject(letter, for: .subscribe).match(in: cut(text(long, for: "Subscription"))) == nil)
     }
 
-    /// If the server refuses a request, its error text contains the subject. By that, the engine
-    /// finds the request among the pending ones. The request's outcome has the shown text, which is
-    /// the error text without secrets. The shown text may not name the subject: a part of the
-    /// subject may look like a login, or be a password.
+    /// If the server refuses a request, its error text contains the subject of the request. The
+    /// engine compares this text with the subjects of the pending requests, to find the refused
+    /// one. The outcome of that request has the *shown* text: the error text without secrets. The
+    /// engine cannot compare the shown text. A part of the subject may be missing there, because it
+    /// looks like a login or is a password.
     @Test func aRequestEndsWithTheShownText() async {
       let requests = PendingRequests()
       let (_, outcome) = requests.begin("prices.me@x", until: .now + .seconds(600), endsWhenLost: true)

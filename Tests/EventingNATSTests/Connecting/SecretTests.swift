@@ -8,7 +8,7 @@
   @Suite(.serialized, .timeLimit(.minutes(1))) struct SecretTests {
     private static let seed = "SUAD7LMRTZCE6X4QYUBA37SALQKPIW2AR6PVGGHOEE2B3R2J3SUJMTVL6A"
 
-    /// Returns all texts that Swift makes of a value by itself.
+    /// Returns the texts of a value by interpolation, `String(reflecting:)`, `dump` and `Mirror`.
     private func texts(_ value: Any) -> String {
       var dumped = ""
       dump(value, to: &dumped)
@@ -39,8 +39,8 @@
       for addresses in [[address], ["nats://127.0.0.1:1", address]] {
         let error = await transportError { _ = try await NATS.connect(addresses) }
         let text = "\(error.map { texts($0) } ?? "no error")"
-        // The text behind the last @ counts as the host, and hosts are shown. This holds for
-        // `sesame:x`, too, although `x` is no valid port.
+        // An error shows the host of an address, which begins behind the last @. In
+        // `nats://anna:open@sesame:x` the host is `sesame`, so the error shows it.
         if !address.contains("@sesame:x") { #expect(!text.contains("sesame"), "\(text)") }
         #expect(error != nil && !text.contains("open"), "\(text)")
       }
@@ -58,7 +58,7 @@
       }
     }
 
-    /// The server repeats the secret when it refuses the login.
+    /// The server repeats the secret in its error text when it refuses the login.
     @Test(arguments: ["open-sesame", "open sesame", "p@ss w:rd", "abc"])
     func whatTheServerSaysIsShownWithoutSecrets(secret: String) async throws {
       let server = try TextServer(

@@ -11,9 +11,12 @@
       var verdict: Verdict { get async { .done } }
     }
 
-    /// Runs a closure while the engine takes its connection for lost, and so sends nothing. Returns
-    /// which messages it sends below the subject `prefix` after the reconnection: of each subject,
-    /// the last word, such as `open` of `a.open`.
+    /// Tells the engine that its connection is lost, and runs a closure while the engine sends
+    /// nothing. Then tells the engine that the connection is restored.
+    ///
+    /// Returns the messages that the engine sends after that to subjects below `prefix`, each as
+    /// the last word of its subject, such as `open` for `a.open`. The last one is `last`, which
+    /// this function sends itself.
     private func sent(
       _ nats: NATS, _ server: NATSServer, below prefix: String, _ body: () async throws -> Void
     ) async throws -> [String] {

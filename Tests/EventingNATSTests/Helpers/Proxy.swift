@@ -76,7 +76,7 @@
       guard let text = state.releasing else { return }
       state.sent += bytes
       guard String(decoding: state.sent, as: UTF8.self).contains(text) else { return }
-      for (target, bytes) in state.held { target.send(bytes) }  // in front of all that comes later
+      for (target, bytes) in state.held { target.send(bytes) }  // before all later bytes of the server
       (state.releasing, state.held) = (nil, [])
     }
 

@@ -36,9 +36,9 @@
       await nats.close()
     }
 
-    /// Until its next attempt, a message that failed is at the server, and the member holds it no
-    /// more. The position of that message is before the last received one. The new consumer must
-    /// begin with it.
+    /// A message whose handler failed waits at the server for its next attempt. Meanwhile the
+    /// member does not hold the message, and has received later messages. Nevertheless the new
+    /// consumer must begin with the message that failed.
     @Test func aGroupThatIsDeletedBeginsAgainWithTheMessageThatFailed() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()
@@ -63,8 +63,9 @@
       await nats.close()
     }
 
-    /// Other members may handle the messages that a member returned. The *floor* of the consumer
-    /// shows this: the position up to which the server has verdicts on all messages.
+    /// The *floor* of a consumer is the position up to which the server has final verdicts (done or
+    /// reject) on all messages. By the floor, a member learns that other members have handled
+    /// messages which it had returned.
     @Test func theServerTellsWhichReturnedMessagesWereHandled() async throws {
       var positions = RetreatedPositions()
       #expect(!positions.mustAsk(.now + .seconds(60), isShared: false) && positions.first == nil)
@@ -94,9 +95,10 @@
       await nats.close()
     }
 
-    /// If a message fails in a member that then ends, no other member knows of it. But the *floor*
-    /// of the consumer stays below that message: the position up to which the server has verdicts
-    /// on all messages.
+    /// The *floor* of a consumer is the position up to which the server has final verdicts (done or
+    /// reject) on all messages. If a message fails in a member, and this member then ends, no other
+    /// member knows of the message. But the floor stays below its position. A new consumer begins
+    /// at the position after the floor, or before.
     @Test(arguments: [true, false])
     func aGroupThatIsDeletedBeginsAgainWithTheMessageThatFailedInAnEndedMember(joinsBefore: Bool) async throws {
       let server = try NATSServer()
@@ -113,7 +115,7 @@
       func listen(_ event: RemoteEvent<Int>) async throws {
         try await event.listen(as: "one", retry: .backoff(from: pause, to: pause, attempts: 5, jitter: false))
       }
-      if joinsBefore { try await listen(stays) }  // takes nothing while it has no handler
+      if joinsBefore { try await listen(stays) }  // `stays` takes no messages while it has no handler
       try await listen(leaves)
       try await leaves.publish(1)
       try await eventually("expected that 1 fails") { hasFailed.withLock { $0 } }
@@ -127,15 +129,16 @@
       await nats.close()
     }
 
-    /// The subscription pulls only when its event has a handler, and then the consumer is deleted
-    /// already. The server does not answer a pull for a consumer that does not exist. So the
-    /// subscription must find the loss when that pull has expired without an answer.
+    /// A subscription pulls (requests messages) only while its event has a handler. Here the
+    /// consumer is deleted before the first handler is added, so the first pull is for a deleted
+    /// consumer. The server does not answer such a pull. So the subscription must find out that the
+    /// consumer is lost when the pull has expired.
     @Test(arguments: ["one", nil]) func aConsumerThatIsDeletedWhileNoPullIsOpenBeginsAgain(group: String?) async throws
     {
       let server = try NATSServer()
       let nats = try await server.connect()
       let event = RemoteEvent<Int>("test.a", over: try await nats.stream("TEST", subjects: ["test.>"]))
-      if let group { try await event.listen(as: group) } else { try await event.listen() }  // pulls with a handler only
+      if let group { try await event.listen(as: group) } else { try await event.listen() }  // no pull yet
       try await deleteTheGroup(over: nats)
       try await event.publish(1)
       let numbers = Guarded<[Int]>([])
@@ -159,8 +162,9 @@
       await nats.close()
     }
 
-    /// Until the first message of a consumer has a verdict, the *floor* is 0, wherever the consumer
-    /// begins. Later it is the position up to which the server has verdicts on all messages.
+    /// The *floor* of a consumer is the position up to which the server has final verdicts (done or
+    /// reject) on all messages. Until the first message of the consumer has such a verdict, the
+    /// floor is 0, wherever the consumer begins.
     @Test func theServerTellsWhereALostGroupBeginsAgain() throws {
       func restart(_ delivered: String, _ floor: String, _ start: String) throws -> ConsumerConfig {
         let text = #"{"delivered":{\#(delivered)},"ack_floor":{\#(floor)},"config":{"deliver_policy":\#(start)}}"#

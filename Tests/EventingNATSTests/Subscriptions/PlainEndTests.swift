@@ -103,9 +103,9 @@
       #expect(found.withLock { $0.map(\.dropped) } == [3])
     }
 
-    /// When a subscription begins to end, it asks libnats for the number of messages that libnats
-    /// has dropped for this subscription. It never asks again. So libnats must drop none
-    /// afterwards.
+    /// When the end of a subscription begins, the subscription asks libnats how many of its
+    /// messages libnats has dropped. It never asks again. So that this number stays right, it first
+    /// removes the limit of libnats's buffer. Afterwards libnats must drop no message.
     @Test func libnatsDropsNoMessageAfterTheEndHasBegun() async throws {
       // The first two `PONG`s answer the connect and the subscribe call. The messages come before
       // the third one, which answers the flush after the end.

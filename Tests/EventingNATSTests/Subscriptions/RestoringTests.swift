@@ -29,9 +29,9 @@
       return String(decoding: answer.body, as: UTF8.self)
     }
 
-    /// A subscription requests no more messages than it has room for, minus the requested ones that
-    /// are still to come. If requests to the lost consumer were open until their deadline, the
-    /// subscription would make no new ones.
+    /// The server does not answer the requests for messages that were sent to a lost consumer. The
+    /// subscription must not count them as open when it has made the consumer again. Otherwise it
+    /// would see no room for new requests until the deadline of the old ones.
     @Test func theRequestsToALostConsumerEndWhenItIsMadeAgain() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()
@@ -168,7 +168,8 @@
       await other.close(within: .zero)
     }
 
-    /// A verdict would count for the message that the new stream has at this position.
+    /// The new stream has other messages at the positions of the deleted stream. A verdict on a
+    /// message of the deleted stream would count for one of these.
     @Test func aMessageOfADeletedStreamGetsNoVerdict() throws {
       let inflow = Inflow(2)
       for position in 1...3 as ClosedRange<UInt64> {

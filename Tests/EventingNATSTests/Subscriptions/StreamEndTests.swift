@@ -54,8 +54,9 @@
       #expect(subscription.state.withLock { $0.isForgotten })
     }
 
-    /// The server sends messages until it knows of the end. Without a return, they would come to
-    /// another member only after 10 seconds.
+    /// The server sends messages to a subscription until it knows that the subscription ends. The
+    /// subscription returns these messages to the server. Otherwise the server would deliver them
+    /// to another member only after 10 seconds.
     @Test func aMessageThatArrivesAfterTheEndHasBegunIsReturnedBeforeAClose() async throws {
       let server = try NATSServer()
       let proxy = try Proxy(to: server.port)
@@ -75,7 +76,8 @@
       await other.close()
     }
 
-    /// No message arrives any more from a server that is away.
+    /// No message arrives any more from a server that is away. So the end of the subscription does
+    /// not wait for messages.
     @Test func anEndWaitsForNoMessagesOfALostConnection() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()

@@ -8,8 +8,9 @@
     /// A pull is a request for messages. The server sends messages for all open pulls, now for one
     /// and now for another. A message does not name its pull, so ``StreamPulls`` counts each
     /// message for the oldest pull. So the second pull may count as open although all its messages
-    /// have come. If it did so until its deadline, the subscription would suspect that the consumer
-    /// is lost.
+    /// have come. When the server ends the first pull, it tells how many messages it has not sent.
+    /// By this number, ``StreamPulls`` corrects the counts, and here ends the second pull. If a
+    /// pull stays open until its deadline, the subscription suspects that the consumer is lost.
     @Test func aPullThatTheServerHasServedEndsWithTheOneBefore() {
       var (pulls, now) = (StreamPulls(), ContinuousClock.now)
       let first = pulls.begin(room: 1_024, of: 1_024, now)
@@ -36,10 +37,10 @@
       #expect(room() == 256)
       pulls.withLock { pulls in for _ in 0..<256 { pulls.arrived() } }  // 128 of each pull
       pulls.withLock { $0.end(2, unsent: 128) }
-      #expect(room() == 384)  // of the first pull 640 are to come
+      #expect(room() == 384)  // the first pull still expects 640 messages
       pulls.withLock { $0.endAll() }
       #expect(room() == 1_024)
-      pulls.withLock { $0.end(1, unsent: 640) }  // pull 1 counts no more
+      pulls.withLock { $0.end(1, unsent: 640) }  // `endAll` has given up pull 1, so its end changes nothing
       #expect(room() == nil)
     }
   }

@@ -12,7 +12,7 @@ final class Downloader: Sendable {
   let cancelled = Signal()                             // Signal = Event<Void>
   let resized = Event<(Int, Int)>()                    // several values
   private let failure = Event<Problem>()
-  var failed: some EventSource<Problem> { failure.source }   // to listen to only; stored: any EventSource<Problem>
+  var failed: some EventSource<Problem> { failure.source }   // without `post`; when stored: any EventSource<Problem>
 }
 
 static func verbatim(
@@ -30,7 +30,7 @@ static func verbatim(
   d.progress.addHandler(Controller.update, of: controller)                                // method reference
   d.progress.addHandler(isolatedTo: account) { account, fraction in account.n += fraction }   // runs on that actor
   d.progress.occurrences.addHandler { o in log(o.sender, o.eventName, o.sequence, o.payload) }
-  d.progress.once { fraction in print(fraction) }                                         // anywhere else: once: true
+  d.progress.once { fraction in print(fraction) }                                         // other verbs: once: true
   d.resized.addHandler { width, height in print(width, height) }
   d.cancelled.addHandler { print("cancelled") }
 
@@ -39,7 +39,7 @@ static func verbatim(
   d.cancelled.post(); d.resized.post(3, 4)
   d.progress.post(0.5, from: d)              // with its sender
   let report = await d.progress.send(0.5)    // every handler it reached has finished
-  let ticket = d.progress.submit(0.5)        // now, and awaited later
+  let ticket = d.progress.submit(0.5)        // sends now; the report is awaited later
   let later = await ticket.report
 
   // Look.
@@ -47,17 +47,18 @@ static func verbatim(
   for h in await d.progress.handlers { print(h); snapshots += 1 }   // snapshots: id, name, delivery, isLocked, isOnce, owner alive, counts
 
   // Change.
-  d.progress.lock(bar);  d.progress.unlock(bar);  let locked = d.progress.isLocked(bar)   // false when it is gone
+  d.progress.lock(bar);  d.progress.unlock(bar);  let locked = d.progress.isLocked(bar)   // false once bar is removed
   d.progress.lock(named: "disk");  d.progress.lockAll();  d.progress.lock()   // one, some, all now, the event itself
   await d.progress.withLocked(bar) { print("silent") }
   d.progress.remove(bar);  d.progress.remove(named: "disk");  d.progress.remove(ownedBy: controller);  d.progress.removeAll()
   await d.progress.quiesce()                 // nothing sent before this is still running
 
   // Lifetimes other than "until removed".
-  bar.store(in: handlers)                    // HandlerBag: removes all it holds when it goes away
+  bar.store(in: handlers)                    // a HandlerBag removes its handlers when it is released
   try await d.progress.withHandler({ fraction in print(fraction) }) { try await work() }
 
-  // Values: a handler that can be kept, shared and added as a group, all or none.
+  // `Handler` values can be stored and shared. They can be added as a group: each occurrence
+  // reaches all handlers of the group, or none.
   let audit = Handler<Order>(on: .background(.utility)) { order in print(order) }.named("audit").tagged("io")
   orderPlaced.add(audit, Handler { order in print(order) }.once())
   return (report, later, locked, snapshots)

@@ -62,7 +62,7 @@ import Testing
     func add(_ name: String, once: Bool = false) -> HandlerToken {
       EventingTests.add(kind, to: event, named: name, once: once, stage: stage) { _ in calls.record(name) }
     }
-    let holders = kind == .actor ? 6 : 0  // for each handler, `add` adds one that retains the stage
+    let holders = kind == .actor ? 6 : 0  // each of the 6 calls of `add` also adds a handler that retains the actor
     _ = add("there")
     let locked = add("locked")
     let removed = add("removed")

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 extension SendCompletionTests {
-  // MARK: The deferred send, and the cost of the search for cycles of waits
+  // MARK: The send that defers a handler, and the cost of the search for cycles of waits
 
   @Test func sendThatClosesTheCycleIsDeferred() async {
     // The handler of `second` runs before the send to `second` has begun to wait. Nevertheless that

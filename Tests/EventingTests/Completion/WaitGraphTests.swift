@@ -62,10 +62,10 @@
     }
 
     @Test func outstandingWorkIsJudgedAnewAfterDeferredWorkAtItsAddressIsDone() async {
-      // A wait node may have the address of an earlier, released one. Here the object `node` is
-      // first the earlier one, and then the later one. The completion deferred the earlier node,
-      // because it was blocked. It must find out anew whether the later node is blocked, and wait
-      // for that one.
+      // A new wait node may have the address of a released one. Here the object `node` plays both
+      // nodes. The completion defers the first node, because that node is blocked. For the second
+      // node, it must ask again whether the node is blocked. The second node is not, so the
+      // completion must wait for it.
       let (node, steps, reports) = (Node(), StepExecutor(), Recorder<SendReport>())
       let completion = Context.invocation.withValue(Invocation(ExecutionSlot())) { Completion(.send) }
       node.answer = { .blocked }

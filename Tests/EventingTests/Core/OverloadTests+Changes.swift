@@ -89,8 +89,8 @@ extension OverloadTests {
   #endif
 
   @Test func aPosterHandsTheChangesOfOtherThreadsOverAfterSome() async {
-    /// An observer that records the thread on which it learns of a handler. The event has one
-    /// handler, and each observation that begins tells the observer of that handler once.
+    /// An observer that records on which thread it is told of the event's one handler. Each
+    /// observation that begins tells its observer of this handler once.
     final class Where: EventObserver {
       let threads = Recorder<ThreadNumber>()
       func added(_ handler: HandlerToken, event: String?) { threads.record(.current) }

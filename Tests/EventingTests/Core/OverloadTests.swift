@@ -158,14 +158,16 @@ private final class PostingThreads: Sendable {
   /// The highest number of occurrences that were posted and not yet delivered.
   var peak: Int { highest.load(ordering: .acquiring) }
 
-  /// The number that the peak must not reach, however loaded the machine is.
+  /// The number that ``peak`` must not reach, however loaded the machine is.
   ///
-  /// If more than 1,024 occurrences wait, each poster sleeps for at least `nap` after each post.
-  /// Suppose that each delivery takes at most half of `nap`, divided by the number of posters. Then
-  /// at most one occurrence is posted for every two deliveries. Let *n* be the number of
-  /// occurrences that the drain takes out of the mailbox at once. While it delivers these, at most
-  /// 1,024 + *n* / 2 others are posted, and the drain then takes no more than those. So *n* never
-  /// exceeds about 2 × 1,024, and at most 1,024 more wait meanwhile.
+  /// If more than 1,024 occurrences wait in the mailbox, each poster sleeps for at least `nap`
+  /// after each post. Suppose that each delivery takes at most half of `nap`, divided by the number
+  /// of posters. Then at most one occurrence is posted for every two deliveries.
+  ///
+  /// Let *n* be the number of occurrences that the drain takes out of the mailbox at once. While
+  /// the drain delivers them, at most 1,024 + *n* / 2 new ones are posted. The drain takes these
+  /// next. So *n* never exceeds about 2 × 1,024. Beside the *n* that the drain has taken, 1,024
+  /// occurrences may wait in the mailbox before the posters sleep. So the peak is about 3 × 1,024.
   ///
   /// Each poster may add a few more before its first sleep. A longer delivery lets more occurrences
   /// in, which `delivered()` adds to `excess`.
