@@ -74,8 +74,8 @@ import Testing
     orders.addHandler(named: "check") { _ in throw Refused() }
 
     await #expect(throws: Refused.self) {
-      orders.failures.addHandler { failure in report(failure) }    // as it is thrown, wherever the handler runs
-      try await orders.send(order).throwIfFailed()                 // the first in the order of the handlers
+      orders.failures.addHandler { failure in report(failure) }    // called as soon as any handler throws
+      try await orders.send(order).throwIfFailed()                 // throws the first error, in the order of handlers
     }
     #expect(reported.values == ["check"])
   }
@@ -87,7 +87,7 @@ import Testing
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.addHandler(on: .background) { _ in seen.record(RequestID.current) }
 
-    let carrying = EventContext.carry(RequestID.$current)        // once, when the program starts; a test ends it again
+    let carrying = EventContext.carry(RequestID.$current)  // once, at the program's start; a test calls carrying.end()
 
     await RequestID.$current.withValue(7) { _ = await event.send(1) }
     carrying.end()
@@ -101,8 +101,8 @@ import Testing
     let (cart, seen) = (Event<Cart>(), Counter())
     cart.addHandler { _ in seen.add() }
 
-    let reminder = cart.post(.abandoned, after: .seconds(3_600))   // a post, in an hour
-    reminder.cancel()                                              // true if this call kept it from being posted
+    let reminder = cart.post(.abandoned, after: .seconds(3_600))   // posts in an hour, unless cancelled
+    reminder.cancel()                                              // returns true if this call prevented the post
 
     #expect(!reminder.cancel() && seen.value == 0)
   }

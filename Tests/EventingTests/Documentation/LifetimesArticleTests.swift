@@ -14,8 +14,8 @@ import Testing
     let progress = Event<Double>()
 
     let disk = progress.addHandler(named: "disk") { fraction in print(fraction) }
-    progress.remove(disk)                        // no call of it is decided from now on
-    await progress.quiesce()                     // no call of it is running any more
+    progress.remove(disk)                        // from now on, no thread decides to call disk
+    await progress.quiesce()                     // waits until no call of disk is running
 
     #expect(!progress.contains(disk) && !progress.hasHandlers)
     #expect(await progress.send(0.5).reachedNobody)
@@ -84,9 +84,9 @@ import Testing
     let states = Recorder<[Int]>()
     orders.addHandler { _ in states.record(seen.values) }
 
-    orders.lock(audit, holding: .upTo(100))                      // or .latest; without it nothing is held
-    orders.post(order)                                           // not now
-    orders.unlock(audit)                                         // now, before anything newer
+    orders.lock(audit, holding: .upTo(100))                      // or .latest; a plain lock holds nothing
+    orders.post(order)                                           // does not call audit yet
+    orders.unlock(audit)                                         // calls audit now, before any newer occurrence
 
     #expect(states.values == [[]] && seen.values == [1])
   }

@@ -41,8 +41,9 @@ extension BusTests {
 
   // MARK: Handlers of all events
 
-  /// Checks that mere posts of other payloads suffice: after the owner's end, the test makes no
-  /// event, and sends no payload of the type for which the handlers were added.
+  /// Checks that posts of another payload type are enough for the bus to release the handlers of a
+  /// released owner. After the owner's release, the test only posts `Int` payloads: it makes no
+  /// event, and sends no `Placed`.
   @Test func usesOfTheBusReleaseTheHandlersOfAllEventsWhoseOwnerIsGone() {
     let (bus, live) = (EventBus(), LiveCount())
     let event = bus.event(for: Int.self)
@@ -68,9 +69,10 @@ extension BusTests {
     #expect(live.alive < 10 && bus.busHandlers.count < 10)
   }
 
-  /// Checks an owner at the address of a released one. Usually a sweep, which checks a few owners
-  /// at each use of the bus, finds that an owner is gone. Here the new owner gets an event before a
-  /// sweep has checked the old one. So the bus must remove the old owner's event then.
+  /// Checks an owner at the address of a released one. At each use of the bus, a sweep checks a few
+  /// owners, and usually finds the ones that are gone. Here the new owner gets an event before a
+  /// sweep has checked the old owner. So the bus must remove the old owner's event when it makes
+  /// the new one.
   @Test func anEventWhoseOwnersAddressIsUsedAgainLosesTheHandlersOfAllEvents() throws {
     let (bus, others) = (EventBus(), (0..<20).map { _ in Owner() })
     for other in others { _ = try bus.event(Self.number, of: other) }

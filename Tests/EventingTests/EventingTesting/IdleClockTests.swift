@@ -220,7 +220,7 @@ import Testing
     clock.meet(event)
     event.post(0)
     event.post(1)
-    await begun.opened()  // until then the lane counts as asleep because of the first call
+    await begun.opened()  // before that, the lane may count as asleep: a task of call 0 sleeps on the clock
     async let advanced: Void = clock.advanceWhenIdle(by: .seconds(1))
     for _ in 0..<1_000 { await Task.yield() }
     gate.open()

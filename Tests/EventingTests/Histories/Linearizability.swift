@@ -8,8 +8,10 @@
 struct Linearizability {
   enum Verdict {
     case linearizable
-    /// The operations that are left, and the event, in the state in which the search had performed
-    /// the highest number of operations.
+    /// No such order exists. Of the states that the search reached, one had the most performed
+    /// operations. `remaining` has the operations that were left there, and the event is as it was
+    /// there. If a report does not count the calls that took place, `remaining` has only that
+    /// report.
     case not(remaining: [Operation], SequentialEvent)
     /// The search ended without a result after `limit` states.
     case undecided

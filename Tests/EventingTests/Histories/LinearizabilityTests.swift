@@ -99,7 +99,7 @@ import Testing
     }
     #expect(Self.isAccepted(locked + [report(1), (.remove(0), true, 8...9)]))
     #expect(!Self.isAccepted(locked + [report(0), (.remove(0), true, 8...9)]))
-    #expect(Self.isAccepted(locked + [report(0), (.remove(0), true, 5...9)]))  // the handler may have ended first
+    #expect(Self.isAccepted(locked + [report(0), (.remove(0), true, 5...9)]))  // the removal may precede the post
     let once = [Self.add(0, once: true, 1...2)] + locked.dropFirst()
     #expect(!Self.isAccepted(once + [report(0)]))
   }
@@ -116,7 +116,7 @@ import Testing
     #expect(Self.isAccepted(both))
     #expect(!Self.isAccepted(both + [Self.call(0, 0, 9...10)]), "half of it is locked")
     let one = two + gate(true, 1, 5...12) + [(.post(0), nil, 6...9)]
-    #expect(Self.isAccepted(one + [Self.call(0, 1, 7...8)]))  // while the event is being locked
+    #expect(Self.isAccepted(one + [Self.call(0, 1, 7...8)]))  // `event.lock()` is still running
   }
 
   #if DEBUG

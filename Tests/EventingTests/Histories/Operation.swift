@@ -15,9 +15,9 @@ struct Operation: Sendable, CustomStringConvertible {
     /// The lock of the whole event (the *event lock*) began or ended for one handler, registered or
     /// not.
     ///
-    /// `event.lock()` and `event.unlock()` go through the handlers one after the other, so a change
-    /// of the event lock is one such operation for each handler. Between two of these, other
-    /// operations may take effect, but none of another change of the event lock.
+    /// `event.lock()` and `event.unlock()` go through the handlers one after the other. So a
+    /// history has one `gate` for each handler and each of these calls. Between two gates of one
+    /// call, other operations may take effect, but no gate of another call.
     case gate(Int, Bool, part: GatePart)
     /// An occurrence was accepted.
     case post(Int)
@@ -27,9 +27,8 @@ struct Operation: Sendable, CustomStringConvertible {
     case report(occurrence: Int, delivered: Int, skipped: Int)
   }
 
-  /// The change of the event lock (a begin or an end) to which an operation `gate` belongs. The
-  /// change consists of `count` such operations, one for each handler. `change` is the time at
-  /// which the change began.
+  /// The call of `event.lock()` or `event.unlock()` to which a `gate` belongs. `change` is the time
+  /// at which the call began. `count` is the number of its gates, one for each handler.
   struct GatePart: Hashable, Sendable {
     var change: Int
     var count: Int
@@ -64,10 +63,10 @@ struct Operation: Sendable, CustomStringConvertible {
       && !other.isPart
   }
 
-  /// Whether the operation is a part that ``overlaps(_:)`` must leave out, so that each whole is
-  /// counted once. A `place` is a part of an `add`. Of a change of the event lock, which has a
-  /// `gate` for each handler, the `gate` of handler 0 counts as the whole, and the others are
-  /// parts.
+  /// Whether the operation is only a part of another one. ``overlaps(_:)`` leaves out parts, so
+  /// that each whole operation is counted once. A `place` is a part of an `add`. A call of
+  /// `event.lock()` or `event.unlock()` has a `gate` for each handler: the `gate` of handler 0
+  /// counts as the whole call, and the other gates are parts.
   private var isPart: Bool {
     switch action {
     case .place: true

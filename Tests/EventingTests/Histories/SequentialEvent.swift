@@ -33,12 +33,12 @@ struct SequentialEvent: Hashable {
     }
   }
 
-  /// The numbers of handlers that a report must count as skipped, and may count as skipped.
+  /// The least (`certain`) and the greatest (`possible`) number of skips that a report may count.
   ///
   /// A report does not count a handler that has ended before the occurrence comes to it. The
-  /// history does not show when that is. So if a handler may have ended before the report, the
-  /// report must count a skip only if the occurrence was on the handler's lane: then the occurrence
-  /// had come to the handler.
+  /// history does not show when the occurrence comes to a handler. So if a handler may have ended
+  /// before the report, its skip is only possible. But if the occurrence was on the handler's lane,
+  /// the occurrence had come to the handler, and the skip is certain.
   private struct Skips: Hashable {
     var certain = 0
     var possible = 0

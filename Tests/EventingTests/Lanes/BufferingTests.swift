@@ -80,16 +80,17 @@ import Testing
     await began.opened()
     for number in 2...5 { event.post(number) }
     let quiet = Task { await event.quiesce() }
-    for number in 6...9 { event.post(number) }  // may drop the calls that `quiesce` waits for
-    // Waits until all payloads have come to the lane. If the task of `quiesce` is inside the event,
-    // a post returns before its own delivery. If the gate opened before the last delivery, a call
-    // would end, and the lane would have room for that payload.
+    for number in 6...9 { event.post(number) }  // these posts may drop the calls that `quiesce` waits for
+    // A post returns before its own delivery if the task of `quiesce` is inside the event. So the
+    // test waits until all 9 payloads have come to the lane: one call runs, one waits, 7 are
+    // dropped. If the gate opened earlier, the running call would end, and the lane would have room
+    // for a third call.
     while await event.handlers.first?.droppedCount != 7 { await Task.yield() }
     gate.open()
     await comesBack { await quiet.value }
-    // The first `quiesce` waits for the calls that were queued before it. Posts 6 to 9 may have
-    // dropped all of these from the lane, so that it returns before the last call. The second
-    // `quiesce` waits for that call.
+    // The first `quiesce` waits for the calls that were queued before it. If posts 6 to 9 have
+    // dropped all of these from the lane, the first `quiesce` returns before the last call. The
+    // second `quiesce` waits for that call.
     await comesBack { await event.quiesce() }
     #expect(calls.values.count == 2)
   }

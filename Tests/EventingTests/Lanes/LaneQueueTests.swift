@@ -50,7 +50,7 @@
           while pop(&queue) != nil {}
         }
       }
-      #expect(growth < 3)  // 8 if each call moved all others
+      #expect(growth < 3)  // `growth` would be about 8 if each `putBack` moved all waiting calls
     }
   }
 #endif

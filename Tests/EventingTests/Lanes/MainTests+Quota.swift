@@ -19,8 +19,10 @@ extension MainTests {
   /// Posts 200 times to a handler that runs for 1 ms on the main queue. Meanwhile a block on the
   /// main queue enqueues itself again each time it runs.
   ///
-  /// The result is a mean, because the highest number would depend on the machine: the coarse clock
-  /// of the quota stands still while a hypervisor has taken away the processor that advances it.
+  /// The handler's lane gives way to other blocks after 4 ms, which it measures with the system's
+  /// coarse clock on Linux (see `DrainQuota`). A hypervisor may take away the processor that
+  /// advances this clock. Meanwhile the clock stands still, and the lane makes more calls in a row.
+  /// So the highest number of calls would depend on the machine, and the mean is returned.
   ///
   /// - Parameter add: A closure that adds a handler to the given event. The handler must call the
   ///   given closure.

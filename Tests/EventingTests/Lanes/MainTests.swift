@@ -182,7 +182,7 @@ import Testing
       await gate.opened()
     }
     event.post(1)
-    await began.opened()  // resumes on the main actor, so the suspended handler does not block that actor
+    await began.opened()  // this test resumes on the main actor, although the handler is suspended there
     gate.open()
     await event.quiesce()
   }

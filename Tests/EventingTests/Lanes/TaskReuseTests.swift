@@ -27,7 +27,7 @@ import Testing
         leftover.record(
           Task {
             await inside.opened()
-            return Invocation.current == nil  // the task's call is over, although call 2 runs now
+            return Invocation.current == nil  // this task belongs to call 1, which is over, not to call 2
           })
       } else {
         inside.open()

@@ -13,7 +13,8 @@ extension LaterPostTests {
     case post(Int), cancel, finish, lock, add
   }
 
-  /// Small programs of tasks. Each begins with two later posts: 1 is due first, then 2.
+  /// Small programs. Each is a list of tasks, and each task a list of steps. Before the tasks of a
+  /// program begin, `run(_:)` posts 1 with a delay of 1 s, and 2 with a delay of 2 s.
   private static let programs: [[[Step]]] = [
     [[.cancel]], [[.finish]], [[.cancel], [.cancel]], [[.cancel], [.finish]], [[.post(3)], [.cancel]],
     [[.post(3)], [.post(4)]], [[.post(3), .finish]], [[.lock], [.cancel]], [[.add], [.post(3)]],
@@ -29,8 +30,9 @@ extension LaterPostTests {
     #expect(explored.isComplete && explored.runs > 1, "\(explored.runs) orders")
   }
 
-  /// Runs a program. A cancelled post must never be made. Every other post must be made once, in
-  /// the order of the deadlines.
+  /// Runs a program. A cancelled post must never be made. Posts must be made in the order of their
+  /// deadlines, and none twice. Unless the program finishes the event, post 2 must be made, and
+  /// post 1 if it is not cancelled.
   private static func run(_ tasks: [[Step]]) async throws {
     let (event, seen, clock, start) = (Event<Int>(), Recorder<Int>(), Simulation.clock, Simulation.clock.now)
     let token = event.addHandler { seen.record($0) }

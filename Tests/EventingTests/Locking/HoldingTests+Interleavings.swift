@@ -28,7 +28,7 @@
       }
       let old = lockReasons.end(.event)
       #expect(lockReasons.holding == .upTo(2) && lockReasons.flags(flags) & HandlerFlags.eventLocked == 0)
-      lockReasons.begin(.event, .latest)  // a new lock before the old one's end was processed replaces the old one
+      lockReasons.begin(.event, .latest)  // the new lock replaces the old one, which has ended but is not forgotten
       #expect(lockReasons.flags(flags) == flags)
       let (new, scope, again) = (lockReasons.end(.event), lockReasons.end(.scope(1)), lockReasons.end(.event))
       #expect(new != old && again == new)
@@ -65,13 +65,13 @@
       await event.quiesce()
       #expect(seen.values == (isLockedAgain ? [] : [1, 2]))
       event.unlock(token)
-      await event.send(3)  // not a post: the thread of the post before may still be inside
+      await event.send(3)  // a post could return before its delivery, if another thread is still inside
       #expect(seen.values == [1, 2, 3])
     }
 
     @Test func aLockBetweenTheCheckAndTheClaimHolds() async {
       let (event, hold, seen) = (Event<Int>(), Hold(at: .claiming), Recorder<Int>())
-      let token = event.once { seen.record($0) }  // on every path, the delivery claims a once handler
+      let token = event.once { seen.record($0) }  // a once handler, because each of its calls is claimed
       let poster = startThread { hold.during { event.post(1) } }
       await hold.reached.opened()
       event.lock(token, holding: .latest)

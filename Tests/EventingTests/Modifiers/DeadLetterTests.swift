@@ -65,7 +65,7 @@ import Testing
     await event.quiesce()
     #expect(letters.values == Array(1...20))
     event.deadLetters.addHandler { letter async in
-      await event.quiesce()  // waits for no call that waits for this one
+      await event.quiesce()  // inside a handler, `quiesce` does not wait for that handler
       late.record(letter.payload)
     }
     event.post(21)

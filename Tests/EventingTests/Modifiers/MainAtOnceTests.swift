@@ -52,7 +52,7 @@ import Testing
     }
     event.post(1)
     #expect(seen.values == [1, 1, 11])
-    let ticket = event.submit(2)  // waits behind the second attempt of the second handler
+    let ticket = event.submit(2)  // the second handler gets 2 only after its second attempt for 1
     #expect(seen.values == [1, 1, 11, 2, 2])
     await clock.advanceWhenIdle(by: .seconds(2))
     #expect(await ticket.report.failures.count == 2)
@@ -66,7 +66,7 @@ import Testing
       event.post(1)
       began.open()
     }.value
-    // The main queue may have run the first call meanwhile, and never runs a later one before it.
+    // The main queue may have run the call of 1 meanwhile. It must not run the call of 2 first.
     event.post(2)
     await event.quiesce()
     #expect(seen.values == [1, 2])

@@ -155,8 +155,9 @@ extension ObservedTests {
     #expect(told.values == [3])
   }
 
-  /// Checks a read outside tracking by another thread, within a tracked closure that sets the
-  /// value. If that read counted as a second reader, the closure would be told of its own set.
+  /// Checks a tracked closure that reads the value, and then sets it. Between these two steps,
+  /// another thread reads the value without tracking. If that read counted as a second reader, the
+  /// closure would be told of its own set.
   @Test func aTrackedClosureIsNotToldOfItsOwnSetAfterAnUntrackedReadByAnotherThread() {
     let (value, told) = (Observed(0), Recorder<Int>())
     withObservationTracking {

@@ -133,7 +133,7 @@ import Testing
     do {
       let event = Event(observing: { @MainActor in model.count })
       weakEvent = event
-      event.addHandler { seen.record($0) }  // possibly too late for the initial value
+      event.addHandler { seen.record($0) }  // the event may post the initial value before this handler is added
       await MainActor.run { model.count = 1 }
       #expect(await eventually { seen.values.last == 1 })
       await MainActor.run { model.count = 2 }

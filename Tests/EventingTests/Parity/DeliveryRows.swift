@@ -71,7 +71,7 @@ import Testing
     let priorities = Recorder<TaskPriority>()
     event.addHandler(on: .background(.high)) { _ in }
     event.addHandler(on: .background(.low)) { _ async in priorities.record(Task.currentPriority) }
-    await onThread { event.post(1) }  // on a thread, because a task that awaits the event would raise its priority
+    await onThread { event.post(1) }  // this thread runs no task whose priority the handler could inherit
     #expect(await eventually { priorities.count == 1 })
     #expect(priorities.values == [.low])
     #expect(await event.handlers.map(\.delivery) == ["background(high)", "in order(utility)"])

@@ -119,7 +119,7 @@ import Testing
     let (didTouch, live) = (KeyedEvent<ObjectKey, Int>(), LiveCount())
     let calls = Counter()
     for _ in 0..<100 {
-      let view = Meter(live)  // often at the address of the view before
+      let view = Meter(live)  // this view often gets the address of the last one, which is released
       #expect(await didTouch.send(0, to: view).reachedNobody)
       didTouch[view].addHandler { _ in calls.add() }
     }

@@ -140,8 +140,9 @@ enum Path: String, PayloadPath {
     }
     travel.post(to: event)
     if self == .batchesRemoved { return _ = event.removeAll() }
-    // On the paths `batchesBounded` and `throttled`, whose `expected` is `nil`, a send could wait
-    // for an hour, which is the time limit of the batch and the interval of the throttle.
+    // The cases `batchesBounded` and `throttled`, whose `expected` is `nil`, make no send. In
+    // `batchesBounded` a send could wait for the time limit of the batch, which is an hour. In
+    // `throttled` a send could wait for ever, because the clock of the throttle does not advance.
     if expected != nil { await event.send(travel.make(1)) }
     await event.quiesce()
   }

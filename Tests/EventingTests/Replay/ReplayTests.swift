@@ -81,7 +81,7 @@ import Testing
     await inside.opened()
     event.post(2)
     let seen = Recorder<Int>()
-    event.addHandler { seen.record($0) }  // enqueued behind 2, so its replay value is 2
+    event.addHandler { seen.record($0) }  // this handler is enqueued behind payload 2, so 2 is its replay value
     event.post(3)
     #expect(event.latest == 3)
     gate.open()
@@ -151,7 +151,7 @@ import Testing
         if history == .max { #expect(values == all.values) }
         for index in 0..<2 {
           let own = values.filter { $0 % 2 == index }.map { $0 / 2 }
-          #expect(own == Array(count - own.count + 1..<count + 1))  // consecutive, up to the last one
+          #expect(own == Array(count - own.count + 1..<count + 1))  // no number is missing after the first one
         }
       }
     }

@@ -4,8 +4,9 @@
 
   extension BackpressureTests {
     /// Checks a send that begins before the first iterator is made, and whose payload arrives
-    /// afterwards. The send waits at the origin, the sequence's own buffer, and not at the copy of
-    /// the origin that the second iterator gets.
+    /// afterwards. So the send waits at the origin, the buffer that each new iterator copies, and
+    /// not at the first iterator's buffer. Nor must the send wait at the second iterator's copy of
+    /// the origin.
     @Test func aSendThatMissedTheFirstIteratorWaitsInOneCopyOnly() {
       let hub = SequenceHub(.suspendingSender(1), Int.self)
       let first = hub.makeBuffer()

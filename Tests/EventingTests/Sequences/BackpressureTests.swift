@@ -195,7 +195,7 @@ extension SendCompletionTests {
     let (event, question, begun, answered, reported) = (Event<Int>(), Question<Int, Int>(), Gate(), Gate(), Gate())
     let report = ConditionLock<SendReport?>(nil)
     question.addResponder { _ in
-      await begun.opened()  // waits, because the second responder is not asked after an answer
+      await begun.opened()  // this responder waits: after an answer, the second one would not be asked
       return 1
     }
     question.addResponder { _ in

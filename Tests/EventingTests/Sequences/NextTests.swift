@@ -92,7 +92,7 @@ import Testing
       for limit in limits {
         let next = Task { try? await event.next(within: limit) }
         #expect(await eventually { event.handlerCount == 1 })
-        for _ in 0..<100 { await Task.yield() }  // by now both of its tasks have usually begun
+        for _ in 0..<100 { await Task.yield() }  // by now the two tasks that `next(within:)` starts usually run
         event.post(1)
         #expect(await next.value == 1)
       }

@@ -14,7 +14,7 @@ extension SequenceTests {
         if areDroppedBackwards { while iterators.popLast() != nil {} } else { iterators.removeAll() }
       }
     }
-    #expect(growth < 3)  // 8 if each call visited all iterators
+    #expect(growth < 3)  // `growth` would be about 8 if making or dropping one visited all iterators
   }
 
   /// An iterator that several tasks can use, without unsafe code.
@@ -96,7 +96,7 @@ extension SequenceTests {
 }
 
 extension Event {
-  /// Whether the event has finished: a handler that is added has already ended.
+  /// Whether the event has finished. If so, the handler that this property adds ends at once.
   fileprivate nonisolated var isOver: Bool {
     let token = addHandler { _ in }
     defer { remove(token) }

@@ -10,7 +10,7 @@ extension SimulatedWorld {
     if isEventLocked { toggleGate() }
     await send(8)  // at the latest, this send releases the handlers of released owners
     var count = -1
-    while count < sends.count {  // repeats, because handlers send as well
+    while count < sends.count {  // quiesces again if handlers have sent more meanwhile
       count = sends.count
       await event.quiesce()
     }

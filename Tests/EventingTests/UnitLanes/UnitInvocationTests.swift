@@ -28,7 +28,8 @@ import Testing
 
   @TaskLocal static var request = 0
 
-  /// The call waits for its key, and begins when the call of another sender ends.
+  /// All payloads have one key, so calls 2 and 3 begin when the call of the sender before has
+  /// ended.
   @Test(arguments: [false, true]) func aCallThatWaitedForItsKeyIsAChildOfItsSend(isRetried: Bool) async {
     let (event, began, goesOn, seen) = (Event<Int>(), Gate(), Gate(), Recorder<[Int]>())
     let handler = Handler<Int>(on: .task) { number async throws in
@@ -56,14 +57,20 @@ import Testing
 
   /// Checks that a deferred call of a `.task` handler is no child task of the send that defers it.
   ///
-  /// A call has the number of its payload. `second` has two handlers: the `.task` handler, which
-  /// sends each payload to `first`, and one that waits at a gate. Call 1 of the handler of `first`
-  /// occupies the lane of `first`. The test posts 10 to `second`: call 10 of the `.task` handler
-  /// sends to `first`, and waits for that lane. Then call 1 sends 20 to `second`. There, call 20 of
-  /// the `.task` handler waits for its key, which call 10 has. So the send defers call 20 of the
-  /// `.task` handler, and waits for the handler at the gate only. Then call 10 ends, and call 20
-  /// sends to the lane that call 1 occupies. As a child task of the send, call 20 would keep the
-  /// send, and so call 1, from returning.
+  /// The `.task` handler of `second` sends each payload to `first`. All its payloads have one key,
+  /// so its calls run one at a time. Another handler of `second` waits at a gate for payload 20.
+  /// The steps, where each call has the number of its payload:
+  ///
+  /// 1. Call 1 occupies the lane of `first`.
+  /// 2. The test posts 10 to `second`. Call 10 sends 10 to `first`, and waits for that lane.
+  /// 3. Call 1 sends 20 to `second`. Call 20 of the `.task` handler must wait until call 10 has
+  ///    ended, and call 10 waits for call 1. So the send defers call 20, and waits only for the
+  ///    handler at the gate.
+  /// 4. The test posts 2 to `first`. Call 10 ends, and call 20 sends 20 to `first`, whose lane call
+  ///    1 still occupies.
+  ///
+  /// If call 20 were a child task of the send of call 1, this send would wait for call 20, and
+  /// never return.
   @Test func aCallThatItsSenderHasDeferredIsNotItsChild() async {
     let (first, second, seen) = (Event<Int>(), Event<Int>(), Recorder<Int>())
     let (began, goesOn, slowGoesOn) = (Gate(), Gate(), Gate())
@@ -90,8 +97,9 @@ import Testing
     await second.quiesce()
   }
 
-  /// Checks a send inside call 1. Call 2 waits for the key that call 1 has, so the send defers call
-  /// 2, and returns before call 2 begins. So call 2 is no child task of the send, and runs later.
+  /// Checks a send inside call 1. Both payloads have one key, so call 2 must wait until call 1 has
+  /// ended. So the send defers call 2, and returns before call 2 begins. Call 2 is no child task of
+  /// the send, and runs later.
   @Test func aCallThatItsSenderDoesNotWaitForRunsAllTheSame() async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.add(

@@ -11,7 +11,7 @@ import Testing
       let notes = Notes<String>()
       event.remoteOccurrences.addHandler { notes.note($0.id) }
       try await event.listen(deduplicating: .last(2))
-      // The published ids, in order. A comment names the two ids that are remembered at that time.
+      // The published ids, in order. The comment behind an id names the ids remembered after it.
       for id in ["a", "b", "a" /* a b */, "c" /* b c */, "b", "a" /* c a */, "c", "b" /* a b */, "a", "c"] {
         try await event.publish(0, id: id)
         try await clock.sleep(for: .seconds(1))
@@ -86,8 +86,8 @@ import Testing
   }
 }
 
-/// An engine that gives a test the `begin` closure of a subscription. So the test can begin
-/// messages without a delivery by the engine.
+/// An engine that gives a test the `begin` closure of a subscription. So the test itself can call
+/// this closure, with messages that the engine does not deliver.
 private struct OpenTransport: Transport {
   let base: InMemoryTransport
   /// The `begin` closure of the last subscription.

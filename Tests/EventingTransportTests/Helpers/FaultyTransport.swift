@@ -16,8 +16,8 @@ struct FaultyTransport: Transport {
     // Faults of requests.
     case repliesWithoutResponder, changesReplies, hasNoTimeLimit
     // Faults of connections: `close` does nothing, or leaves the connection open; `vanish` does
-    // nothing. Faults of the engine after a restart: the handling of each message from this number
-    // on, the first one after the restart, never begins, or begins twice.
+    // nothing. Faults of the engine after a restart, each with the number of the first message
+    // after the restart: the subscriber gets that message and all later ones never, or twice.
     case neverCloses, staysOpen, neverVanishes, swallowsFrom(Int), beginsTwiceFrom(Int)
   }
 
@@ -203,7 +203,8 @@ fileprivate final class FaultySubscription: TransportSubscription {
 
 /// A message whose verdict the engine awaits, even if the verdict is known already.
 private struct AwaitedMessage: BegunMessage {
-  /// The begun message; `nil` if the fault swallows the message.
+  /// The result of the subscriber's `begin` closure for the message; `nil` if the fault swallows
+  /// the message.
   let base: (any BegunMessage)?
   var retriesRejected = false
   var knownVerdict: Verdict? { nil }

@@ -37,7 +37,7 @@ struct SlowReceipts: Transport {
   ) async throws -> Receipt {
     counts.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
     defer { counts.withLock { $0.now -= 1 } }
-    // Messages that are under way at one time would overtake each other here.
+    // If several calls of `publish` run at one time, their messages may overtake each other here.
     for _ in 0..<(message.body.last ?? 0) % 4 { await Task.yield() }
     let receipt = try await base.publish(message, to: subject)
     switch entering {

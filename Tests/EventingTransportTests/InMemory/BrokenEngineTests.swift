@@ -144,7 +144,8 @@ import Testing
     Self.expectFailure("restart", text, nil) { $0 = FaultyTransport($0.base.plain, fault) }
   }
 
-  /// A check of a promise that an engine does not make is left out.
+  /// Checks that `TransportConformance` finds no fault in an engine that breaks a promise which it
+  /// does not make.
   @Test(arguments: [
     ("order", Fault.beginsTwice), ("groups", .hasNoGroups), ("requests", .repliesWithoutResponder),
     ("retry", .countsNothing),

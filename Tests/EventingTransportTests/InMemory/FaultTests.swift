@@ -3,7 +3,8 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// R1, R2 and R10 under faults: nothing is lost on a stream, and nothing comes twice without one.
+/// Tests of guarantees R1, R2 and R10 of PROOF.md under faults of the engine: with a stream, no
+/// message is lost; without a stream, no message comes twice.
 @Suite(.timeLimit(.minutes(10))) struct FaultTests {
   @Test func onAStreamEveryMessageIsHandled() throws {
     try simulate(1...100) { clock in

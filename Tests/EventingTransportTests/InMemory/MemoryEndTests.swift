@@ -68,8 +68,9 @@ import Testing
       _ = try await bus.publish(RemoteMessage(), to: "numbers")
       await first.drain(within: .seconds(100))
       try await clock.sleep(for: .seconds(1))
-      // The last time is that of message 1, which the first member's `drain(within:)` gave back at
-      // its limit of 100 seconds.
+      // `times` has the times at which the other members got messages. The last one is that of
+      // message 1: the first member's `drain(within:)` gave message 1 back at its limit of 100
+      // seconds.
       let expected = ((2...memberCount + 1).map { $0 } + [memberCount + 101]).map { Duration.seconds($0) }
       try require(times.values == expected, "\(times.values), expected \(expected)")
     }

@@ -45,7 +45,9 @@ import Testing
     }
   }
 
-  /// R7: each key has a subject of its own, so a message goes once to each key of a cycle.
+  /// Tests guarantee R7 of PROOF.md: a forward sends no message to a key that the message came
+  /// through. Here it sends each message from one of four keys to the next, in a cycle. So the
+  /// message goes once to each key.
   @Test func aMessageComesBackToNoKeyThatItCameThrough() throws {
     try simulate(1...20) { clock in
       let steps = RemoteKeyedEvent<Int, String>("steps", over: InMemoryTransport(clock: clock))

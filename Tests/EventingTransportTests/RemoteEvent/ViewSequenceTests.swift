@@ -3,8 +3,9 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// R3 for loops over views and keys, for loops behind forwards, and for `next`: each message that a
-/// loop or `next` takes is acknowledged or given back.
+/// Tests of guarantee R3 of PROOF.md: each message that a `for await` loop or `next` takes is
+/// acknowledged or given back. The loops are over views, over keys, and over the targets of
+/// forwards.
 @Suite(.timeLimit(.minutes(10))) struct ViewSequenceTests {
   /// Returns the numbers that a loop takes until it breaks at one of them.
   private static func loop(_ numbers: some EventSequence<Int>, until last: Int) async -> [Int] {

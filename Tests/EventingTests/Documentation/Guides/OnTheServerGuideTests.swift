@@ -112,10 +112,10 @@ import Testing
     let streams = [Task { for await _ in orders.placed.payloads() {} }]
     orders.placed.post(Order())
 
-    for client in streams { client.cancel() }        // 1: the loops of open streams
-    await orders.placed.quiesce()                    // 3: everything that was posted has been handled
-    await orders.mailed.quiesce()                    // 3: the target of a forward comes after its source
-    orders.placed.finish()                           // 4: a later send reaches no handler
+    for client in streams { client.cancel() }        // step 1: ends the loops of open streams
+    await orders.placed.quiesce()                    // step 3: waits until all that was posted has been handled
+    await orders.mailed.quiesce()                    // step 3: quiesces the target of the forward after its source
+    orders.placed.finish()                           // step 4: sends from now on reach no handler
     orders.mailed.finish()
 
     #expect(calls.values.sorted() == ["mailed", "placed"])

@@ -1,7 +1,7 @@
 import Foundation
 
-// The declarations of os that `SignpostObserver` uses. This signposter records for tests what it is
-// given.
+// A stand-in for the module `os` of Apple's systems: the declarations that `SignpostObserver` uses.
+// The `OSSignposter` here records its signposts, for tests to read.
 
 public struct OSLogPrivacy: Sendable {
   public static var `public`: OSLogPrivacy { OSLogPrivacy() }
@@ -29,7 +29,8 @@ public struct OSSignpostID: Hashable, Sendable {
   public static let exclusive = OSSignpostID(1)
 }
 
-// Not Sendable, as in the system. So an observer that stores such a state would not compile.
+// This class is not `Sendable`, as on Apple's systems. So an observer that stores such a state in a
+// property would not compile.
 public class OSSignpostIntervalState {
   fileprivate let id: OSSignpostID
   private init(_ id: OSSignpostID) { self.id = id }

@@ -14,9 +14,10 @@ import Testing
     subscription.begin { event.addHandler(on: .inline, $0) }
   }
 
-  /// Checks the value that a subscription keeps, and drops when it completes (`.finished`). The
-  /// value must be released after the subscription's mutex is unlocked, because the value's
-  /// `deinit` cancels the subscription, which takes that mutex.
+  /// Checks the value that a subscription keeps. When the event finishes, the subscription
+  /// completes (`.finished`) and drops the value. The subscription must unlock its mutex before it
+  /// releases the value: the value's `deinit` cancels the subscription, and the cancelling takes
+  /// that mutex.
   @Test func aValueThatTheCompletionDropsMayCancelInItsDeinit() {
     let (event, live, subscriber) = (Event<Canary>(), LiveCount(), Demanding<Canary>(.none))
     subscribe(subscriber, to: event)

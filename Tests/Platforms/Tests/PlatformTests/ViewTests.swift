@@ -77,8 +77,8 @@ import Testing
     #expect(await eventually { event.handlerCount == 1 })
     event.post(1)
     #expect(await eventually { seen.withLock { $0.count } == 1 })
-    // Both updates pass one event to `onEvent`. So SwiftUI would let the task of the first update
-    // run on, and start no second task.
+    // The second update passes `event` to `onEvent`, as the first update did. So SwiftUI would let
+    // the task of the first update run on, and start no second task.
     #expect(try update("second").continues(first))
     event.post(2)
     #expect(await eventually { seen.withLock { $0.count } == 2 })
