@@ -9,7 +9,8 @@ public import Eventing
 ///
 /// A recorder adds a handler, which records everything that is sent until the recorder is released.
 /// An expectation takes as many payloads as it expected. Later ones stay for the next expectation.
-/// The recorder retains its source. Any thread may use the recorder.
+/// Expectations that wait at one time are served in the order in which they began. The recorder
+/// retains its source. Any thread may use the recorder.
 public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   /// A recorded payload, and the place where it arrived.
   public struct Entry: Sendable, CustomStringConvertible {
@@ -20,15 +21,24 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     public var description: String { "\(payload) on \(lane)" }
   }
 
+  /// An expectation that waits.
+  private final class Waiter {
+    let count: Int
+    let gate = TestGate()
+    /// The taken payloads; `nil` while there are too few. Guarded by: the recorder's mutex.
+    var found: [Payload]?
+
+    init(_ count: Int) { self.count = count }
+  }
+
   // Safe: the mutex guards all mutable state.
   private let mutex = UnfairMutex()
   /// The recorded entries. Guarded by: mutex.
   @exclusivity(unchecked) private var all: [Entry] = []
   /// The number of entries that expectations have taken. Guarded by: mutex.
   @exclusivity(unchecked) private var taken = 0
-  /// The waiting expectations, each with the number of entries that ends its wait. Guarded by:
-  /// mutex.
-  @exclusivity(unchecked) private var waiting: [(count: Int, gate: TestGate)] = []
+  /// The waiting expectations, the oldest first. Guarded by: mutex.
+  @exclusivity(unchecked) private var waiting: [Waiter] = []
   private let handlers = HandlerBag()
   private let source: any EventSource<Payload>
   /// The recorded event; for a view, the event behind the view. Set before the recorder is shared.
@@ -66,14 +76,24 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
 
   private func note(_ payload: Payload) {
     let entry = Entry(payload: payload, lane: .current)
-    let due = mutex.withLock { () -> [TestGate] in
+    let served = mutex.withLock { () -> [Waiter] in
       unsafe all.append(entry)
-      let count = unsafe all.count
-      let due = unsafe waiting.filter { $0.count <= count }.map(\.gate)
-      unsafe waiting.removeAll { $0.count <= count }
-      return due
+      return serve()
     }
-    for gate in due { gate.open() }
+    for waiter in served { waiter.gate.open() }
+  }
+
+  /// Gives entries to the oldest waiting expectations, as long as there are enough, and returns
+  /// these expectations. The caller holds the mutex, and opens the gates without it.
+  private func serve() -> [Waiter] {
+    var served: [Waiter] = []
+    while let first = unsafe waiting.first, unsafe all.count - taken >= first.count {
+      first.found = unsafe all[taken..<taken + first.count].map(\.payload)
+      unsafe taken += first.count
+      unsafe waiting.removeFirst()
+      served.append(first)
+    }
+    return served
   }
 
   // MARK: Reading the entries
@@ -91,9 +111,6 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     let gone = mutex.withLock { () -> [Entry] in
       defer {
         unsafe all = []
-        // The wait of an expectation ends at `count` entries, including the ones that expectations
-        // have taken. These are removed now, so `count` falls by their number.
-        for i in unsafe waiting.indices { unsafe waiting[i].count -= taken }
         unsafe taken = 0
       }
       return unsafe all
@@ -118,30 +135,23 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     _ count: Int, within limit: Duration = .seconds(10), clock: (any Clock<Duration>)? = nil,
     fileID: String = #fileID, line: Int = #line
   ) async throws -> [Payload] {
-    let count = max(0, count)
-    if let found = take(count) { return found }
-    let gate = TestGate()
-    let isThere = mutex.withLock { () -> Bool in
-      if unsafe all.count >= taken + count { return true }
-      unsafe waiting.append((taken + count, gate))
-      return false
+    if count <= 0 { return [] }
+    let waiter = Waiter(count)
+    mutex.withLock {
+      unsafe waiting.append(waiter)
+      // No other expectation is served: those before this one wait for more entries.
+      _ = serve()
     }
-    if !isThere { await gate.opened(within: limit, clock ?? Simulator.current?.clock ?? ContinuousClock()) }
-    mutex.withLock { unsafe waiting.removeAll { $0.gate === gate } }
-    if let found = take(count) { return found }
+    if let found = mutex.withLock({ waiter.found }) { return found }
+    await waiter.gate.opened(within: limit, clock ?? Simulator.current?.clock ?? ContinuousClock())
+    let served = mutex.withLock { () -> [Waiter] in
+      unsafe waiting.removeAll { $0 === waiter }
+      return serve()
+    }
+    for next in served { next.gate.open() }
+    if let found = mutex.withLock({ waiter.found }) { return found }
     throw RecorderError(
       "expected \(count) of \(Payload.self) within \(limit); there are \(remaining.count): \(remaining)", fileID, line)
-  }
-
-  /// Takes `count` entries if so many have arrived; otherwise takes none and returns `nil`.
-  /// `expect` calls this again after its wait, even at the time limit, because the entries may have
-  /// arrived at the last moment.
-  private func take(_ count: Int) -> [Payload]? {
-    mutex.withLock {
-      guard unsafe all.count >= taken + count else { return nil }
-      defer { unsafe taken += count }
-      return unsafe all[taken..<taken + count].map(\.payload)
-    }
   }
 
   private var remaining: [Payload] { mutex.withLock { unsafe all[taken...].map(\.payload) } }

@@ -38,6 +38,34 @@ import Testing
     } catch { #expect("\(error)".hasSuffix(": expected 1 of Int within 5.0 seconds; there are 0: []")) }
   }
 
+  @Test func expectationsThatWaitTogetherAreServedInTheirOrder() async throws {
+    let (event, clock) = (Event<Int>(), ManualClock())
+    let recorder = EventRecorder(event)
+    async let two = recorder.expect(2, within: .seconds(5), clock: clock)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    async let one = recorder.expect(1, within: .seconds(5), clock: clock)
+    #expect(await eventually { clock.sleeperCount == 2 })
+    event.post(1)
+    for _ in 0..<100 { await Task.yield() }  // time for the second expectation to take what belongs to the first
+    event.post(2)
+    event.post(3)
+    #expect(try await two == [1, 2])
+    #expect(try await one == [3])
+  }
+
+  @Test func anExpectationThatEndsLeavesItsPayloadsToTheNext() async throws {
+    let (event, clock) = (Event<Int>(), ManualClock())
+    let recorder = EventRecorder(event)
+    let two = Task { try await recorder.expect(2, within: .seconds(5), clock: clock) }
+    #expect(await eventually { clock.sleeperCount == 1 })
+    let one = Task { try await recorder.expect(1, within: .seconds(10), clock: clock) }
+    #expect(await eventually { clock.sleeperCount == 2 })
+    event.post(1)
+    clock.advance(by: .seconds(5))
+    await #expect(throws: RecorderError.self) { try await two.value }
+    #expect(try await one.value == [1])
+  }
+
   @Test func aRecorderInASimulationMeasuresByTheClockOfThat() throws {
     let failure = #expect(throws: SimulationFailure.self) {
       try Simulation.run(seed: 1) {
