@@ -30,14 +30,13 @@ final class HopelessMessages: Sendable {
   }
 
   /// Counts a failed attempt to publish the dead letter of a message. Returns the number of such
-  /// attempts.
+  /// attempts; for a message that is not recorded, the number of times that it was delivered.
   func note(_ message: RemoteMessage, _ reason: String) -> Int {
     entries.withLock { entries in
       let key = Key(message)
       guard var entry = entries[key] else {
-        if entries.count < HopelessMessages.limit {
-          entries[key] = Entry(reason: reason, attempts: message.attempt, tries: 1)
-        }
+        guard entries.count < HopelessMessages.limit else { return max(1, message.attempt) }
+        entries[key] = Entry(reason: reason, attempts: message.attempt, tries: 1)
         return 1
       }
       entry.tries += 1
