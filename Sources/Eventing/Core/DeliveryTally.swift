@@ -111,6 +111,7 @@
     guard let observers else { return }
     observed = ObservedOccurrence(observers: observers, sequence: sequence)
     unsafe completion?.observed = observed
+    unsafe completion?.isHeldKnown = false
     observers.accepted(sequence)
   }
 

@@ -1,4 +1,4 @@
-import Eventing
+@testable import Eventing
 import Testing
 
 // Tests of changes that begin while another change of the value is being made.
@@ -59,5 +59,37 @@ extension ObservedTests {
     for number in [1, 100] {
       #expect(seen.values.filter { $0.new == number }.map(\.isPrior) == [true, false], "\(number): \(seen.values)")
     }
+  }
+
+  private enum Request {
+    @TaskLocal static var id = 0
+  }
+
+  @Test func observersAreToldThatALockHoldsAnAnnouncementWithCarriedValues() async {
+    let (value, notes, begun, mayEnd) = (Observed(0), ObserverTests.Notes(), Gate(), Gate())
+    let (isInside, mayLeave, event) = (Gate(), Gate(), value.storage.event)
+    let token = value.addHandler(options: [.prior, .new]) { _ async in
+      begun.open()
+      await mayEnd.opened()
+    }
+    value.addHandler(options: .new) { change in
+      isInside.open()
+      if change.new == 1 { mayLeave.wait() }
+    }
+    event.observe(with: notes)
+    let carried = EventContext.carry(Request.$id)
+    let thread = startThread { value.value = 1 }
+    await isInside.opened()
+    Request.$id.withValue(7) { value.value = 2 }  // The other thread is in the event: the change waits.
+    carried.end()
+    mayLeave.open()
+    await thread.opened()
+    await begun.opened()
+    event.lock(token, holding: .upTo(.max))
+    mayEnd.open()
+    await value.quiesce()
+    // The handler's first call was the announcement of 1. The lock holds the change to 1, the announcement of 2, and the
+    // change to 2.
+    #expect(notes.lines.values.filter { $0.hasPrefix("held") } == ["held ? 2", "held ? 3", "held ? 4"])
   }
 }
