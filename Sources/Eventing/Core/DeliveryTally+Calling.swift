@@ -61,7 +61,7 @@ extension DeliveryTally {
     let failure = HandlerFailure(
       HandlerToken(record, anchor), error, record.details?.options, attempts: attempts)
     report.failures.append(failure)
-    if let payload { anchor.deadLetters?.post(payload, nil, failure) }
+    if let payload { anchor.deadLetters?.post(payload, failure) }
     if anchor.report(failure) { isStopped = true }
   }
 }

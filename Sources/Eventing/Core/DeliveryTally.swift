@@ -33,8 +33,8 @@
   /// The events that a forwarded occurrence came through.
   @usableFromInline let path: ForwardingPath?
   /// The payload that was sent to the event, for a ``DeadLetter`` if a handler throws. `nil` if the
-  /// occurrence has waited for the pace of a handler behind a view: what waited was the payload
-  /// that the view had made, and not the one that was sent.
+  /// occurrence has waited for the pace of a handler behind a view that makes other payloads: the
+  /// pace kept the payload that the view had made, and not the one that was sent.
   @usableFromInline let payload: BorrowedPayload?
 
   @usableFromInline var sequence: UInt64 { report.sequence }

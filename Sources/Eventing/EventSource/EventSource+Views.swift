@@ -36,7 +36,7 @@ extension EventSource {
   @inlinable public nonisolated func filter(_ isIncluded: @escaping @Sendable (Payload) -> Bool) -> some EventSource<
     Payload
   > {
-    ConvertedSource(base: self) { isIncluded($0) ? $0 : nil }
+    ConvertedSource(base: self, isFilter: true) { isIncluded($0) ? $0 : nil }
   }
 
   /// A view whose handlers are called without the payload: see ``map(_:)``.
@@ -46,15 +46,22 @@ extension EventSource {
 /// A source of the payloads that a closure makes of another source's payloads.
 @usableFromInline struct ConvertedSource<Base: EventSource, Payload: Sendable>: EventSource {
   @usableFromInline let base: Base
+  /// Whether `convert` returns the payload itself, or `nil`.
+  @usableFromInline let isFilter: Bool
   @usableFromInline let convert: @Sendable (Base.Payload) -> Payload?
 
-  @inlinable init(base: Base, convert: @escaping @Sendable (Base.Payload) -> Payload?) {
+  @inlinable init(base: Base, isFilter: Bool = false, convert: @escaping @Sendable (Base.Payload) -> Payload?) {
     self.base = base
+    self.isFilter = isFilter
     self.convert = convert
   }
 
   @inlinable func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] { base.add(handlers.map(converted)) }
   @inlinable func attach(_ handler: Handler<Payload>) -> HandlerToken { base.attach(converted(handler)) }
   @inlinable func remove(_ token: HandlerToken) -> Bool { base.remove(token) }
-  @inlinable func converted(_ handler: Handler<Payload>) -> Handler<Base.Payload> { handler.viewed(convert) }
+  @inlinable func converted(_ handler: Handler<Payload>) -> Handler<Base.Payload> {
+    var converted = handler.viewed(convert)
+    if isFilter { converted.options.hasOtherPayloads = handler.options.hasOtherPayloads }
+    return converted
+  }
 }

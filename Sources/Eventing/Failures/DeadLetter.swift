@@ -42,24 +42,13 @@ final class DeadLetters: Sendable {
   let event: any AnyObject & Sendable
   /// The core of `event`.
   let core: EventCore
-  private let type: PayloadType
-  private let post: @Sendable (BorrowedPayload, HandlerFailure) -> Void
+  /// Posts a letter with a payload of the event.
+  let post: @Sendable (BorrowedPayload, HandlerFailure) -> Void
 
   init<Payload: Sendable>(_ type: Payload.Type) {
     let event = Event<DeadLetter<Payload>>("dead letters")
     self.event = event
     core = event.core
-    self.type = type
     post = { payload, failure in event.post(DeadLetter(payload: payload.payload(), failure: failure)) }
-  }
-
-  /// Posts a letter. Does nothing if the payload is not of the event's payload type: then the
-  /// handler that failed stands behind a view, and the view made the payload.
-  ///
-  /// - Parameter type: The type of the payload that the handler's lane had; `nil` if the payload is
-  ///   the event's own.
-  func post(_ payload: BorrowedPayload, _ type: PayloadType?, _ failure: HandlerFailure) {
-    if let type, type != self.type { return }
-    post(payload, failure)
   }
 }

@@ -101,17 +101,18 @@ public import Synchronization
   }
 
   /// Reports the error that a call threw, and returns the outcome of the call.
-  ///
-  /// - Parameter type: The type of the payload. Behind a view, it may differ from the payload type
-  ///   of the event.
   @usableFromInline @inline(never) final func failure(
-    _ error: any Error, _ payload: BorrowedPayload, _ type: PayloadType, attempts: Int = 1
+    _ error: any Error, _ payload: BorrowedPayload, attempts: Int = 1
   ) -> HandlerOutcome {
     let failure = HandlerFailure(HandlerToken(record, anchor), error, record.options, attempts: attempts)
     _ = anchor.report(failure)  // on a lane, the policy cannot stop the occurrence any more
-    anchor.deadLetters?.post(payload, type, failure)
+    deadLetters?.post(payload, failure)
     return .failed(failure)
   }
+
+  /// The event of dead letters; `nil` before the first access to `Event.deadLetters`, and if the
+  /// handler stands behind a view that makes other payloads than those of the event.
+  final var deadLetters: DeadLetters? { record.options.hasOtherPayloads ? nil : anchor.deadLetters }
 
   @usableFromInline @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .relaxed) }
   /// Counts a call by a load and a store, which cost less than an atomic addition. The caller makes

@@ -106,7 +106,7 @@ import Synchronization
     guard record.claim() else { return .skipped }
     countCallAlone()
     defer { countEndAlone() }
-    do { try body(payload) } catch { return failure(error, payload, type) }
+    do { try body(payload) } catch { return failure(error, payload) }
     return .delivered
   }
 
@@ -119,7 +119,7 @@ import Synchronization
     guard record.claim() else { return .skipped }
     countCallAlone()
     defer { countEndAlone() }
-    do { try await body(payload, on: place) } catch { return failure(error, payload, type) }
+    do { try await body(payload, on: place) } catch { return failure(error, payload) }
     return .delivered
   }
 
@@ -140,7 +140,7 @@ import Synchronization
       return .delivered
     } catch {
       if let call { observed?.ended(call, of: HandlerToken(record, anchor), error) }
-      return failure(error, payload, type)
+      return failure(error, payload)
     }
   }
 
@@ -181,7 +181,7 @@ import Synchronization
       return .delivered
     } catch {
       if let call { observed?.ended(call, of: HandlerToken(record, anchor), error) }
-      return failure(error, payload, type)
+      return failure(error, payload)
     }
   }
 

@@ -241,6 +241,7 @@ extension AnyHandler {
     }
     self.init(place, view.map { .view($0, makeTransformed) } ?? .relay(makeTransformed), outer)
     options = inner.options
+    options.hasOtherPayloads = true
     isOnce = inner.isOnce
     source = inner.source
   }

@@ -166,7 +166,7 @@ import Synchronization
     guard record.claim() else { return .skipped }
     countCall()
     defer { countEnd() }
-    do { try await body(payload, on: nil) } catch { return failure(error, payload, type) }
+    do { try await body(payload, on: nil) } catch { return failure(error, payload) }
     return .delivered
   }
 

@@ -13,8 +13,6 @@ import Synchronization
   private let lane: DeliveryTarget?
   private let queue: any DelayQueueing
   private let type: PayloadType
-  /// Whether `type` is the payload type of the event: false if a view makes another type of it.
-  private let isOfEvent: Bool
   /// The occurrence that waits, if there is one.
   @exclusivity(unchecked) private var pending: PayloadQueue<PacedOccurrence>
   /// Whether observers and waiters know that a lock holds the occurrence that waits.
@@ -34,7 +32,6 @@ import Synchronization
     self.inner = inner
     lane = inner.lane
     self.type = type
-    isOfEvent = anchor.core.map { $0.type == type } ?? false
     queue = DelayQueues.of(pace.clock, for: anchor)
     unsafe pending = PayloadQueue(type)
     super.init(record, anchor)
@@ -197,7 +194,7 @@ import Synchronization
   private func deliver(
     _ payload: BorrowedPayload, _ occurrence: PacedOccurrence, for observers: Observers?, _ isEnding: Bool
   ) -> Bool {
-    var tally = occurrence.tally(isOfEvent ? payload : nil)
+    var tally = occurrence.tally(record.options.hasOtherPayloads ? nil : payload)
     tally.observed = observers.map { ObservedOccurrence(observers: $0, sequence: occurrence.sequence) }
     let box = record.options.owner
     let owner = box?.object

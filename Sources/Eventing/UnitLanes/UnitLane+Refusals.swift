@@ -41,13 +41,13 @@ extension UnitLane {
     // The result says whether the failure policy stops the occurrence. It is ignored: a call on a
     // lane does not hold up the delivery to the handlers that follow.
     _ = anchor.failures().note(failure, calls: unsafe unit.count)
-    guard let letters = anchor.deadLetters, let payload = unsafe unit.payload?.borrowed else {
+    guard let letters = deadLetters, let payload = unsafe unit.payload?.borrowed else {
       return .failed(failure)
     }
     if let batch = modifiers.batch {
-      batch.forEach(payload) { letters.post($0, type, failure) }
+      batch.forEach(payload) { letters.post($0, failure) }
     } else {
-      letters.post(payload, type, failure)
+      letters.post(payload, failure)
     }
     return .failed(failure)
   }

@@ -41,6 +41,32 @@ import Testing
     #expect(letters.values == [1, 3])
   }
 
+  @Test(arguments: RetryTests.places.dropFirst() + ["retried", "batch", "paced", "paced, async"])
+  func aViewThatMakesPayloadsOfTheSameTypeMakesNoLetter(place: String) async {
+    let handler =
+      switch place {
+      case "batch": Handler(batchesOf: 1, within: .seconds(1_000)) { (_: [Int]) async throws in throw Refused() }
+      case "paced": RetryTests.handler("inline", .init(failures: 99)).debounced(for: .nanoseconds(1))
+      case "paced, async": RetryTests.handler("inOrder", .init(failures: 99)).debounced(for: .nanoseconds(1))
+      case "retried": RetryTests.handler("inOrder", .init(failures: 99)).retrying(.immediately(attempts: 2))
+      default: RetryTests.handler(place, .init(failures: 99))
+      }
+    func letters(_ view: (Event<Int>) -> any EventSource<Int>) async -> [Int] {
+      let (event, letters) = (Event<Int>(), Recorder<Int>())
+      event.deadLetters.addHandler { letters.record($0.payload) }
+      view(event).add(handler)
+      #expect(await event.send(2).failures.count == 1)
+      return letters.values
+    }
+    #expect(await letters { $0.map { $0 + 1 } } == [])
+    #expect(await letters { $0.filter { $0 > 1 }.map { $0 + 1 } } == [])
+    #expect(await letters { $0.map { $0 + 1 }.filter { $0 > 2 } } == [])
+    #expect(await letters { $0.compactMap { $0 + 1 } } == [])
+    #expect(await letters { $0.filter { $0 > 1 } } == [2])
+    #expect(await letters { $0.removeDuplicates() } == [2])
+    #expect(await letters { $0.filter { $0 > 1 }.filter { $0 < 3 } } == [2])
+  }
+
   @Test func anEndBetweenAttemptsMakesALetterToo() async {
     let (event, clock, letters) = (Event<Int>(), ManualClock(), Recorder<Int>())
     event.deadLetters.addHandler { letters.record($0.attempts) }

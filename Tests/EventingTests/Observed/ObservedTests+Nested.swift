@@ -88,8 +88,8 @@ extension ObservedTests {
     event.lock(token, holding: .upTo(.max))
     mayEnd.open()
     await value.quiesce()
-    // The handler's first call was the announcement of 1. The lock holds the change to 1, the announcement of 2, and the
-    // change to 2.
+    // The handler's first call was the announcement of 1. The lock holds the change to 1, the
+    // announcement of 2, and the change to 2.
     #expect(notes.lines.values.filter { $0.hasPrefix("held") } == ["held ? 2", "held ? 3", "held ? 4"])
   }
 }
