@@ -86,8 +86,8 @@ let package = Package(
       dependencies: ["Eventing", "EventingTransport", .target(name: "CNats", condition: .when(traits: ["NATS"]))]),
     .executableTarget(
       name: "stress", dependencies: ["Eventing", "EventingInspection", "EventingTransport"], path: "Stress"),
-    // A stress test with processes and a broker that are killed. Without the trait, it only prints
-    // how to build it.
+    // A stress test over NATS, which kills its own processes and the broker. Without the trait
+    // `NATS`, the program only prints how to build the stress test.
     .executableTarget(
       name: "remote-stress", dependencies: ["Eventing", "EventingNATS", "EventingTransport"], path: "RemoteStress"),
     // Small programs and a model of their expected results, for a test and for the fuzzer.

@@ -4,11 +4,12 @@
     private(set) var ids: Set<Substring> = []
     /// The number of times that a message was handled again.
     private(set) var repeats = 0
-    /// The number of repeats that show a loss at the broker. The broker counts in its record of the
-    /// group how often it has delivered a message, and sends that number as the attempt. If the
-    /// attempt of a repeat is not higher than that of the handling before, the broker has lost a
-    /// part of this record. All other repeats happen because the verdict on the previous handling
-    /// came to the broker too late, or was lost with a connection or a process.
+    /// The number of repeats which show that the broker has lost a part of its record of the group.
+    ///
+    /// In this record, the broker counts how often it has delivered each message. The broker sends
+    /// the count as the number of the attempt. If a repeat does not have a higher number than the
+    /// previous attempt, the broker has lost the count. All other repeats happen because the
+    /// verdict on the previous attempt came too late, or was lost with a connection or a process.
     private(set) var forgotten = 0
 
     init(_ lines: [Substring]) {

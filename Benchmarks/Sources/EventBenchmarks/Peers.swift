@@ -1,6 +1,7 @@
 import BenchmarkKit
 
-/// Returns all peers, with one line for each adapter.
+/// Returns all peers that the benchmarks measure. A peer is a library, or one way to use it. Each
+/// line calls an adapter: code that makes the peers of one library or of one hand-written design.
 func everyPeer() -> [Peer] {
   eventingPeers()
     + loopLimits()

@@ -108,9 +108,10 @@ public final class LineSocket: Sendable {
 /// The bytes of a stream of lines that were read, and that `next` has not returned yet.
 public struct LineBuffer: Sendable {
   private var bytes: [UInt8] = []
-  /// The number of bytes at the start whose lines `next` has returned or skipped.
+  /// The number of bytes, from the start of `bytes`, that `next` has finished with: it has returned
+  /// their lines, or skipped them as empty.
   private var taken = 0
-  /// The number of bytes that were searched for the end of a line.
+  /// The number of bytes, from the start of `bytes`, that were searched for the end of a line.
   private var searched = 0
 
   public init() {}

@@ -1,11 +1,12 @@
 import Foundation
 import Synchronization
 
-/// Plays a recorded file to a link, in the place of the app that was recorded.
+/// Plays a recorded file to an ``AppLink``, the inspector's connection to an app. The replayed app
+/// takes the place of the app that was recorded.
 ///
-/// Each connection plays one session of the file, then ends; a link connects again for the next
-/// one. The times between updates are the recorded ones, divided by the speed. A replayed app
-/// answers hello and a subscription, and refuses all other requests.
+/// Each connection plays one session of the file, then ends. The link connects again, and the new
+/// connection plays the next session. The times between updates are the recorded times, divided by
+/// the speed. The replayed app answers the requests `hello` and `subscribe`, and refuses others.
 public final class ReplayedApp: Sendable {
   private let file: SessionFile
   private let speed: Double

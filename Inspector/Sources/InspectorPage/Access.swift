@@ -5,7 +5,7 @@
 /// `127.0.0.1` or `localhost`, so no other name leads here. The origin must be the page's own, and
 /// no page can choose its origin. No answer has a header that lets another origin read it.
 struct Access: Sendable {
-  /// 128 bits in hexadecimal.
+  /// The secret of the page: 128 random bits in hexadecimal.
   let token: String
   private let hosts: [String]
 
@@ -28,9 +28,9 @@ struct Access: Sendable {
     var origin: String?
     var site: String?
     var authorization: String?
-    /// Whether the request changes anything.
+    /// Whether the request may change something, because its method is not GET.
     var changes = false
-    /// Whether the answer holds no data of the app: the page's own files.
+    /// Whether the request reads one of the page's own files, which hold no data of the app.
     var isPublic = false
   }
 

@@ -5,7 +5,8 @@ import InspectorClient
 
 /// Serves the page and the stream of what the app sends, on loopback only.
 public final class PageServer: Sendable {
-  /// The address of the page, with its token.
+  /// The address of the page. After its `#` stands the secret that the page sends with each request
+  /// for the data of the app.
   public let url: String
   let access: Access
   let gate: Gate

@@ -68,16 +68,16 @@ public final class FakeApp: Sendable {
 
   func received(_ request: String) { state.withLock { $0.requests.append(request) } }
 
-  /// Ends as a program that is killed does: without a message to its clients. Returns when all its
-  /// threads have ended. Safe to repeat.
+  /// Ends as a program that is killed does: without a message to its clients. The first call
+  /// returns when all threads of the app have ended. Later calls do nothing.
   public func end() {
     let clients: [FakeClient]? = state.withLock { state in
       if state.ended { return nil }
       state.ended = true
       return state.clients
     }
-    // Not closed twice: the first call closed `listener`, and its number may be another socket's by
-    // now.
+    // Only the first call closes `listener`. Afterwards the system may give this file descriptor to
+    // another socket, which a second close would end.
     guard let clients else { return }
     shutdown(listener, Int32(SHUT_RDWR))
     for client in clients { client.socket.end() }

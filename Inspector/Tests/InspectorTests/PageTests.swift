@@ -186,7 +186,7 @@ import Testing
       let begun = try await answer(.traceStart, #"{"events":[1],"seconds":1}"#)
       #expect(begun == #"{"trace":1,"megabytes":4}"#)
       try await eventually("the trace is left running") { app.requests.contains { $0.contains(#""action":"stop""#) } }
-      // The app has no such trace any more.
+      // The app has ended trace 1, so a request to stop it fails.
       await #expect(throws: LinkError.self) { try await answer(.traceStop, #"{"trace":1}"#) }
     }
   }

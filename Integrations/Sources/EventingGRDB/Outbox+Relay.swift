@@ -153,7 +153,10 @@ struct RelayPace: Sendable {
   let longest: Duration
   let clock: any Clock<Duration>
 
-  /// Waits after a number of failed attempts in a row.
+  /// Waits before the next attempt. After the first failed attempt, waits for `shortest`. Each
+  /// further failure doubles the time, at most 20 times, up to `longest`.
+  ///
+  /// - Parameter attempts: The number of attempts that have failed in a row.
   func pause(after attempts: Int) async throws {
     try await clock.sleep(for: min(longest, shortest * (1 << min(attempts - 1, 20))))
   }

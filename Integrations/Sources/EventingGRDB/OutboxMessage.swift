@@ -19,7 +19,8 @@ struct OutboxMessage: Sendable {
     payload = row["payload"]
   }
 
-  /// Returns the oldest message of an outbox that was not set aside.
+  /// Returns the oldest message of an outbox, apart from messages that were set aside; `nil` if
+  /// there is none.
   static func first(of outbox: String, in db: Database) throws -> OutboxMessage? {
     try Row.fetchOne(
       db,

@@ -23,7 +23,8 @@ struct RelayLock: Sendable {
   /// The keys of outboxes in memory whose relay is running in this process.
   private static let taken = Mutex<Set<String>>([])
 
-  /// Takes the lock. Waits while another relay has it.
+  /// Takes the lock of an outbox for a relay. While another relay of the outbox has the lock, tries
+  /// again at the interval.
   static func take(
     _ outbox: String, in database: any DatabaseWriter, lookingEvery interval: Duration, _ clock: any Clock<Duration>
   ) async throws -> RelayLock {
@@ -34,7 +35,7 @@ struct RelayLock: Sendable {
     }
   }
 
-  /// Takes the lock. Returns `nil` if another relay has it.
+  /// Takes the lock of an outbox for a relay. Returns `nil` if another relay has the lock.
   static func takeNow(_ outbox: String, in database: any DatabaseWriter) throws -> RelayLock? {
     let path = database.path
     guard !path.isEmpty, path != ":memory:", !path.contains("mode=memory") else {
@@ -68,7 +69,7 @@ struct RelayLock: Sendable {
     outbox.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(["-", "_"])) ?? "%"
   }
 
-  /// Releases the lock. Must be called once.
+  /// Releases the lock, so that another relay of the outbox can take it. Must be called once.
   func release() {
     if let file { close(file) } else { _ = Self.taken.withLock { $0.remove(key) } }
   }

@@ -31,15 +31,15 @@ import Testing
     func run() async throws { try await gracefulShutdown() }
   }
 
-  /// Tests the article's first way to end open streams: in the handler of each request that streams
-  /// events to a client. The comment in its code stands in the article, too.
+  /// Tests the first way to end open streams in the guide "On the server": in the handler of each
+  /// request that streams events to a client. The comment in the code is a line of the guide.
   @Test func aStreamEndsWithTheBeginningOfAShutdown() async throws {
     let (orders, client) = (Event<Order>("placed"), Client())
     try await testGracefulShutdown { trigger in
       try await withThrowingTaskGroup(of: Void.self) { group in
         // swift-format-ignore
         group.addTask {
-          // Either in the handler of each request: this loop ends when a shutdown begins.
+          // First way, in the handler of each request: this loop ends when a shutdown begins.
           for await order in orders.payloads(buffering: .newest(64)).cancelOnGracefulShutdown() { try await client.write("data: \(order.id)\n\n") }
         }
         await untilHeard(orders)
@@ -52,8 +52,8 @@ import Testing
     #expect(client.notes.all == ["data: 7\n\n"] && !orders.isFinished)
   }
 
-  /// Tests the article's second way to end open streams: one shutdown handler around the whole
-  /// application.
+  /// Tests the second way to end open streams in the guide "On the server": one shutdown handler
+  /// around the whole application. The comment in the code is a line of the guide.
   @Test func theEventOfStreamsEndsWithTheBeginningOfAShutdown() async throws {
     let streamed = Event<Order>("streamed")
     let app = Application(router: Router(), services: [Database()])
@@ -63,7 +63,7 @@ import Testing
       try await withThrowingTaskGroup(of: Void.self) { group in
         // swift-format-ignore
         group.addTask {
-          // Or around the application: `streamed` ends when a shutdown begins, and so do its loops.
+          // Second way, around the application: a shutdown ends `streamed` and its loops.
           try await withGracefulShutdownHandler { try await app.run() } onGracefulShutdown: { streamed.finish() }
         }
         trigger.triggerGracefulShutdown()
@@ -107,7 +107,7 @@ import Testing
   @Test func everyIndentedLineIsRunHere() throws {
     let examples = try Articles.indented(Articles.guide("OnTheServer.md"))
     #expect(examples.map(\.count) == [4, 9])
-    // The article's first indented example shows two ways to end streams, each in two lines. A
+    // The guide's first indented example shows two ways to end streams, each in two lines. A
     // program needs only one way, so each way has its own test above. Therefore `expect` looks for
     // each pair of lines separately.
     let alternatives = [Array(examples[0].prefix(2)), Array(examples[0].suffix(2))]

@@ -39,7 +39,7 @@ import UnixSignals
 
       let metrics = EventMetrics()
       metrics.observeNewEvents()        // or orders.observe(with: metrics)
-      await metrics.sample(orders)      // at an interval, for what waits on the lanes
+      await metrics.sample(orders)      // repeat at an interval: records how many occurrences wait for each handler
 
       orders.post(1)
     }

@@ -64,9 +64,11 @@ extension Completion {
   /// for.
   func isReady(_ waiter: Int) -> Bool { isDelivered && (!children.isEmpty || open == deferredNodes(waiter)) }
 
-  /// Returns the reason to wake a waiter; `nil` if the waiter has to wait. If `children` has calls
-  /// of `.task` handlers, takes all of them out and returns them, so that the waiter starts each of
-  /// them once.
+  /// Returns the reason to wake a waiter; `nil` if the waiter has to wait.
+  ///
+  /// If `children` has calls of `.task` handlers, the reason is ``Wake/children(_:)`` with all of
+  /// them. This method removes them from `children`, so that the waiter starts each call once.
+  /// Otherwise the reason is ``Wake/finished(_:)`` with the report.
   func readiness(of waiter: Int) -> Wake? {
     guard isReady(waiter) else { return nil }
     if !children.isEmpty {

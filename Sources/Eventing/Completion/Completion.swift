@@ -17,8 +17,8 @@ import Synchronization
     case send
     /// A ticket or a `quiesce` waits.
     case ticket
-    /// A test asks whether the event is idle. Unlike a `quiesce`, a probe does not make batches and
-    /// paces deliver early.
+    /// A test asks whether the event is idle. A `quiesce` delivers the payloads that wait for a
+    /// batch or a pace, so that they wait no longer. A probe lets them wait.
     case probe
   }
 
@@ -128,9 +128,9 @@ import Synchronization
 
   /// Creates the completion of an occurrence that is forwarded along a path.
   ///
-  /// - Parameter waiting: The completion in the event that forwards, if a waiter waits for that
-  ///   completion; otherwise `nil`. That waiter then also waits for the work in the target:
-  ///   `waiting` counts this work, or its ``root`` does if the occurrence was forwarded before.
+  /// - Parameter waiting: The completion of the occurrence in the event that forwards it; `nil` if
+  ///   nothing waits for the occurrence. If `waiting` has a ``root``, the root counts the work in
+  ///   the target, otherwise `waiting` does. The waiters of the one that counts wait for the work.
   @usableFromInline init(along path: ForwardingPath, from sender: (any AnyObject & Sendable)?, waiting: Completion?) {
     purpose = waiting?.purpose ?? .post
     self.sender = sender

@@ -6,8 +6,8 @@ import Synchronization
 /// A probe is a barrier, but no task is suspended for it.
 package final class EventProbe: Sendable {
   private let completion = Completion(.probe)
-  /// The invocation that makes the probe; outside of calls, a new one, for which nothing waits.
-  /// Work that waits for this invocation does not count.
+  /// The invocation of the handler that makes the probe. If no handler makes it, this is a new
+  /// invocation, for which nothing waits. The probe ignores work that waits for this invocation.
   private let goal = Invocation.current ?? Invocation(ExecutionSlot())
   private let lastSequence = Atomic<UInt64>(0)
 
@@ -19,8 +19,8 @@ package final class EventProbe: Sendable {
     core.enqueue(.barrier(completion))
   }
 
-  /// The number of the last occurrence that the event had delivered when it came to the probe.
-  /// Valid when ``isOver(except:)`` has returned true.
+  /// The number of the last occurrence that the event delivered before it ran the change that this
+  /// probe enqueued. Valid after ``isOver(except:)`` has returned true.
   package var sequence: UInt64 { lastSequence.load(ordering: .acquiring) }
 
   /// Returns whether nothing is left of the work except calls that sleep and work that waits for

@@ -3,11 +3,11 @@
 /// Every handler that the occurrence found is counted exactly once: in ``delivered``, ``skipped``,
 /// ``dropped``, ``deferred`` or ``failures``.
 ///
-/// An occurrence finds the handlers that were added before it was sent. A handler does not count
-/// if, when the delivery came to it, it had been removed or used up, or its owner was gone.
+/// An occurrence finds the handlers that were added before it was sent. But a handler does not
+/// count if it was removed or used up, or if its owner was gone, before the delivery came to it.
 ///
-/// A forward counts as one handler, and as delivered once its target has taken the occurrence. The
-/// target's handlers, and their errors, are not in this report.
+/// A forward to another event counts as one handler, and as delivered when the target has taken the
+/// occurrence. The target's handlers, and their errors, are not in this report.
 public struct SendReport: Sendable {
   /// The sequence number of the occurrence: its place in the order of the event. The first is 1.
   public internal(set) var sequence: UInt64 {

@@ -32,7 +32,7 @@
     /// finds the node free, the search forgets which other nodes it found blocked meanwhile: see
     /// `blocked`.
     private var searching: Set<ObjectIdentifier> = []
-    /// The nodes that are known to be free.
+    /// The nodes that the search has found not to be blocked.
     private var free: Set<ObjectIdentifier> = []
     /// The nodes that were found blocked. If a visit finds its node free, the nodes that were found
     /// blocked during that visit are removed.
@@ -52,8 +52,9 @@
       /// is. False if the visited node is free as soon as one of `nodes` is free, and blocked if
       /// none is.
       let decisive: Bool
-      /// The length of `trail` when the visit began. The nodes behind it were found blocked during
-      /// the visit: ``close(_:_:)`` discards them if the visited node is free.
+      /// The length of `trail` when the visit began. The elements that `trail` got later are nodes
+      /// that the search found blocked during the visit. If the visited node turns out to be free,
+      /// ``close(_:_:)`` discards these elements.
       let mark: Int
       /// The index in `nodes` of the next one to visit.
       var next = 0
@@ -123,11 +124,11 @@ enum WaitNeeds {
   /// The waiting node is blocked if all of the listed nodes are, or if the list is empty.
   case all([WaitNode])
 
-  /// The needs of a node that is blocked whatever other nodes do. By the rule of ``all(_:)``, a
-  /// node is blocked if the list is empty.
+  /// The value for a node that is blocked whatever other nodes do. By the rule of ``all(_:)``, a
+  /// node is blocked if none of the listed nodes is free, and an empty list has no free node.
   static var blocked: WaitNeeds { .all([]) }
-  /// The needs of a node that waits for nothing. By the rule of ``any(_:)``, a node is free if the
-  /// list is empty.
+  /// The value for a node that is free whatever other nodes do. By the rule of ``any(_:)``, a node
+  /// is free if none of the listed nodes is blocked, and an empty list has no blocked node.
   static var free: WaitNeeds { .any([]) }
 }
 
@@ -136,7 +137,10 @@ enum WaitNeeds {
 // Safe: an abstract class without state of its own.
 @usableFromInline class WaitNode: @unchecked Sendable {
   @usableFromInline init() {}
-  /// Returns the nodes that this node waits for. The caller holds `WaitGraph.mutex`.
+  /// Returns the nodes that this node waits for, and whether one of them or all of them must be
+  /// blocked to block this node. The caller holds `WaitGraph.mutex`.
+  ///
+  /// - Parameter goal: The invocation that is about to wait. Its execution slot counts as blocked.
   func needs(_ goal: Invocation) -> WaitNeeds {
     preconditionFailure("a wait node is a lane, an execution slot or an iterator buffer")
   }

@@ -16,14 +16,18 @@ import Synchronization
 extension EventCore {
   /// Drains the mailbox in order, and leaves the core. Isolation: core.
   ///
-  /// A thread that posted or made a change applies changes, and delivers the occurrences that it
-  /// has enqueued itself: by posts of handlers that it called, or when it found the event busy. It
-  /// hands the rest off at the first occurrence of another thread, at the first lock that another
-  /// thread ended, at the first isolated call, and after ``OverloadControl/foreignChanges`` changes
-  /// of other threads. Each barrier, and the end of the event, counts as a change of another
-  /// thread.
+  /// The event's own queue (``Drainer/queue``) does all work. A block of the pool
+  /// (``Drainer/pool``) runs isolated calls only.
   ///
-  /// ``Drainer/queue`` does all work, ``Drainer/pool`` runs isolated calls only.
+  /// A thread that posted or made a change applies the changes of all threads. It delivers only the
+  /// occurrences that it has enqueued itself. When the thread comes to one of these items, it hands
+  /// that item and the rest off:
+  ///
+  /// - an occurrence that another thread enqueued;
+  /// - the end of a lock that another thread ended;
+  /// - an isolated call;
+  /// - any item, after more than ``OverloadControl/foreignChanges`` changes of other threads. Each
+  ///   barrier, and the end of the event, counts as a change of another thread.
   ///
   /// - Parameter drainer: The number of the calling thread, which posted or made a change, or a
   ///   ``Drainer``.
@@ -79,13 +83,12 @@ extension EventCore {
     }
   }
 
-  /// Does the work of an item that is no occurrence. Returns how much the item adds to a count of
-  /// the work that the drain did for other threads. Above a limit of that count, the drain hands
-  /// the rest off: see ``drain(_:)``.
+  /// Does the work of an item that is no occurrence.
   ///
-  /// A group of new handlers adds their number, and a change adds 1, if another thread than
-  /// `drainer` enqueued it. A barrier and the end of the event always add 1. Other items add
-  /// nothing.
+  /// - Returns: The number of changes of other threads that the item counts as. The drain adds up
+  ///   these numbers, and hands the rest off above a limit: see ``drain(_:)``. A barrier counts as
+  ///   1, and so does the end of the event. If another thread than `drainer` enqueued the item, a
+  ///   change counts as 1, and a group of new handlers as their number. Other items count as 0.
   private func work(on item: WorkItem, for drainer: UInt) -> Int {
     switch item {
     case .occurrence: preconditionFailure("an occurrence is delivered")

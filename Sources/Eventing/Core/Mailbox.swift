@@ -21,9 +21,9 @@ struct Mailbox: ~Copyable {
 
   /// Appends an occurrence.
   ///
-  /// - Parameter thread: The thread that posts, whose own drain delivers the occurrence;
-  ///   ``Drainer/queue`` if only the event's queue may. The drain of another thread hands the
-  ///   occurrence off to the event's queue.
+  /// - Parameter thread: The number of the posting thread, or ``Drainer/queue`` if only the event's
+  ///   own queue may deliver the occurrence. A drain by the posting thread delivers the occurrence.
+  ///   A drain by any other thread hands the occurrence off to the event's own queue.
   mutating func append(_ payload: BorrowedPayload, _ completion: Completion?, by thread: UInt) {
     items.append(.occurrence(by: thread, completion), payload)
     occurrenceCount &+= 1
@@ -51,7 +51,8 @@ struct Mailbox: ~Copyable {
     return handler
   }
 
-  /// Exchanges the items with an empty batch.
+  /// Swaps the items with `batch`, which must be empty. Afterwards all items are in `batch`, and no
+  /// items are in the mailbox.
   mutating func takeItems(into batch: inout PayloadQueue<WorkItem>) {
     swap(&items, &batch)
     occurrenceCount = 0

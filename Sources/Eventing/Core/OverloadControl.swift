@@ -37,7 +37,11 @@ public import Synchronization
   }
 }
 
-/// Whether a handler that an event's own queue called has posted to an overloaded event.
+/// A flag of one event. While the flag is set, the threads that post to the event sleep.
+///
+/// The flag is set when the event's own queue calls a handler that posts to an overloaded event, or
+/// that makes a change in an event where too many changes wait. The queue clears the flag whenever
+/// it takes new work out of the mailbox.
 @usableFromInline final class OverloadFlag: Sendable {
   @usableFromInline let isOn = Atomic<Bool>(false)
   init() {}

@@ -2,9 +2,9 @@
 @usableFromInline struct SendResult {
   /// The send whose report the caller must await; `nil` if the fast path called every handler.
   @usableFromInline let pending: PendingSend?
-  /// The sequence number of the occurrence, if nothing is pending.
+  /// The sequence number of the occurrence if ``pending`` is `nil`, otherwise 0.
   @usableFromInline let sequence: UInt64
-  /// The number of handlers that were called, if nothing is pending.
+  /// The number of handlers that were called if ``pending`` is `nil`, otherwise 0.
   @usableFromInline let delivered: Int
 
   @inlinable @inline(__always) init(pending: PendingSend?, sequence: UInt64 = 0, delivered: Int = 0) {

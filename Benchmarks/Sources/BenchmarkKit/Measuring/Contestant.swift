@@ -1,4 +1,4 @@
-/// The outcome of one repeat, with times in nanoseconds.
+/// The outcome of one repeat, which is one call of ``Contestant/run``, with times in nanoseconds.
 struct Sample {
   var wall: Double
   var cpu: Double
@@ -6,7 +6,9 @@ struct Sample {
   var failure: String?
 }
 
-/// One peer in one table.
+/// One of the peers that are measured side by side in one table. A peer is a library, or one way to
+/// use it. In a workload that measures several ways of delivery or kinds of events, a peer has one
+/// contestant for each of them.
 struct Contestant {
   let peer: Peer
   let label: String
@@ -16,13 +18,14 @@ struct Contestant {
   /// them. Returns a description of a fault, or nil.
   ///
   /// An event whose many handlers may take minutes to remove is not closed: ``Harness/graveyard``
-  /// keeps it until the program ends.
+  /// keeps it until the program ends. In the workload `kinds`, this closure does nothing.
   let finish: () async -> String?
   /// The maximum number of operations in a repeat.
   var maximum = 1 << 22
   /// The number of operations in a repeat, if the workload fixes it.
   var fixed: Int?
-  /// The length of a repeat, as a multiple of the configured length.
+  /// A factor for the intended length of a repeat, which is one call of `run`. With the factor 4,
+  /// the harness makes each repeat four times as long.
   var scale = 1.0
 
   init(

@@ -1,8 +1,11 @@
 import CMeasure
 
 extension Harness {
-  /// Chooses each contestant's number of operations to make a repeat take the configured time. Then
-  /// interleaves the repeats, so that other load on the machine slows all contestants alike.
+  /// Measures the contestants, which are the peers of one table. A repeat is one call of a
+  /// contestant's `run`.
+  ///
+  /// First chooses each contestant's number of operations so that a repeat takes the intended time.
+  /// Then interleaves the repeats, so that other load on the machine slows all contestants alike.
   ///
   /// Adds a row for each contestant, in nanoseconds per operation.
   ///
@@ -25,7 +28,7 @@ extension Harness {
     let rounds = await quietRounds(wanted ?? configuration.rounds) { index -> [Sample?] in
       var samples = [Sample?](repeating: nil, count: contestants.count)
       for k in contestants.indices {
-        let i = (k + index) % contestants.count  // each round begins with another contestant
+        let i = (k + index) % contestants.count  // the contestants take turns to begin a round
         if failures[i] != nil { continue }
         Watchdog.kick("\(workload.name), \(parameter), \(contestants[i].label): round \(index)")
         let sample = await contestants[i].run(counts[i])
@@ -50,7 +53,10 @@ extension Harness {
     }
   }
 
-  /// Warms up the contestant, and returns the number of operations that takes `target` nanoseconds.
+  /// Warms up a contestant, which is one peer of the table.
+  ///
+  /// - Returns: The number of operations that take about `target` nanoseconds, or the number that
+  ///   the workload fixes; and a description of a fault, or nil.
   private func calibrate(_ contestant: Contestant, target: Double) async -> (count: Int, failure: String?) {
     if let fixed = contestant.fixed { return (fixed, await contestant.run(fixed).failure) }
     for count in [1, 4, 16] where count <= contestant.maximum {  // pays the one-time costs

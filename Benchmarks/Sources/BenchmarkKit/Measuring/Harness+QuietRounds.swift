@@ -39,8 +39,8 @@ extension Harness {
     return QuietRounds(outcomes: kept.map(\.outcome), noise: kept.map(\.noise), total: all.count)
   }
 
-  /// Prints the number of rounds that were run and that count, and the CPU time that other
-  /// processes took during the rounds that count.
+  /// Prints how many rounds were run, and how many of them the figures use. Also prints how many
+  /// cores other processes took during the rounds that the figures use.
   func announce<Outcome>(_ rounds: QuietRounds<Outcome>, _ workload: Workload, _ parameter: String) {
     let noise = [median(rounds.noise), rounds.noise.max() ?? 0].map { "\(Double(Int($0 * 1_000)) / 1_000)" }
     report.say(

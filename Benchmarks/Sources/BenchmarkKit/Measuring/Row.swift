@@ -23,13 +23,16 @@ package struct Row: Codable, Sendable {
   package var cpu: Double?
   /// The figures that only this workload has.
   package var extra: [String: Double] = [:]
-  /// The share of one core that other processes took, as a median over the rounds that count.
+  /// The share of one core that other processes took: the median over the rounds that the figures
+  /// use.
   package var noise: Double?
-  /// One value for each round that counts. The harness may run more rounds than the row needs. Then
-  /// it keeps as many as are needed: those in which other processes took the least processor time.
-  /// All peers have the rounds in the same order; the value is nil where this peer failed.
+  /// One value for each round that the figures use; nil for a round in which this peer failed.
+  ///
+  /// The harness may run more rounds than the row needs. Then the figures use those rounds in which
+  /// other processes took the least processor time. In the rows of all peers, the values at one
+  /// index belong to one round.
   package var samples: [Double?] = []
-  /// The number of operations in one repeat: what one peer does in one round.
+  /// The number of operations in one repeat. In each round, each peer makes one repeat.
   package var batch = 0
   package var status = Status.ok
   package var note = ""

@@ -1,6 +1,6 @@
-/// One kind of event, written as users of a library write it. Examples are an event by key, one
-/// with replay, an observed value, and a view. Each event has one inline handler, unless the
-/// parameter says otherwise.
+/// One kind of event, in code as users of a library write it. Examples are an event by key, one
+/// with replay, an observed value, and a view. Each event has one inline handler, unless the text
+/// ``parameter`` names another number or kind of handlers.
 package struct EventKind: Sendable {
   /// The parameter of the row; rows with equal parameters are compared.
   package let parameter: String

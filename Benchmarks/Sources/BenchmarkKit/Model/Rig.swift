@@ -25,7 +25,7 @@ package struct Rig: Sendable {
   /// handlers that would outlive the event, or ends the tasks that consume from it.
   package var close: @Sendable () async -> Void
 
-  /// Operations on handlers that are called in the order of their priorities.
+  /// Operations on handlers with priorities. A send calls the handlers in the order of priorities.
   package struct Ranked: Sendable {
     /// Adds a permanent handler for each cell, with the cell's index as its priority.
     package var add: @Sendable ([Cell]) async -> Void

@@ -9,13 +9,14 @@ package struct Route: Sendable {
   /// False if a send waits for the handler, because then no backlog arises. False also if the cost
   /// of an item grows with the backlog, because a long backlog then takes minutes.
   package let standsBacklog: Bool
-  /// Whether the route makes progress under callgrind, which runs one thread at a time.
+  /// Whether this way to deliver makes progress under callgrind. Callgrind, which counts
+  /// instructions, runs one thread at a time.
   package let runsUnderCallgrind: Bool
   /// Creates the route and adds its handler.
   package let make: @Sendable (_ handler: @escaping @Sendable (Int) -> Void) async -> Live
 
-  /// A route whose handler was added: `send` sends payloads to the handler. `close` does what the
-  /// library needs for the end of its event, such as removing the handler.
+  /// A route after its handler was added. `send` sends payloads to the handler. `close` ends the
+  /// use of the library's event, for example by removing the handler.
   package struct Live: Sendable {
     package let send: BulkOperation
     package let close: @Sendable () async -> Void

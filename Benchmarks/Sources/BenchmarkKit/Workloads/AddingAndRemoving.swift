@@ -61,10 +61,10 @@ extension Harness {
     }
   }
 
-  /// Returns a contestant that adds and removes handlers.
+  /// Returns a contestant (one peer in the table) that adds and removes a handler, again and again.
   ///
-  /// The handlers that the contestant adds must never be called. All other handlers must be present
-  /// at the end.
+  /// The contestant checks that the handlers that it adds are never called, and that all other
+  /// handlers are still present at the end.
   private func changer(
     _ peer: Peer, _ rig: Rig, _ block: CellBlock, others: Int, _ addRemove: BulkOperation, first: Int = 1
   ) -> Contestant {
@@ -97,7 +97,10 @@ extension Harness {
     return nil
   }
 
-  /// Sends one payload to all handlers and returns the sums that they received.
+  /// Sends one payload to all handlers.
+  ///
+  /// - Returns: The sum of the payloads that the permanent handlers received, and the sum of those
+  ///   that the handlers added during the workload received.
   private func deliverOne(
     _ payload: Int, _ peer: Peer, _ rig: Rig, _ block: CellBlock, until isComplete: () -> Bool
   ) async -> (permanent: Int, passing: Int) {

@@ -32,7 +32,8 @@ struct FloodRun {
   let posts: Int
 
   private var chunksPerThread: Int { posts / threads / Self.chunk }
-  /// The number of posts that are made: whole chunks on every thread.
+  /// The number of posts that all threads make together: `posts`, rounded down so that each thread
+  /// posts whole chunks of 16.
   var rounded: Int { chunksPerThread * Self.chunk * threads }
 
   /// Runs a round, and checks that every handler received every post once.

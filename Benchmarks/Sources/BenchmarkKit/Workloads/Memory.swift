@@ -60,8 +60,8 @@ extension Harness {
     graveyard.bury(rig)
   }
 
-  /// Counts the allocations of a send to 8 handlers, of adding and removing a handler, and of
-  /// adding a handler that is called once and a send that calls it.
+  /// Counts the allocations of three operations: a send to 8 handlers; an add of a handler with its
+  /// removal; and an add of a handler that is called once, with the send that calls it.
   private func measureAllocations(_ rig: Rig, _ peer: Peer, _ row: inout Row) async {
     let block = CellBlock(), handlers = 8, sends = 2_000
     await rig.add(block.cells(handlers))

@@ -37,7 +37,7 @@ extension Harness {
 }
 
 extension Peer {
-  /// The length of a repeat, as a multiple of the configured length.
+  /// A factor for the intended length of a repeat, which is one call of ``Contestant/run``.
   ///
   /// Repeats are made longer for peers whose sends return early and have a `sendCap`, and for peers
   /// whose repeats begin with a switch to the main actor.

@@ -56,8 +56,9 @@ public struct UpdateService: Sendable {
 
 /// Returns a text in the format of Server-Sent Events: a field for each line, then an empty line.
 func serverSentEvent(_ text: String) -> String {
-  // Three characters end a line in this format. A client reads each line as a field, with its name
-  // before the colon. So each line of the text gets the field name `data`.
+  // In this format, a line ends with a line feed, a carriage return, or both. A client reads each
+  // line as a field: a name, a colon and a value. So each line of the text becomes a field with the
+  // name `data`.
   let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r" || $0 == "\r\n" }
   return lines.map { "data: \($0)\n" }.joined() + "\n"
 }

@@ -52,7 +52,8 @@ private func boostRig(_ event: BoostEvent) -> Rig {
 }
 
 /// Owns a signal.
-// Safe: any thread may use the signal. The harness uses the connections from one thread at a time.
+// Safe: any thread may use the signal. The harness uses `count`, and the connections that the C++
+// object stores, from one thread at a time.
 private final class BoostEvent: @unchecked Sendable {
   private let event = boost_event_make()!
   var count = 0

@@ -46,12 +46,12 @@ func userInfoNotifications() -> Peer {
   }
 }
 
-/// A center with one name and one object.
+/// A NotificationCenter that is used with one notification name and one object.
 ///
 /// The wrapper keeps a strong reference to the operation queue. The center's own reference is weak,
 /// and the center drops notifications once the queue is released.
-// Safe: any thread may use a NotificationCenter. The harness adds and removes from one thread at a
-// time, and nothing else changes.
+// Safe: any thread may use a NotificationCenter. The harness uses `store` from one thread at a
+// time. The other properties never change.
 private final class UserInfoCenter: @unchecked Sendable {
   private let center = NotificationCenter()
   private let name = Notification.Name("benchmark")

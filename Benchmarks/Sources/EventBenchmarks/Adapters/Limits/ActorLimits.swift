@@ -94,7 +94,8 @@ actor NonsendingActorBus {
   func send(_ value: Int) async { for handler in handlers { await handler.body(value) } }
 }
 
-/// Awaits asynchronous handlers, without an actor.
+/// Awaits asynchronous handlers one after the other. Neither this class nor a handler belongs to an
+/// actor.
 // Safe: one task at a time uses it.
 final class AsyncLoopBus: @unchecked Sendable {
   struct Handler { var body: @Sendable (Int) async -> Void }

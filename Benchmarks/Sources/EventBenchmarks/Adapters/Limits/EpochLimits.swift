@@ -112,8 +112,10 @@ final class EpochBus: @unchecked Sendable {
 
   private func replace(_ old: UnsafeMutablePointer<Handlers>, with new: Handlers) {
     cm_store(current, Int(bitPattern: Self.published(new)))
-    // Flips the bit twice, and so waits for both counters of each sender. One wait is not enough: a
-    // sender that read the bit before a flip may raise the counter for that value after the wait.
+    // Flips the bit twice, and so waits for both counters of each sender. A sender may read the
+    // bit, and raise the counter for this value only after a change has waited for that counter. If
+    // the next change waited only for the other counter, it could free the array that this sender
+    // reads.
     for _ in 0..<2 {
       let parity = cm_load(epoch) & 1
       cm_store(epoch, 1 - parity)

@@ -70,7 +70,8 @@ private func openCombineRoutes() -> [Route] {
 }
 
 /// Owns a subject and its subscriptions.
-// Safe: a subject has locks of its own, although its type is not Sendable.
+// Safe: any thread may use a PassthroughSubject, which guards its state by mutexes of its own.
+// OpenCombine only does not declare the type Sendable.
 private final class SubjectBus: @unchecked Sendable {
   let subject = PassthroughSubject<Int, Never>()
   let store = TokenStore<AnyCancellable>()
