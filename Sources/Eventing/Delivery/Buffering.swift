@@ -37,7 +37,8 @@ public struct Buffering: Hashable, Sendable {
   public static func suspendingSender(_ count: Int) -> Buffering { Buffering(kind: .suspendingSender(max(1, count))) }
 
   var isBounded: Bool { kind != .unbounded }
-  /// Whether the newest occurrence always waits, and is not dropped itself.
+  /// Whether a new occurrence always gets a place in the buffer. If the buffer is full, the oldest
+  /// occurrence that waits is dropped in its place.
   var keepsNewest: Bool {
     switch kind {
     case .unbounded, .newest: true

@@ -3,8 +3,9 @@ public import Dispatch
 /// Where and how a handler runs: the value in a ``Delivery``, ``AsyncDelivery`` or
 /// ``MainDelivery``.
 ///
-/// A priority is stored as its raw value, because clients do not know the layout of `TaskPriority`:
-/// see ``StableInstant``.
+/// A priority is stored as its raw value. Modules that import this one do not know the layout of
+/// `TaskPriority`, so code in them would handle a value that contains one more slowly: see
+/// ``StableInstant``.
 @usableFromInline enum ExecutionPlace: Sendable {
   case inline
   case main(Buffering)

@@ -6,8 +6,8 @@ import Synchronization
 // pay nothing.
 
 extension EventCore {
-  /// Enqueues an observation. When the drain comes to it, the observer is told of the handlers that
-  /// are already there.
+  /// Enqueues an observation. When the drain comes to the observation, it tells the observer of the
+  /// handlers that the event has at that moment.
   ///
   /// Callable from any thread.
   func observe(in observation: Observation, _ name: String?) {
@@ -26,9 +26,9 @@ extension EventCore {
   /// Enqueues a trace of the event. Callable from any thread.
   func trace(with tracing: EventTracing, _ name: String?) {
     let (anchor, event) = (anchor, identity(named: name))
-    // From now on, each post that is enqueued notes the call that sent it. If an earlier trace or
-    // observation has ended, a drain may find that first, and clear `isTraced`. So the enqueued
-    // change sets `isTraced` again.
+    // From now on, each occurrence that is enqueued notes the call that sent it. Before the drain
+    // comes to the change below, it may find that an earlier trace or observation has ended, and
+    // clear `isTraced`. So the change sets `isTraced` again.
     pendingWork.isTraced.store(true, ordering: .relaxed)
     change {
       unsafe anchor.observers = anchor.observers?.adding(tracing) ?? Observers([], [tracing], of: event)

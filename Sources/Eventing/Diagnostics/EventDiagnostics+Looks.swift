@@ -15,7 +15,8 @@ extension EventDiagnostics {
     fileprivate var lanes: [UInt64: Backlog]?
   }
 
-  /// The number of occurrences that waited on a lane at a look, and the limit for the next look.
+  /// The number of occurrences that waited on a lane at one look of the timer. The next look
+  /// compares its own number with this one, and with the limit.
   fileprivate struct Backlog {
     let count: Int
     /// The number above which a lane that grows is reported. Each report sets the limit to twice

@@ -22,10 +22,9 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   private let mutex = UnfairMutex()
   /// The handlers of each observed event. Guarded by: mutex.
   @exclusivity(unchecked) private var handlers: [ObjectIdentifier: Handlers] = [:]
-  /// The number of events in `handlers` after ``forgetOthers()`` last removed the events that are
-  /// gone. If ``removed(_:in:)`` has left fewer events in `handlers` since, it is that smaller
-  /// number. When `handlers` has more than twice as many events, ``forgetOthers()`` checks all of
-  /// them again. Guarded by: mutex.
+  /// The smallest number of events that `handlers` has had since ``forgetOthers()`` last removed
+  /// the events that are gone; 0 before the first time. If `handlers` has more than twice as many
+  /// events, ``forgetOthers()`` checks all of them again. Guarded by: mutex.
   @exclusivity(unchecked) private var living = 0
   /// The running calls and the lanes, as the last look of the timer found them.
   let looks = Guarded(Looks())

@@ -86,16 +86,16 @@ final class Observation: @unchecked Sendable {
   }
 }
 
-/// An occurrence of an observed event, as its observers see it. It goes onto the lanes with the
-/// payload.
+/// An occurrence of an observed event, as its observers see it. The completion of the occurrence
+/// carries this value onto the lanes.
 @usableFromInline struct ObservedOccurrence: Sendable {
   let observers: Observers
   let sequence: UInt64
   /// The cell with the number of the current call, by which a trace finds the cause of a post;
   /// `nil` if the event is not traced.
   var cell: CallCell? { didSet { tracing = nil } }
-  /// The only trace and its ``cell``, without a retain; `nil` if several traces or any observers
-  /// are told of the occurrence.
+  /// The trace of the event, and the cell, both without a retain, if the event has one trace and no
+  /// observers; otherwise `nil`. Also `nil` in a copy that has got a new cell.
   private(set) var tracing: Tracing?
 
   /// The trace of an occurrence, and the ``CallCell`` with its current call, without a retain. The
@@ -185,9 +185,9 @@ final class Observation: @unchecked Sendable {
 
 /// A running call of a handler of an observed event. Copying the value retains nothing.
 @usableFromInline struct ObservedCall: Sendable {
-  /// When the call began; not used if only traces are told.
+  /// When the call began. Not read if the event has traces and no observers.
   fileprivate let start: StableInstant
-  /// The place of the call among the running calls; `nil` if no observer is told of it.
+  /// The place of the call in ``RunningCalls``; `nil` if the event has traces and no observers.
   fileprivate let place: RunningCalls.Location?
   /// The call, as traces know it; `nil` if the event is not traced.
   fileprivate let traced: TracedCall?

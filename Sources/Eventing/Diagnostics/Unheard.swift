@@ -58,14 +58,15 @@ extension EventCore {
     @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, String?, UInt64, ContinuousClock.Instant) -> Void
   /// The event, an `Event` of occurrences.
   let event: any AnyObject & Sendable
-  /// The name of the event whose unheard occurrences are posted here.
+  /// The name of the event that posts to the `unheard` event.
   let name: String?
   /// Posts an occurrence to the `unheard` event.
   let post: Post
   /// Finishes the `unheard` event.
   let finish: @Sendable () -> Void
-  /// Whether the event whose unheard occurrences are posted here has closed its fast path, which
-  /// does not notice unheard occurrences. Afterwards each unheard occurrence is posted here.
+  /// Whether the event that posts to the `unheard` event has closed its fast path. The fast path
+  /// does not notice that an occurrence reaches no handler. Once the fast path is closed, each such
+  /// occurrence is posted to the `unheard` event.
   let isEffective = Atomic<Bool>(false)
 
   init(

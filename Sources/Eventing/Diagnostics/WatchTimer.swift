@@ -2,8 +2,8 @@ import Dispatch
 
 /// The one timer of the process, by which diagnostics look for calls that hang.
 ///
-/// It exists while diagnostics with a limit for stuck calls observe an event. It has a queue of its
-/// own: handlers that block every thread of Swift's pool do not stop it.
+/// The timer exists while diagnostics with a limit for stuck calls observe an event. It fires on a
+/// queue of its own: handlers that block every thread of Swift's pool do not stop the timer.
 final class WatchTimer: Sendable {
   static let shared = WatchTimer()
 
@@ -101,7 +101,8 @@ final class WatchTimer: Sendable {
 }
 
 extension DispatchTime {
-  /// Returns the time after a duration, on a clock that stands still while the computer sleeps.
+  /// Returns the instant that comes a duration after now. The clock of `DispatchTime` stands still
+  /// while the computer sleeps.
   fileprivate static func afterNow(_ duration: Duration) -> DispatchTime {
     let (seconds, attoseconds) = duration.components
     return .now() + .seconds(Int(seconds)) + .nanoseconds(Int(attoseconds / 1_000_000_000))

@@ -1,5 +1,5 @@
 extension Event {
-  // MARK: Read between two occurrences, after the delivery of all that was sent before
+  // MARK: Isolated: these run between two occurrences, after the delivery of what was sent before
 
   /// Snapshots of all handlers, in the order in which they are called.
   ///
@@ -25,14 +25,17 @@ extension Event {
     core.snapshots { $0?.isForward != true && $0?.owner?.isSame(as: owner) == true }
   }
 
-  /// Returns snapshots of the handlers of a keyed event that are in the accepted tables.
+  /// Returns snapshots of some handlers of a keyed event: those in the tables that a closure
+  /// accepts.
   ///
-  /// - Parameter isIncluded: Whether a table is accepted; `nil` stands for the core's own table.
+  /// - Parameter isIncluded: A closure that returns whether a table is accepted. Its argument is
+  ///   the table of one key or of `untargeted`. For the core's own table, which has the handlers
+  ///   of `anyKey`, the argument is `nil`.
   func handlers(in isIncluded: (KeyTable?) -> Bool) -> [HandlerSnapshot] {
     core.snapshots(where: { _ in true }, in: isIncluded)
   }
 
-  // MARK: Read at once, from anywhere
+  // MARK: Nonisolated: any thread may call these, and does not wait for a delivery
 
   /// The number of handlers; handlers whose owner has been released do not count.
   ///

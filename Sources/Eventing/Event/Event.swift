@@ -60,8 +60,8 @@ public final actor Event<Payload: Sendable> {
   /// Tells the observers of new events about this event.
   nonisolated func tellObservers() { NewEvents.tell(core, name) }
 
-  // The core's `deinit` would cancel the later posts too late, because a drain may retain the core
-  // for long.
+  // Cancels the posts of `post(_:after:)` whose time has not come. The core's `deinit` would cancel
+  // them too late: a drain may retain the core for long, and their time might come meanwhile.
   deinit { core.cancelLaterPosts() }
 }
 

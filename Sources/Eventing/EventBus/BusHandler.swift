@@ -42,7 +42,8 @@ final class BusHandler: Sendable {
       return
     }
     members.insert(attach(self, event))
-    // If the bus handler ended after the check above, its end did not remove the new handler.
+    // If the bus handler has ended since the check above, its end may have come before the new
+    // handler was in `members`. So this thread removes the new handler.
     if isOver { members.removeAll() }
   }
 
@@ -80,8 +81,8 @@ final class BusHandler: Sendable {
   /// Returns whether a token is that of this bus handler.
   func owns(_ token: HandlerToken) -> Bool { registration.core.owns(token) }
 
-  /// Returns whether a bag is this bus handler's own, which has the tokens of the handlers that it
-  /// added to events of the bus. Complexity: O(1).
+  /// Returns whether a bag is the one in which this bus handler keeps the tokens of its handlers in
+  /// the events of the bus. Complexity: O(1).
   func has(_ members: HandlerBag) -> Bool { self.members === members }
 }
 

@@ -1,7 +1,8 @@
-// Handlers of every payload of a type, in all events of a bus.
+// Handlers in all events of a bus that are called with every payload of a type.
 
 extension EventBus {
-  /// Adds a handler of every payload of a type, whatever event of the bus it is sent through.
+  /// Adds a handler that is called with every payload of a type, whatever event of the bus the
+  /// payload is sent through.
   ///
   ///     bus.addHandler(forAll: (any Auditable).self) { entry in print(entry) }
   ///
@@ -48,7 +49,7 @@ extension EventBus {
     }
   }
 
-  /// Adds an asynchronous handler, of every payload of a type: see
+  /// Adds an asynchronous handler that is called with every payload of a type: see
   /// ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
@@ -63,7 +64,7 @@ extension EventBus {
     }
   }
 
-  /// Adds a synchronous handler on the main actor, of every payload of a type: see
+  /// Adds a synchronous handler on the main actor that is called with every payload of a type: see
   /// ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
@@ -78,8 +79,8 @@ extension EventBus {
     }
   }
 
-  /// Adds an asynchronous handler on the main actor, of every payload of a type: see
-  /// ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
+  /// Adds an asynchronous handler on the main actor that is called with every payload of a type:
+  /// see ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -94,10 +95,10 @@ extension EventBus {
   }
 }
 
-// Handlers with an owner, which is held weakly, and strongly for the length of a call.
+// Handlers with an owner. A handler holds its owner weakly, and strongly for the length of a call.
 extension EventBus {
-  /// Adds a handler of every payload of a type. The handler is given its owner, and ends with it.
-  /// Otherwise like
+  /// Adds a handler that is called with its owner and every payload of a type. The handler ends
+  /// when the owner is released. Otherwise like
   /// ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
   ///
   /// - Parameters:

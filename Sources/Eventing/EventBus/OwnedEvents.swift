@@ -71,8 +71,9 @@ struct OwnedEvents: Sendable {
 
   // MARK: Sweeping
 
-  /// Returns the owners to check next; after the last one, the first again. The entry of an owner
-  /// that is gone has to be removed: see ``Sweep``.
+  /// Returns the next ``Sweep/count`` owners; after the last owner, the first one is next again.
+  /// The bus checks the returned owners, and removes the entry of each one that is gone: see
+  /// ``take(_:at:)``.
   mutating func nextToSweep() -> [(index: Int, owner: Owner)] {
     if addresses.isEmpty { return [] }
     return (0..<Sweep.count).compactMap { _ in

@@ -84,16 +84,16 @@ private final class LastPayload<Payload: Sendable>: Sendable {
 
   /// Returns whether the last payload equals a new one.
   ///
-  /// - Parameter losses: The number of payloads that the handler's lane has lost. If that number
-  ///   has changed since the last payload, the last payload may be among the lost ones, and the
+  /// - Parameter losses: The number of payloads that the handler's lane has skipped or dropped. If
+  ///   that number has changed since the last payload, the last payload may be among them, and the
   ///   result is false.
   func isEqual(to payload: Payload, _ losses: Int) -> Bool {
     guard let last = last.withLock({ $0 }), last.losses == losses else { return false }
     return areEqual(last.payload, payload)
   }
 
-  /// - Parameter losses: The number of payloads that the handler's lane had lost before it took
-  ///   this payload.
+  /// - Parameter losses: The number of payloads that the handler's lane had skipped or dropped
+  ///   before it took this payload.
   func set(_ payload: Payload, _ losses: Int) {
     var replaced: (payload: Payload, losses: Int)? = (payload, losses)
     last.withLock { swap(&$0, &replaced) }
@@ -102,7 +102,7 @@ private final class LastPayload<Payload: Sendable>: Sendable {
 }
 
 extension DeliveryTarget {
-  /// The number of occurrences that the lane took, or had no room for, and that did not reach the
+  /// The number of occurrences that the lane has skipped or dropped, so that they did not reach the
   /// handler.
   fileprivate var losses: Int { skipped.load(ordering: .acquiring) &+ dropped.load(ordering: .acquiring) }
 }

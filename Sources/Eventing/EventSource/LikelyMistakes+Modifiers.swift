@@ -56,8 +56,9 @@ extension HandlerToken {
     fatalError("unavailable")
   }
 
-  /// A payload whose type is not known. It accepts the name of any property, so that the compiler
-  /// shows the message for `inOrder(by: \.key)`.
+  /// A stand-in for the payload in `token.inOrder(by: \.key)`, where the compiler cannot infer the
+  /// payload's type. This type has a property of any name. So the compiler accepts the key path,
+  /// and shows the message of `inOrder(by:)` above.
   @dynamicMemberLookup public enum PayloadOfAnyType {
     public subscript(dynamicMember name: String) -> PayloadOfAnyType { fatalError("unavailable") }
   }

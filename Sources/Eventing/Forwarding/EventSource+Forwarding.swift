@@ -52,8 +52,9 @@ extension EventSource {
 
   /// Adds a forward to another event.
   ///
-  /// - Parameter relay: A closure that gets a payload of this event. It passes the payload for the
-  ///   target to its second argument, and returns the result; false if nothing is forwarded.
+  /// - Parameter relay: A closure that gets a payload of this event and a second closure, `pass`.
+  ///   It calls `pass` with the payload for the target, and returns the result of `pass`: whether
+  ///   the target got the payload. If nothing is to be forwarded, it returns false.
   private nonisolated func addForward<Other>(
     to target: Event<Other>, strongly: Bool,
     _ relay: @escaping @Sendable (BorrowedPayload, (BorrowedPayload) -> Bool) -> Bool

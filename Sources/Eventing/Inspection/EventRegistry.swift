@@ -179,11 +179,11 @@ extension EventCore {
 }
 
 /// Marks the payload type (``Inquiry``) of an event that brings a question to its responders.
-/// ``EventCore/inspectedKind`` tells such events by it.
+/// ``EventCore/inspectedKind`` looks for this protocol to recognize such an event.
 protocol QuestionPayload {}
 extension Inquiry: QuestionPayload {}
 
 /// Marks the payload type (``Change``) of an event that delivers the changes of an observed value.
-/// ``EventCore/inspectedKind`` tells such events by it.
+/// ``EventCore/inspectedKind`` looks for this protocol to recognize such an event.
 protocol ChangePayload {}
 extension Change: ChangePayload {}

@@ -43,8 +43,9 @@ package enum LaneNumbers {
   private static func objectNumber(_ object: any AnyObject & Sendable) -> UInt64 {
     let id = ObjectIdentifier(object)
     let known = table.withLock { $0.entries[id] }
-    // Two living objects never have one address, and `object` lives at the address `id`. So if the
-    // object of the entry `known` is alive, it is `object`.
+    // The entry `known` was made for an object at this address: `object`, or an earlier object that
+    // is gone. Two living objects never share an address. So if the object of the entry is alive,
+    // it is `object`, and the number of the entry is the right one.
     if let known, known.living != nil { return known.number }
     let all = table.withLock { $0.entries.count > $0.limit ? Array($0.entries) : [] }
     let gone = all.filter { $0.value.living == nil }

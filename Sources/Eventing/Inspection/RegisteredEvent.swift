@@ -31,7 +31,8 @@ package final class RegisteredEvent: Sendable {
   /// The name, the number and the payload type.
   package var identity: EventIdentity { EventIdentity(name: name, number: id, payloadType: type) }
 
-  /// The kind of thing that the event belongs to.
+  /// Whether the event is a plain ``Event``, or belongs to a ``KeyedEvent``, an ``Observed`` or a
+  /// ``Question``.
   package var kind: InspectedEvent.Kind { RegisteredEvent.kinds[Int(kindWord.load(ordering: .relaxed))] }
 
   /// Whether some handler was added, as far as the registry knows.

@@ -45,10 +45,12 @@ extension Completion {
     return completion
   }
 
-  /// A completion for another occurrence that is sent for a change of an ``Observed`` value: the
-  /// announcement before the change, or an occurrence in the event of a combination. This
-  /// completion is that of the change itself. The other completion takes over its task-local
-  /// values, and the time and cause of the change; `nil` if this completion has none of these.
+  /// A new completion with the task-local values of this one, and with its time and cause for
+  /// traces; `nil` if this completion has none of these.
+  ///
+  /// This completion is that of a change of an ``Observed`` value. The new one is for a further
+  /// occurrence that the change brings: the announcement before the change, or an occurrence in the
+  /// event of a combination.
   var forFurtherOccurrence: Completion? {
     let notes = unsafe notes
     return context != nil || notes != nil ? Completion(withoutWaiting: context, nil, notes) : nil

@@ -1,14 +1,15 @@
 import Synchronization
 
-/// The receiver of a trace of an event. No mutex is held during a call.
+/// The receiver of a trace of an event. Its methods are called with no mutex held.
 ///
-/// The calls about one occurrence come on the thread that delivers it, between
-/// ``began(_:payload:)`` and ``ended(event:sequence:)``. The calls about handlers on lanes come on
-/// the lane. A trace is no handler and no observer: reports, occurrences that reach no handler, and
-/// the number of handlers are as without it.
+/// The thread that delivers an occurrence calls the methods for it, between ``began(_:payload:)``
+/// and ``ended(event:sequence:)``. For a handler's call on a lane, the methods are called where the
+/// lane runs that call. A trace is no handler and no observer: reports, occurrences that reach no
+/// handler, and the number of handlers are as without it.
 ///
-/// For three kinds of payloads, a handler's call is told outside of any delivery: for payloads that
-/// a lock held, that are replayed to a new handler, or that waited for a handler's pace.
+/// Three kinds of payloads reach a handler outside of any delivery: payloads that a lock held, that
+/// are replayed to a new handler, or that waited for a handler's pace. For these payloads the sink
+/// gets the handler's calls, but no ``began(_:payload:)`` and no ``ended(event:sequence:)``.
 package protocol TraceSink: AnyObject, Sendable {
   /// A delivery begins. The deliveries of one event come one at a time, in order.
   func began(_ occurrence: TracedOccurrence, payload: TracedPayload)
@@ -52,9 +53,10 @@ package struct TracedPayload {
     self.type = type
   }
 
-  /// Returns a copy of a keyed event's key and payload, if these have the given types.
+  /// Returns a copy of the key and the payload of an occurrence of a keyed event.
   ///
-  /// - Returns: The key, `nil` if the payload was sent to no key, and the payload.
+  /// - Returns: The key and the payload. The key is `nil` if the payload was sent to no key. The
+  ///   whole result is `nil` if the event's key and payload do not have the given types.
   package func copy<Key: Hashable & Sendable, Payload: Sendable>(
     key: Key.Type, as type: Payload.Type
   ) -> (key: Key?, payload: Payload)? {
@@ -229,7 +231,8 @@ extension EventCore {
   ///
   /// Retains nothing: see ``TracedHandler``.
   ///
-  /// - Parameter tracing: The trace, which the tally's observers own.
+  /// - Parameter tracing: The trace and the ``CallCell`` of the occurrence, both unretained.
+  ///   `tally.observed` keeps them alive during the call.
   @inline(never) func callTraced(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ tracing: ObservedOccurrence.Tracing, _ payload: BorrowedPayload,
     _ tally: inout DeliveryTally

@@ -11,9 +11,10 @@ public import Synchronization
   /// The number of occurrences for this key since the table was created. Changed only inside the
   /// core; read by any thread.
   @usableFromInline let offered = Atomic<UInt64>(0)
-  /// The value of ``EventAnchor/changes`` before the last delivery to this key, if no handler that
-  /// this delivery reached needs the slow path for posts; otherwise 0, which closes the fast path.
-  /// Isolation: core.
+  /// The epoch for posts to this key: the fast path is open only while ``EventAnchor/changes`` has
+  /// this value. A walk over all handlers of an occurrence stores here the value that `changes` had
+  /// before the walk. If one of them needs the slow path for posts, the walk stores 0 instead.
+  /// `changes` is never 0, so 0 closes the fast path. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 0
 
   // The next three fields are read by the thread inside the core, or under `core.mutex`. They are

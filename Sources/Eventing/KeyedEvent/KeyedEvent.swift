@@ -29,7 +29,8 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
     tables = KeyTables()
     index = KeyIndex(tables)
     let (core, pendingWork, index) = (event.core, event.core.pendingWork, index)
-    // Under the mutex: an inspection may know the event already, and read the index.
+    // If an inspection watches, `Event(name)` has added the event to the registry. So another
+    // thread may poll the event already, and read `keyIndex`. The mutex orders both accesses.
     core.mutex.withLock { unsafe pendingWork.keyIndex = index }
   }
 

@@ -9,8 +9,8 @@ import Synchronization
   private let limit: Int
   /// Whether the lane is a pipeline.
   private let isPipeline: Bool
-  /// In a pipeline, the number of the call that keeps the entrance closed, which
-  /// ``OverlappingLane/turn(of:)`` returned; `nil` if the entrance is open. Guarded by: mutex.
+  /// The number (``OverlappingLane/turn(of:)``) of the call that keeps the entrance of a pipeline
+  /// closed; `nil` if the entrance is open, or the lane is no pipeline. Guarded by: mutex.
   @exclusivity(unchecked) private var entering: UInt64?
   /// The execution slots that ended tasks have given back, for the next tasks. Guarded by: mutex.
   @exclusivity(unchecked) private var freeSlots: [ExecutionSlot] = []
@@ -114,8 +114,8 @@ import Synchronization
     Scheduling.task(priority: priority, on: executor, for: Work(lane: self, executionSlot: executionSlot))
   }
 
-  /// The work of one task of the lane: the task makes, one after the other on one execution slot,
-  /// calls that wait on the lane.
+  /// The work of one task of the lane: the task runs queued calls, one after the other, on one
+  /// execution slot.
   private struct Work: TaskWork {
     let lane: ConcurrentLane
     let executionSlot: ExecutionSlot
@@ -123,8 +123,8 @@ import Synchronization
     @inline(__always) func run() async { await lane.drain(on: executionSlot) }
   }
 
-  /// Makes calls that wait on the lane, one after the other on one execution slot, until no item is
-  /// left for that slot.
+  /// Takes queued calls off the lane and runs them, one after the other, on one execution slot.
+  /// Returns when ``nextItem(_:)`` finds no item for that slot.
   private func drain(on executionSlot: ExecutionSlot) async {
     while let item = nextItem(executionSlot) {
       switch item {

@@ -31,8 +31,10 @@ extension Completion {
   /// Whether a waiter or an observer must be told that a lock holds the occurrence.
   var isToBeTold: Bool { unsafe isAwaited || observed != nil && !isHeldKnown }
 
-  /// A completion without waiters, for an item that stays on a paused lane while a lock holds it.
-  /// It takes the place of this completion, whose waiters stop waiting for the item. It has the
-  /// context and the observers of this completion; `nil` if this completion has neither.
+  /// A new completion with the context and the observers of this one, but without waiters; `nil` if
+  /// this completion has neither context nor observers.
+  ///
+  /// If a lock holds an item on a paused lane, the item gets the new completion in place of this
+  /// one. So the waiters of this completion no longer wait for the item.
   var withoutWaiting: Completion? { unsafe isBound ? Completion(withoutWaiting: context, observed) : nil }
 }

@@ -30,7 +30,8 @@
 
   @inlinable var isOver: Bool { left == 0 || (end.map { hasBegun && DrainQuota.now >= $0 } ?? false) }
 
-  /// Returns the end of a quota; `nil` in a simulation, where nothing may depend on real time.
+  /// Returns the instant at which a quota that begins now is used up, 4 ms from now: see ``end``.
+  /// Returns `nil` in a simulation, where nothing may depend on real time.
   @usableFromInline static func endFromNow() -> UInt64? { Scheduling.isSimulated ? nil : now + nanoseconds }
 
   #if os(Linux) || os(Android)

@@ -21,8 +21,9 @@ import Synchronization
     super.init(record, anchor)
   }
 
-  /// Claims a call, like ``claim(_:)``. That method loads the handler's options to find the owner
-  /// there. If the handler has no owner, this method spares the load.
+  /// Claims a call, like ``claim(_:)``, but faster if ``isPlain`` says that the handler has no
+  /// owner. In that case this method does not load the handler's options, in which ``claim(_:)``
+  /// looks for the owner.
   @usableFromInline @inline(__always) final func claimed(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
     isPlain ? record.claim() : claim(&owner)
   }

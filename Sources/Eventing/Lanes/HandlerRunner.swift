@@ -12,7 +12,8 @@
   case task(TaskLane)
   /// Inline. If the closure throws, it may be called again at once: the ``RetryRule`` decides.
   case retried(RetryRule, @Sendable (HandlerArguments) throws -> Void)
-  /// On a lane of units: with modifiers, or shared with other handlers.
+  /// On a ``UnitLane``. A handler gets one if its modifiers need units, if it is restarting, or if
+  /// it is on a shared ``Lane`` where it cannot have a serial lane.
   case units(UnitLane)
   /// The target throttles or debounces occurrences. It passes the occurrences that are left to a
   /// second runner, ``PacedTarget/inner``, which calls the handler.
@@ -83,16 +84,16 @@
     }
   }
 
-  /// Returns the closure that the fast path calls for a post; `nil` if there is none. The slot of a
-  /// handler with a serial lane, or of a sequence, gets its closure later: see
-  /// ``HandlerSlot/offer(_:_:_:)``.
+  /// Returns the closure that the fast path calls for a post; `nil` if this method makes none. For
+  /// a serial lane or a sequence, ``HandlerSlot/offer(_:_:_:)`` makes the closure later.
   ///
-  /// The closure of an inline handler with an owner retains the owner for the call. If the owner is
-  /// gone, the closure throws ``SlotSignal/decide``, so that the slow path goes on. The closure of
-  /// a handler with a pace stores the payload until the pace's timer fires. If the pace cannot
-  /// store the payload, the closure throws ``SlotSignal/decide``, too: see
-  /// ``PacedTarget/keepPost(_:_:)``. A handler with an owner has no such closure if it has a lane
-  /// or a pace, or is an interceptor.
+  /// If the handler has an owner, this method makes a closure only for the case `call`. The closure
+  /// retains the owner during the call. If the owner is gone, the closure throws
+  /// ``SlotSignal/decide``, and the slow path goes on.
+  ///
+  /// The closure of a handler with a pace stores the payload until the pace's timer fires. If the
+  /// pace cannot store the payload (``PacedTarget/keepPost(_:_:)``), the closure throws
+  /// ``SlotSignal/decide``, too.
   func postBody(_ owner: Owner?, _ type: PayloadType, in core: EventCore) -> ErasedHandler? {
     switch self {
     case .call(let body):
@@ -186,9 +187,10 @@ extension Handler {
   /// Returns a handler that converts each incoming payload by a closure that gets only the payload,
   /// and passes the result to this handler.
   ///
-  /// The closure does not get the tally of the delivery, which exists only on the slow path. So if
-  /// this handler is inline and has no owner and no modifiers (see `viewTarget`), posts reach the
-  /// returned handler on the fast path.
+  /// The closure does not get the outcomes of the delivery (``DeliveryTally``), which exist only on
+  /// the slow path. So posts can reach the returned handler on the fast path. They do if this
+  /// handler has a `viewTarget`. For that it must be inline, have no owner and no modifiers, and
+  /// not be a once handler.
   ///
   /// - Parameter convert: Returns the payload for this handler; `nil` to skip the handler.
   @inlinable func viewed<Incoming: Sendable>(_ convert: @escaping @Sendable (Incoming) -> Payload?) -> Handler<Incoming>

@@ -14,10 +14,9 @@ struct LaneQueue: ~Copyable {
   private var followers = Deque<(after: UInt64, item: LaneItem)>()
   /// The number of calls that were ever appended.
   private var appended: UInt64 = 0
-  /// Calls that were taken out and put back, because a lock refused their claim. They come before
-  /// all other calls, the one with the lowest `turn` first. `turn` is a number that the lane gave
-  /// the call when it last took the call out, higher for calls that it took out later: see
-  /// ``OverlappingLane/turn(of:)``.
+  /// Calls that the lane has put back, because a lock refused their claim. They come before all
+  /// other calls, the one with the lowest number (`turn`) first. The lane numbers its calls in the
+  /// order in which they get an execution slot: see ``OverlappingLane/turn(of:)``.
   private var returned: [(turn: UInt64, call: OverlappingCall)] = []
   /// Whether the calls in `returned` are sorted by their numbers, so that the one to take out
   /// first, which has the lowest number, is at the end.
@@ -93,10 +92,10 @@ struct LaneQueue: ~Copyable {
     calls.prepend(CallHeader(completion: completion), takenFrom: &batch)
   }
 
-  /// Puts back a call that was taken out, and removes its waiters. Several calls may be put back in
-  /// any order: they are taken out again by ascending numbers.
+  /// Puts back a call whose claim was refused, and removes its waiters. Several calls may be put
+  /// back in any order: they are taken out by ascending numbers.
   ///
-  /// - Parameter turn: The number that the lane gave the call when it last took the call out.
+  /// - Parameter turn: The number of the call: see ``OverlappingLane/turn(of:)``.
   mutating func putBack(_ call: OverlappingCall, turn: UInt64) {
     call.detachWaiters()
     returned.append((turn, call))

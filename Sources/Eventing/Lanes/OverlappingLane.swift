@@ -119,8 +119,8 @@ import Synchronization
   /// Runs a call, unless its claim is refused. Then counts its outcome, and reports it to the
   /// waiters.
   ///
-  /// - Parameter isShared: Set to true if a task that the call has started still holds the
-  ///   invocation.
+  /// - Parameter isShared: Set to true if the call has started a task that goes on after the call,
+  ///   and still holds the invocation.
   /// - Returns: Whether the call is over. False if the lane has paused, and has put the call back.
   @inline(__always) final func run(
     _ call: OverlappingCall, _ invocation: Unmanaged<Invocation>, _ isShared: inout Bool
@@ -211,7 +211,7 @@ import Synchronization
   }
 
   /// Ends all waits for a lane that a lock has paused: reports the calls as held by the lock, and
-  /// lets the barriers pass. Not under the mutex.
+  /// lets the barriers pass. The caller does not hold the mutex.
   final func release(_ waiters: DetachedWaiters) {
     for completion in waiters.calls { reportHeld(completion, at: self) }
     for completion in waiters.barriers { pass(completion, except: nil) }
@@ -225,9 +225,9 @@ import Synchronization
     let refusal = mutex.withLock { () -> ClaimRefusal in
       let refusal = unsafe self.refusal(isEnding: isEnding)
       if case .pause = refusal {
-        // Nothing waits for the items of a paused lane. So the call that pauses the lane removes
-        // the waiters of all items. Items that are put back or appended during the pause lose
-        // theirs at that moment.
+        // No send and no barrier may wait for the items of a paused lane. So the call that pauses
+        // the lane removes the waiters of all items. An item that is put back or appended during
+        // the pause loses its waiters in the step that puts it into `items`.
         if unsafe !isPaused { waiters = unsafe items.detachWaiters() }
         unsafe isPaused = true
         unsafe items.putBack(call, turn: turn(of: executionSlot) ?? nextTurn)
@@ -259,7 +259,7 @@ final class OverlappingCall: @unchecked Sendable {
   /// Removes the waiters: nothing waits for this call any more.
   func detachWaiters() { completion = completion?.withoutWaiting }
 
-  /// Destroys the payload of a call that is over. Not under a mutex.
+  /// Destroys the payload of a call that is over. The caller holds no mutex.
   func empty() {
     completion = nil
     unsafe payload.empty()

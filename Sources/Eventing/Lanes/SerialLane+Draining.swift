@@ -71,8 +71,8 @@ extension SerialLane {
 
   /// Runs calls while ``Context/invocation`` is bound to `invocation`.
   ///
-  /// - Returns: Whether a task that a call has started still holds the invocation. Then the next
-  ///   call needs a new one.
+  /// - Returns: Whether a call has started a task that goes on after the call. That task still
+  ///   holds the invocation, so the next call needs a new one.
   @usableFromInline func drainBound(
     _ invocation: Unmanaged<Invocation>, _ quota: inout DrainQuota, on place: isolated (any Actor)?
   ) async
@@ -129,12 +129,12 @@ extension SerialLane {
     _ payload: BorrowedPayload, _ completion: Completion?, _ invocation: Invocation, on actor: isolated any Actor
   ) async -> Bool {
     let outcome = unsafe await callNow(payload, body, completion, on: actor)
-    invocation.end()  // before `conclude` tells the sender that the call has ended
+    invocation.end()  // the invocation ends before `conclude` tells the sender that the call has ended
     return conclude(outcome, payload, completion)
   }
 
-  /// Concludes a call that was made, or whose claim was refused. Returns false if the lane has
-  /// paused, and has kept the call.
+  /// Concludes a call that was made, or whose claim was refused. Returns false if the drain must
+  /// end: the lane has paused, and keeps the call.
   @inline(__always) func conclude(_ outcome: HandlerOutcome, _ payload: BorrowedPayload, _ completion: Completion?)
     -> Bool
   {

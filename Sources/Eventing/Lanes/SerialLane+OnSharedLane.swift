@@ -7,8 +7,8 @@ import Synchronization
 // (`LaneTurn`).
 
 extension SerialLane {
-  /// Adds the call for a new item to the queue of the shared lane. Not under a mutex. Isolation:
-  /// core.
+  /// Adds the call for a new item to the queue of the shared lane. The caller holds no mutex.
+  /// Isolation: core.
   ///
   /// The item is already on this lane, so the drain finds the item when it comes to the call.
   @inline(__always) func takeTurn(of shared: UnitScheduler) {
@@ -28,8 +28,8 @@ extension SerialLane {
     return false
   }
 
-  /// Lets this lane add further calls to `turns`, its entry that has become the last one in the
-  /// queue of the shared lane. Only the last entry may grow, because a new call comes after all
+  /// Lets this lane add further calls to `turns`. The caller appends this entry to the queue of the
+  /// shared lane. Only the last entry may get further calls, because a new call comes after all
   /// calls in the queue. The caller holds the mutex of the shared lane. Isolation: core.
   func openTurns(_ turns: SharedTurns) { _ = openCount.exchange(turns.count, ordering: .acquiringAndReleasing) }
 
@@ -58,11 +58,12 @@ extension SerialLane {
     shared.startUnits()
   }
 
-  /// Makes the calls of one entry (`turns`) of this lane, within the drain of the shared lane.
+  /// Runs the calls of this lane for which one entry (`turns`) of the shared lane's queue stands.
+  /// Called by the drain of the shared lane.
   ///
-  /// - Returns: The number of calls that are left because the quota is used up, or because a task
-  ///   that a call has started still holds the invocation. Then the next call needs a new
-  ///   invocation.
+  /// - Returns: The number of calls that the drain must still run. It is above 0 only if the quota
+  ///   is used up, or if a call has started a task that goes on after the call. Such a task still
+  ///   holds the invocation, so the next call needs a new one.
   func drain(
     _ turns: SharedTurns, _ invocation: Unmanaged<Invocation>, _ references: UInt, _ quota: inout DrainQuota
   ) async -> Int {

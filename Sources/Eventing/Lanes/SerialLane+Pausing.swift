@@ -3,7 +3,7 @@
 
 extension SerialLane {
   /// Ends all waits for a lane that a lock has paused: reports the calls as held by the lock, and
-  /// completes the barriers. Not under the mutex.
+  /// completes the barriers. The caller does not hold the mutex.
   func release(_ waiters: DetachedWaiters) {
     for completion in waiters.calls { reportHeld(completion, at: self) }
     for completion in waiters.barriers { completion.arrive(self, nil) }
@@ -33,8 +33,9 @@ extension SerialLane {
       unsafe batch.append(.call(completion), payload)
     }
     phase = .paused
-    // From here on nothing waits for the items. If the call was to be made at once, it is the only
-    // item, and has no waiters to remove: the sender gets the outcome `held` from `callHere`.
+    // No send and no barrier may wait for the items of a paused lane. So the waiters are removed.
+    // If the call was to be made at once (`isTaken` is false), the lane has no item but this call.
+    // The call has no waiters: its sender gets the outcome `held` from `callHere`.
     let waiters = isTaken ? detachWaiters() : DetachedWaiters()
     mutex.unlock()
     release(waiters)
@@ -77,7 +78,7 @@ extension SerialLane {
     return taken
   }
 
-  /// Skips items that were taken out: their calls never begin. Not under the mutex.
+  /// Skips items that were taken out: their calls never begin. The caller does not hold the mutex.
   /// Isolation: core.
   func skip(_ taken: consuming LaneItems) {
     func skip(_ item: LaneItem) { if case .call(let completion) = item { countSkipped(completion) } }

@@ -17,6 +17,6 @@ extension SerialLane {
     return !dropped.isNew
   }
 
-  /// Whether no item waits on a bounded lane. Guarded by: mutex.
+  /// Whether this lane, which is bounded, has no item that waits. Guarded by: mutex.
   var isBoundedDry: Bool { unsafe bounded?.isEmpty ?? true }
 }

@@ -22,11 +22,11 @@ public import Synchronization
   /// The items that wait, unless the lane is bounded. Guarded by: mutex.
   @exclusivity(unchecked) var items: PayloadQueue<LaneItem>
   @usableFromInline let phaseWord = Atomic<LanePhase>(.idle)
-  /// The number of calls that an unbounded lane was ever given, minus `items.count`.
-  /// ``waitingCount`` adds `items.count`, and subtracts the calls that have begun or were skipped.
-  /// The count goes up by 1 for each item that leaves `items`, and for each call that the core
-  /// makes at once. It goes down by 1 when a barrier or the end of the lane is appended to `items`:
-  /// these items are no calls. Guarded by: mutex.
+  /// A count from which ``waitingCount`` computes the number of waiting calls of an unbounded lane.
+  /// `items.count` plus this count is the number of calls that the lane was ever given. So this
+  /// count goes up by 1 for each item that leaves `items`, and for each call that the core makes at
+  /// once. A barrier or the end of the lane is no call: when it is appended to `items`, this count
+  /// goes down by 1. Guarded by: mutex.
   @exclusivity(unchecked) var takenCount = 0
   /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) var isEnding = false

@@ -27,8 +27,8 @@ final class DelayQueue: DelayQueueing, Sendable {
     /// The value of `ringCount` when the thread that sets the timer began to set it.
     var ringCountAtSetting: UInt64 = 0
 
-    /// Returns the change of the timer that the calling thread must make; `nil` if no change is
-    /// needed, or another thread will make it.
+    /// Returns how the calling thread must change the timer: set it, or stop it. `nil` if the timer
+    /// needs no change, or another thread will change it.
     mutating func beginSetting(_ stopsWhenUnused: Bool) -> Alarm? {
       guard !isSetting, !isFiring else { return nil }
       let next: Alarm
@@ -58,7 +58,8 @@ final class DelayQueue: DelayQueueing, Sendable {
     }
   }
 
-  /// The largest number of works that a thread takes out of the heap in one critical section.
+  /// The largest number of ``DelayedWork`` objects that a thread takes out of the heap in one
+  /// critical section.
   static var batch: Int { 64 }
 
   private let timer: any DelayTimer
@@ -124,7 +125,7 @@ final class DelayQueue: DelayQueueing, Sendable {
   }
 
   /// Notes that the timer has rung. Returns whether the caller must call ``fireSome(notAfter:)``
-  /// until that returns 0. Otherwise another thread does.
+  /// until that method returns 0. If not, another thread does so.
   func beginFiring() -> Bool {
     state.withLock { state in
       state.ringCount += 1
@@ -134,13 +135,13 @@ final class DelayQueue: DelayQueueing, Sendable {
     }
   }
 
-  /// Fires works that are due, at most ``batch`` of them. Returns their number. If the number is 0
-  /// and work is left, sets the timer again.
+  /// Fires delayed work that is due: at most ``batch`` objects in one call. Returns the number of
+  /// fired objects. If the number is 0 and work is left, sets the timer again.
   ///
-  /// One thread at a time fires, so that the work comes in the order of the deadlines.
+  /// One thread at a time fires, so that the work is done in the order of the deadlines.
   ///
-  /// - Parameter instant: An instant up to which work counts as due although the clock has not
-  ///   reached it.
+  /// - Parameter instant: Work with a deadline up to this instant counts as due, even if the clock
+  ///   has not reached the deadline.
   func fireSome(notAfter instant: Duration? = nil) -> Int {
     let now = max(timer.now, instant ?? .zero)
     let stops = timer.stopsWhenUnused

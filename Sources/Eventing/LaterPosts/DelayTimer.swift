@@ -6,7 +6,8 @@
 protocol DelayTimer: Sendable {
   /// The time of the clock, since the timer was made.
   var now: Duration { get }
-  /// Whether the timer must be stopped when nothing waits for it, because it keeps a task asleep.
+  /// Whether the queue must stop the timer when no work is left. True for a timer that is a task
+  /// asleep: the task would sleep on until the deadline.
   var stopsWhenUnused: Bool { get }
   /// Sets the timer to `deadline`, instead of the instant to which it was set before. If the timer
   /// rings before `deadline`, the queue sets it again.

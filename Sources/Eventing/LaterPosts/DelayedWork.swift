@@ -13,9 +13,9 @@ protocol DelayedWork: AnyObject, Sendable {
   var releasesItself: Bool { get }
   /// Does the work, unless it was cancelled.
   ///
-  /// Called on the thread of the clock's timer, under no mutex, one work after the other in the
-  /// order of the deadlines. All work of the clock waits meanwhile, so no code of the user runs
-  /// here.
+  /// Called on the thread of the clock's timer, under no mutex. The timer fires one object after
+  /// the other, in the order of the deadlines. All other work of the clock waits meanwhile, so this
+  /// method runs no code of the user.
   func fire()
 }
 
@@ -26,8 +26,7 @@ protocol DelayQueueing: AnyObject, Sendable {
   /// Adds work that is due after a delay. Does nothing if another thread has cancelled the work
   /// before it is in the queue (``DelayedWork/isWaiting`` is false).
   ///
-  /// Of two works that are due at one instant, the one that was inserted first comes first. Work
-  /// that was fired may be inserted again, in ``DelayedWork/fire()`` too.
+  /// If two objects are due at one instant, the one that was inserted first is fired first.
   ///
   /// - Parameter delay: The delay, from zero to a hundred years.
   /// - Complexity: O(log n).
