@@ -54,14 +54,15 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   /// release may run the user's code.
   var releasesItself: Bool { true }
 
-  /// Ends the waiting. Returns false if it was over. The caller holds `core.mutex`.
+  /// Ends the waiting. Returns false if the waiting had ended before. The caller holds
+  /// `core.mutex`.
   func end(_ stage: Stage) -> Bool {
     stageWord.compareExchange(expected: .waiting, desired: stage, ordering: .acquiringAndReleasing).exchanged
   }
 
   // MARK: Cancelling
 
-  /// Ends the waiting, and releases the payload. Returns false if the waiting was over.
+  /// Ends the waiting, and releases the payload. Returns false if the waiting had ended before.
   func cancel() -> Bool {
     guard let core, core.removeLaterPost(self) else { return false }
     clear()
@@ -106,11 +107,11 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   }
 
   /// Appends the occurrence to the mailbox of its event. The caller holds `core.mutex`, and has
-  /// ended the item's wait for its time: see ``end(_:)``.
+  /// ended the waiting: see ``end(_:)``.
   ///
   /// - Parameter history: The event's history; `nil` if it has none.
-  /// - Returns: The payload that the history replaces by this item's payload: the one that was sent
-  ///   last before. `nil` if there is no history, or if no payload was sent before.
+  /// - Returns: The payload that was the newest one in the history until now, and that this item's
+  ///   payload has replaced. `nil` if there is no history, or if no payload was sent before.
   func append(to mailbox: inout Mailbox, _ history: ReplayHistory?) -> OwnedPayload? {
     guard let payload = unsafe payload?.borrowed else { preconditionFailure("an item that waits has its payload") }
     unsafe mailbox.append(payload, completion, by: Drainer.queue)

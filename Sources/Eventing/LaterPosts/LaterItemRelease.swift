@@ -1,6 +1,7 @@
-/// Releases the objects that timers no longer need: payloads, events, and what these retain. The
-/// `deinit` of such an object is the user's code, and may block. So a block on the global queue of
-/// Dispatch releases the object, and not the thread of the timer.
+/// Releases the objects that a ``LaterItem`` retains after it has fired: payloads, events, and what
+/// these retain. The `deinit` of such an object is the user's code, and may block a thread. So the
+/// thread of the timer releases none of these objects. A block on the global queue of Dispatch
+/// does.
 enum Leftovers {
   private static let items = Guarded<LaterItem?>(nil)
 

@@ -52,7 +52,7 @@ final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   private func replaceSleeper(by new: (any AnyObject & Sendable)?) {
     var replaced = new
     sleeper.withLock { swap(&$0, &replaced) }
-    withExtendedLifetime(replaced) {}  // cancelled outside of the mutex
+    withExtendedLifetime(replaced) {}  // the release cancels the old task; never under the mutex
   }
 
   /// Sleeps until an instant, or until the task is cancelled. Returns false if a sleep of the clock

@@ -37,12 +37,12 @@ final class HoldingBuffer: @unchecked Sendable {
   /// The held occurrences, the oldest first. Isolation: core.
   @exclusivity(unchecked) var items: PayloadQueue<HeldOccurrence>
 
-  /// The number of ``items``, for other threads. Isolation: core, to change it.
+  /// The number of ``items``. Read by any thread; changed only inside the core.
   let knownCount = Atomic<Int>(0)
 
   init(_ type: PayloadType) { unsafe items = PayloadQueue(type) }
 
-  /// Tells other threads how many items there are. Isolation: core.
+  /// Stores the number of items in `knownCount`, where other threads read it. Isolation: core.
   func noteCount() { unsafe knownCount.store(items.count, ordering: .relaxed) }
 
   /// `HandlerFlags.isHolding` if the newest lock keeps occurrences; otherwise 0. The caller holds
@@ -74,7 +74,8 @@ struct HeldOccurrence: PayloadHeader, Sendable {
   let instant: StableInstant?
   weak let sender: (any AnyObject & Sendable)?
   let path: ForwardingPath?
-  /// Whether a `send` brought the occurrence, so that no lane may drop it for want of room.
+  /// Whether a `send` brought the occurrence. If so, a full buffer that suspends senders takes the
+  /// occurrence after the lock, although the sender no longer waits.
   let isSend: Bool
   /// The task-local values of the sender, if any are carried.
   let context: CarriedContext?

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A reason for which a handler is locked. Each reason begins and ends independently.
+/// The reason of one lock of a handler: which call began the lock. A handler has at most one lock
+/// for each reason. Each lock begins and ends independently of the others.
 enum LockReason: Hashable, Sendable {
   /// `lock(token)`, and the methods that lock several handlers.
   case handler
@@ -10,10 +11,11 @@ enum LockReason: Hashable, Sendable {
   case scope(Int)
 
   private static let lastScope = Atomic<Int>(0)
-  /// A new reason for one `withLocked`.
+  /// The reason for the lock of a `withLocked` that begins now. No other `withLocked` has its
+  /// number.
   static var newScope: LockReason { .scope(lastScope.wrappingAdd(1, ordering: .relaxed).newValue) }
 
-  /// Returns `flags`, the flags of a record, with a lock for this reason added.
+  /// Returns the flags of a handler's record, plus a lock whose reason is this ``LockReason``.
   func begun(in flags: UInt32) -> UInt32 {
     switch self {
     case .handler: flags | HandlerFlags.locked
@@ -22,7 +24,7 @@ enum LockReason: Hashable, Sendable {
     }
   }
 
-  /// Returns `flags`, the flags of a record, without the lock for this reason.
+  /// Returns the flags of a handler's record, minus the lock whose reason is this ``LockReason``.
   func ended(in flags: UInt32) -> UInt32 {
     switch self {
     case .handler: flags & ~HandlerFlags.locked
@@ -34,8 +36,8 @@ enum LockReason: Hashable, Sendable {
 
 /// The locks of a handler with a holding buffer: locks in force, and locks that have ended.
 ///
-/// The end of such a lock is an item of the mailbox. Until the thread inside comes to that item,
-/// the lock still keeps the handler from being called.
+/// The end of each lock is an item of the mailbox. Until the thread inside comes to that item, the
+/// lock still keeps the handler from being called.
 ///
 /// A value without synchronization.
 struct LockReasons {
@@ -61,7 +63,7 @@ struct LockReasons {
     known.append((reason, holding, LockReasons.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue))
   }
 
-  /// Returns the number of the newest lock with a reason; 0 if `known` has none.
+  /// Returns the number of the handler's lock with a given reason; 0 if `known` has no such lock.
   private func number(of reason: LockReason) -> Int { known.first { $0.reason == reason }?.number ?? 0 }
 
   /// Notes that a caller has ended a lock. The lock's flag in the record of the handler stays, and
@@ -74,7 +76,7 @@ struct LockReasons {
     return number(of: reason)
   }
 
-  /// Returns a handler's flags without the locks that have ended.
+  /// Returns the given flags of the handler's record, minus the locks that callers have ended.
   func flags(_ flags: UInt32) -> UInt32 { ended.reduce(flags) { $1.ended(in: $0) } }
 
   /// Removes a lock. Called when the thread inside comes to the end of the lock in the mailbox. If
@@ -87,7 +89,7 @@ struct LockReasons {
   }
 }
 
-/// The end of one lock of several handlers, as an item of the mailbox.
+/// The end of the locks that several handlers have for one reason, as an item of the mailbox.
 final class LockEnd: Sendable {
   let reason: LockReason
   /// The handlers, each with the number of its lock: see ``LockReasons``.

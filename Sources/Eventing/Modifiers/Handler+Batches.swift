@@ -21,7 +21,8 @@ extension Handler {
   ///
   /// - Parameters:
   ///   - count: The largest number of payloads in a call. A number below 1 counts as 1.
-  ///   - limit: How long the first payload waits for others; `nil` for not at all.
+  ///   - limit: How long a batch waits for further payloads after its first one; `nil` if it does
+  ///     not wait.
   ///   - delivery: Where the handler runs. ``AsyncDelivery/task`` is refused in a debug build;
   ///     otherwise the calls are concurrent. ``AsyncDelivery/restarting`` is refused in a debug
   ///     build; otherwise the calls are in order.
@@ -88,7 +89,8 @@ extension Handler {
 final class BatchRule: Sendable {
   /// The largest number of payloads in a batch.
   let count: Int
-  /// The time for which the first payload waits for others; `nil` for none.
+  /// The time for which a batch waits for further payloads after its first one; `nil` if the batch
+  /// does not wait.
   let within: Duration?
   let clock: any Clock<Duration>
   /// Moves the payloads of a queue into an array, and returns the array as one payload.

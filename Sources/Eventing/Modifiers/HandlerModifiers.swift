@@ -14,7 +14,8 @@ struct HandlerModifiers: Sendable {
   /// Whether the handler needs a ``UnitLane`` if its ``ExecutionPlace`` lets calls overlap.
   var needsUnits: Bool { key != nil || needsUnitsInOrder }
   /// Whether the handler needs a ``UnitLane`` even if its ``ExecutionPlace`` makes one call at a
-  /// time. Then a key changes nothing, because all calls come in order.
+  /// time. A key alone needs no ``UnitLane`` there: calls that are made one at a time come in order
+  /// for each key, too.
   var needsUnitsInOrder: Bool { batch != nil || retry != nil || timeLimit != nil || isRestarting }
 }
 

@@ -2,7 +2,7 @@
 public struct RetryPolicy: Hashable, Sendable {
   /// The largest number of attempts, the first one included.
   package let attempts: Int
-  /// The first and the longest delay; `nil` for none.
+  /// The first and the longest delay between attempts; `nil` if each attempt follows at once.
   let delays: ClosedRange<Duration>?
   let hasJitter: Bool
 

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The latest values of a combination; `nil` for a value that has not joined it yet, and for the
-/// third one of a pair.
+/// The latest value of each observed value in a combination; `nil` for an observed value that has
+/// not been added to the combination yet. In a combination of two values, `third` is always `nil`.
 struct LatestValues<First: Sendable, Second: Sendable, Third: Sendable>: Sendable {
   var first: First?
   var second: Second?
@@ -15,8 +15,8 @@ struct LatestValues<First: Sendable, Second: Sendable, Third: Sendable>: Sendabl
 /// critical section of the combination's event, the thread takes all changes off the stack, applies
 /// them one by one to the latest values, and enqueues the result of each.
 ///
-/// A value that joins the combination pushes its current value in the same way. Handlers are added
-/// only after all values have joined.
+/// A value that is added to the combination pushes its current value onto the stack, too. Handlers
+/// are added only after all values have been added.
 ///
 /// The values retain the combination until the last ``CombinationUse`` is released, or until one of
 /// the values ends.
@@ -44,8 +44,9 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
 
   // MARK: Beginning
 
-  /// The membership of the first value. If this observed value is also the second or third one of
-  /// the combination, one change sets all its places in one step.
+  /// The entry for this combination in the list `memberships` of the first value. If the user
+  /// combines a value with itself, one change of the value sets, in one step, all fields of
+  /// ``LatestValues`` that stand for the value.
   var firstMembership: CombinationMembership<First> {
     let (isSecond, isThird) = (key[1] == key[0], key.count > 2 && key[2] == key[0])
     return membership { value, values in
@@ -55,7 +56,7 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
     }
   }
 
-  /// Adds the combination to the second and third value, unless these have it.
+  /// Adds the second and third value to the combination, unless they are part of it already.
   func enlistOthers(_ second: Observed<Second>.Storage, _ third: Observed<Third>.Storage?) {
     if key[1] != key[0] {
       let isThird = key.count > 2 && key[2] == key[1]

@@ -18,7 +18,7 @@ protocol ValueCombination: AnyObject, Sendable {
   func use()
   /// Ends a use. The caller holds `core.mutex` of the first value.
   ///
-  /// - Returns: Whether it was the last one.
+  /// - Returns: Whether that was the last use.
   func endUse() -> Bool
   /// Ends a use. After the last one, removes the combination from its values.
   func drop()
@@ -26,7 +26,8 @@ protocol ValueCombination: AnyObject, Sendable {
   func end()
 }
 
-/// The membership of an observed value in one combination, as it stands in the list of the value.
+/// The membership of an observed value in one combination: an entry in the list `memberships` of
+/// the value.
 struct CombinationMembership<Value: Sendable>: Sendable {
   let combination: any ValueCombination
   /// Pushes the new value of the observed value, and the completion of its setter, onto the
@@ -37,7 +38,8 @@ struct CombinationMembership<Value: Sendable>: Sendable {
 // The combinations that a value is part of; the mutex of the value guards their list. A combination
 // is found through its first value, whose mutex also guards the number of uses.
 extension Observed.Storage {
-  /// Returns the combination of certain values, of which this is the first; `nil` if there is none.
+  /// Returns the combination that has a given `key`; `nil` if there is none. This value must be the
+  /// first one of the key.
   ///
   /// - Parameter isUsed: Whether to add 1 to the number of uses of the combination.
   func combination(of key: [ObjectIdentifier], isUsed: Bool) -> (any ValueCombination)? {
@@ -51,11 +53,14 @@ extension Observed.Storage {
   /// Adds this observed value to the combination of `membership`, and pushes the current value onto
   /// the combination's stack. Does neither if the value is part of the combination already.
   ///
-  /// - Parameter isUsed: Whether to begin a use; true only for the first value of a combination.
-  ///   Another thread may have added this value to a combination with an equal `key` meanwhile.
-  ///   Then a use of that combination begins, and the combination of `membership` stays unused.
-  /// - Returns: The combination that this value is part of: that of the other thread if there is
-  ///   one, otherwise that of `membership`.
+  /// If `isUsed` is true, another thread may just have added this value to another combination with
+  /// an equal `key`. Then the use begins in that older combination. The value is not added to the
+  /// combination of `membership`.
+  ///
+  /// - Parameter isUsed: Whether to begin a use of the returned combination. True only for the
+  ///   first value of a combination.
+  /// - Returns: The older combination with an equal `key` if there is one, otherwise the
+  ///   combination of `membership`.
   func enlist(_ membership: CombinationMembership<Value>, isUsed: Bool) -> any ValueCombination {
     core.mutex.withLock {
       let made = membership.combination
@@ -70,7 +75,7 @@ extension Observed.Storage {
     }
   }
 
-  /// Ends a use of a combination, of which this is the first value. After the last use, removes the
+  /// Ends a use of a combination whose first value is this one. After the last use, removes the
   /// combination from this value.
   ///
   /// - Returns: Whether the combination was removed.

@@ -264,8 +264,9 @@ extension Observed {
   }
 }
 
-/// The value of an ``Observed``. The event retains this object, too, because the event may outlive
-/// the `Observed`, and gives the value to handlers that are added then.
+/// The place of the current value of an ``Observed``. The `Observed` and its event both retain this
+/// object. If the event outlives the `Observed`, a handler that is added to the event can still
+/// receive the value.
 // Safe: guarded by `core.mutex`.
 @usableFromInline final class ObservedValue<Value: Sendable>: @unchecked Sendable {
   /// Guarded by: core.mutex.

@@ -51,12 +51,13 @@ extension Observed.Storage {
     return reads
   }
 
-  /// Tells Observation of a change that this thread has made. The caller holds no mutex.
+  /// Tells Observation of a change that this thread has made: Observation calls the `onChange` of
+  /// each closure that has made a tracked read and has returned. The caller holds no mutex.
   ///
-  /// A closure that has read the value may not have returned yet. If this thread made all tracked
-  /// reads, such a closure is on this thread's call stack, so it has made this change itself. Then
-  /// the closure is told of the next change, and not of this one: its reads are stored in
-  /// `trackedReads` again. If newer reads are stored there already, a task tells the closure of
+  /// Observation cannot call the `onChange` of a closure that still runs. If this thread made all
+  /// tracked reads, that closure is on this thread's call stack, and has made this change itself.
+  /// Then the closure is to be told of the next change instead, so its reads are stored in
+  /// `trackedReads` again. If `trackedReads` has newer reads by then, a task tells the closure of
   /// this change after the closure has returned.
   func tell(_ reads: inout TrackedReads?) {
     guard let left = TrackedReads.tell(&reads) else { return }

@@ -90,13 +90,13 @@ public struct Observed<Value: Sendable>: Sendable {
 ///
 /// - **Once.** Each tracked closure is told of the first change after its read, as Observation
 ///   always does. The closure that is told finds the new value, or a later one.
-/// - **Where.** `onChange` is called on the thread that sets the value, after the inline handlers
-///   of an idle event.
+/// - **Where.** The thread that sets the value calls `onChange`: if the event is idle, after the
+///   inline handlers. If the event is busy, `onChange` may be called before the handlers.
 /// - **Races.** If another thread sets the value while the tracked closure still runs, a task tells
 ///   the closure after the closure has returned. A closure that runs for more than 8 s after the
-///   change is not told. A closure that sets what it has read is told of the next change. If a set
-///   meets the moment in which Observation registers the closure, `onChange` may be called several
-///   times.
+///   change is not told. A closure that sets the value that it has read is told of the next change.
+///   If a thread sets the value just while Observation registers the closure, `onChange` may be
+///   called several times.
 /// - **Cost.** Until the first tracked read in the process, no value has an `ObservationRegistrar`.
 ///   From then on each value that is read has one. The first set after a tracked read takes longer
 ///   than other sets.

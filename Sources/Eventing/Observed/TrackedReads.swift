@@ -18,7 +18,8 @@ import Synchronization
   private let registrar: ObservationRegistrar
   private let lease: ReadLease
   private let keyPath: any KeyPath<TrackedSubject, Void> & Sendable
-  /// The thread that made the tracked reads; 0 for none, and 1 for several.
+  /// The thread that made all tracked reads; 0 before the first one, and 1 if several threads made
+  /// them.
   private let thread: Atomic<UInt>
 
   convenience init() { self.init(ObservationRegistrar(), ReadLease(), thread: 0) }
@@ -35,10 +36,10 @@ import Synchronization
 
   /// Notes a read of the calling thread.
   ///
-  /// An untracked read leaves `thread` alone, which names the thread that made all tracked reads.
-  /// Otherwise an untracked read by another thread would set `thread` to 1, which stands for
-  /// several threads. Then a closure that made all tracked reads, and changes the value itself,
-  /// would be told by `tell(_:)` of its own change.
+  /// The field `thread` names the thread that made all tracked reads; 1 stands for several threads.
+  /// An untracked read does not change the field. If it set the field to 1, `tell(_:)` could not
+  /// know that one thread made all tracked reads. Then a closure that reads and sets the value
+  /// would be told of its own change.
   ///
   /// - Returns: Whether this read was tracked. If another thread makes a tracked read meanwhile, an
   ///   untracked read may count as tracked.
@@ -95,8 +96,8 @@ import Synchronization
 
   private static func tell(_ lease: ReadLease?, _ registrar: ObservationRegistrar) {
     guard let keyPath = lease?.keyPath else { return }
-    // Observation may call an `onChange` at either of the two calls. The value has changed before
-    // both, so what `onChange` runs reads the new value.
+    // Observation may call an `onChange` in `willSet` or in `didSet`. The value has changed before
+    // both calls. So an `onChange` that reads the value finds the new one, or a later one.
     registrar.willSet(TrackedSubject.shared, keyPath: keyPath)
     registrar.didSet(TrackedSubject.shared, keyPath: keyPath)
   }

@@ -76,9 +76,9 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Appends `header`, and moves the payload ``taken`` of `other` into this queue, beside `header`.
-  /// The caller has just called `other.takeFirst()`, which removed the payload's old header from
-  /// `other`, and left the payload there.
+  /// Appends `header`, together with a payload that is moved here from `other`: the payload
+  /// ``taken`` of that queue. The caller has just called `other.takeFirst()`, which took the
+  /// payload's old header out of `other`, and left the payload there.
   mutating func append<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if tail == capacity { makeRoom() }
     unsafe layout.move(from: other.place(other.head &- 1), to: place(tail))
@@ -86,9 +86,9 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Inserts `header` at the front, and moves the payload ``taken`` of `other` into this queue,
-  /// beside `header`. The caller has just called `other.takeFirst()`, which removed the payload's
-  /// old header from `other`, and left the payload there.
+  /// Inserts `header` at the front, together with a payload that is moved here from `other`: the
+  /// payload ``taken`` of that queue. The caller has just called `other.takeFirst()`, which took
+  /// the payload's old header out of `other`, and left the payload there.
   mutating func prepend<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if head == 0 { relocate(to: 2 * capacity + 8, first: capacity + 8) }
     head &-= 1

@@ -29,7 +29,7 @@ extension EventCore {
   @usableFromInline func attachInline(
     once: Bool, _ source: SourceLine, _ body: ErasedHandler, _ name: String?
   ) -> HandlerToken {
-    let anchor = anchor  // made before the handler, which may be called before the return
+    let anchor = anchor  // makes the anchor first: the handler may be called as soon as it is added
     if EventRegistry.isOn { EventRegistry.join(anchor, name, hasHandler: true) }
     let record = HandlerRecord(once ? HandlerFlags.once : 0, source)
     let own = enter()
@@ -149,8 +149,9 @@ extension EventCore {
   ) {
     guard let slot = unsafe slot(of: record) else { return }
     // A snapshot computes the calls of a handler from the number of occurrences minus
-    // `offeredBefore`. This payload, such as a replayed one, is no further occurrence. So
-    // `offeredBefore` goes down by 1, which adds 1 to the computed calls.
+    // `offeredBefore`. The payload here, a replay value or a past payload, is offered to the
+    // handler without a new occurrence. So `offeredBefore` goes down by 1, and the computed number
+    // of calls goes up by 1.
     record.offeredBefore.store(record.offeredBefore.load(ordering: .relaxed) &- 1, ordering: .relaxed)
     var tally = unsafe DeliveryTally(
       payload, sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil,

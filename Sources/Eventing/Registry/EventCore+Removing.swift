@@ -23,8 +23,8 @@ extension EventCore {
         withAnchor { $0.invalidateFastPath() }
       }
       leave(own)
-      // A once handler ends when its first attempt begins, so `isMine` is false for it afterwards.
-      // If it waits for another attempt, the removal ends that delay.
+      // A once handler counts as ended from its first attempt on, so `isMine` is false for it. But
+      // the handler may now be in the delay before its next attempt. The next line ends that delay.
       if !isMine { record.details?.delays?.end() }
       return isMine
     }
@@ -80,9 +80,9 @@ extension EventCore {
     if mustSlowDown { OverloadControl.slowDown() }
   }
 
-  /// Enqueues the end of the event. A second call enqueues the end again: the end must be enqueued
-  /// when that call returns, and a concurrent first call may have set `isFinished` and not yet
-  /// enqueued the end.
+  /// Enqueues the end of the event. When a call returns, the end must have been enqueued. So each
+  /// call enqueues an end, even if another thread has set `isFinished` before: that thread may not
+  /// have enqueued its end yet.
   @usableFromInline func finish() {
     mutex.withLock { unsafe isFinished = true }
     cancelLaterPosts()
@@ -91,9 +91,9 @@ extension EventCore {
 
   // MARK: Unregister
 
-  /// Removes from its table a handler that was deactivated, or whose event ends, and retires its
-  /// lane. If other slots follow the handler's slot, a dead slot without a closure stays there
-  /// until the table is compacted. Isolation: core.
+  /// Removes a handler from its table, and retires its lane. The handler was deactivated, or its
+  /// event ends. If other slots follow the handler's slot, a dead slot without a closure stays
+  /// there until the table is compacted. Isolation: core.
   @usableFromInline func unregister(_ record: HandlerRecord) {
     // A handler without a slot has a lane that retires, or is still in the mailbox and will be
     // discarded.

@@ -81,9 +81,9 @@
     }
   }
 
-  /// Returns the handler in the next slot to check, for an owner or a key that is gone. After the
-  /// last slot, the first one is next again. `nil` if the table is empty, or if the handler of the
-  /// slot has been unregistered. Complexity: O(1).
+  /// Returns the next handler for the sweep, in which the caller unregisters handlers whose owner
+  /// or key is gone. After the last slot, the sweep goes on with the first one. `nil` if the table
+  /// is empty, or if the handler of the next slot has been unregistered. Complexity: O(1).
   @usableFromInline mutating func nextToSweep() -> HandlerRecord? {
     if unsafe Int(sweep.bucket) >= max(1, index.count) { sweep = (0, 0) }
     guard let bucket = unsafe index.isEmpty ? first : index[Int(sweep.bucket)] else { return nil }

@@ -17,10 +17,11 @@ import Synchronization
   @exclusivity(unchecked) private var past: PayloadQueue<Past>
   /// The former content of `past`, until it is destroyed. Isolation: core.
   @exclusivity(unchecked) private var outdated: PayloadQueue<Past>
-  /// Whether `latest` is the whole past, which new handlers receive, while the queue `past` is
-  /// empty. Only a history that keeps one payload sets this flag: after a post to an idle event,
-  /// and for the first value of ``Replay/current(_:)``. While the flag is false, new handlers
-  /// receive what is in `past`, and `latest` may still be enqueued. Guarded by: core.mutex.
+  /// Whether new handlers receive `latest`, and not the payloads in the queue `past`, which is
+  /// empty then. True only in a history that keeps one payload: after a post to an idle event, and
+  /// for the first value of ``Replay/current(_:)``. While the flag is false, new handlers receive
+  /// what is in `past`: the occurrence of `latest` may still be in the mailbox. Guarded by:
+  /// core.mutex.
   @exclusivity(unchecked) private var isPastLatest = false
   /// The sequence number of the occurrence that sent `latest`. Used only while `isPastLatest` is
   /// true, that is, while new handlers receive `latest`. Guarded by: core.mutex.
@@ -102,8 +103,8 @@ import Synchronization
     return wasThere
   }
 
-  /// Destroys the payload that `replaceLatestNow` replaced, and adds the new one to `past` if
-  /// `past` keeps several. Never called under the mutex. Isolation: core.
+  /// Destroys the payload that `replaceLatestNow` replaced. Adds the new payload to `past` if the
+  /// history keeps several payloads. Never called under the mutex. Isolation: core.
   func destroyReplaced(_ wasThere: Bool, _ payload: BorrowedPayload, _ sequence: UInt64) {
     if wasThere { unsafe layout.destroy(spare) }
     if limit > 1 { note(payload, sequence, from: nil) }
@@ -122,7 +123,7 @@ import Synchronization
     unsafe past.destroyTaken()
   }
 
-  /// Returns a copy of the payloads to replay, which later sends do not change. Isolation: core.
+  /// Returns a copy of the payloads to replay. Later sends do not change the copy. Isolation: core.
   func copyOfPast(_ mutex: borrowing UnfairMutex) -> PayloadQueue<Past> {
     mutex.withLock { saveLatest() }
     return unsafe past.copy()

@@ -44,7 +44,8 @@ extension HandlerToken {
 /// A handler call that sleeps on a clock, or a node of the wait graph that waits for a time.
 package struct SleepingWork: Sendable {
   let node: WaitNode
-  /// The call; `nil` for a node of the wait graph that waits without a call.
+  /// The call that sleeps; `nil` if `node` waits for a time without a call, such as a unit between
+  /// two attempts.
   var invocation: Invocation?
 
   /// The identity of the node.

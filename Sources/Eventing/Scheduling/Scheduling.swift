@@ -1,6 +1,6 @@
 public import Dispatch
 
-/// The work of a task that is started often.
+/// The work of a task that a lane starts, as a value: see ``Scheduling/task(priority:on:for:)``.
 protocol TaskWork: Sendable {
   func run() async
 }
@@ -25,7 +25,7 @@ protocol TaskWork: Sendable {
 
   @usableFromInline static var executorOfThisTask: (any TaskExecutor)? { executor }
 
-  /// Starts a task that inherits nothing from the task that happens to start it.
+  /// Starts a task that inherits nothing from the task that calls this method.
   @usableFromInline package static func task(
     priority: UInt8?, on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
   ) {
@@ -33,8 +33,9 @@ protocol TaskWork: Sendable {
     Task.detached(priority: priority.map(Self.priority)) { await body() }
   }
 
-  /// Starts a task for some work, like ``task(priority:on:_:)``. The closure of the task holds the
-  /// work itself, and not another closure in memory of its own.
+  /// Starts a task for some work, like ``task(priority:on:_:)``. The closure of the task captures
+  /// the work itself. With ``task(priority:on:_:)`` it captures another closure, for which the
+  /// caller allocates memory. With an executor, or in a simulation, there is no such difference.
   @inline(__always) static func task(
     priority: UInt8?, on executor: (any TaskExecutor)?, for work: some TaskWork
   ) {

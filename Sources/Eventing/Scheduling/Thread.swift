@@ -20,8 +20,8 @@ internal import Synchronization
     #endif
   }
 
-  /// The number of rounds that a thread spins before it takes a costlier step. They last about a
-  /// microsecond.
+  /// The number of rounds that a thread spins before it takes a costlier step. All these rounds
+  /// together take about a microsecond.
   @usableFromInline static var spinLimit: Int { 1_000 }
 
   /// Spins for some rounds without touching memory that other threads write.

@@ -77,8 +77,8 @@ extension SequenceIterator {
     noteHandled()
     var batch: [Arrival<Payload>] = []
     while batch.count < count {
-      // The iterator takes a payload together with the number of payloads that were dropped before
-      // it came. So the number comes first.
+      // `fill` and `refill` take a payload together with the number of payloads that were dropped
+      // before it. In the array, that number stands before the payload.
       if let missing = takeLag() {
         batch.append(.lagged(missing))
       } else if let payload = takeNext(isAsked: false) {

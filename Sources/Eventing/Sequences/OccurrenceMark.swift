@@ -20,8 +20,9 @@ struct MarkQueue: Sendable {
   /// mark. Set when the first mark comes.
   private(set) var isOn = false
 
-  /// Appends the mark of a payload, or `nil` for a payload without one. Before the first mark has
-  /// come, appends no `nil`.
+  /// Appends the mark of a payload, or `nil` for a payload without one. Stores nothing until the
+  /// first mark comes. Then first appends a `nil` for each payload that waits already, so that each
+  /// mark has the position of its payload.
   ///
   /// - Parameters:
   ///   - mark: The mark; `nil` for a payload without one.

@@ -90,11 +90,10 @@ extension SequenceHub {
     let taken = unsafe isSomething ? Taken.something : isEnded ? .end : .nothing
     let begun = unsafe isSomething ? origin : nil
     if let begun {
-      // A `send` that finds no iterator is registered in the origin, the buffer that new iterators
-      // copy, to wait for room there. After that, and before the `send` puts its payload into the
-      // buffers, another thread may make the first iterator. Then the `send` waits in the origin,
-      // and not in the buffer of that iterator. The hub gives up the origin here, so no later take
-      // would end that wait: it ends now.
+      // A `send` may wait for room in the origin, the buffer that new iterators copy. That is so if
+      // the `send` found no iterator, and another thread made the first iterator before the `send`
+      // put its payload into the buffers. The hub gives up the origin here, and no later take could
+      // end the wait of that `send`. So the wait ends now.
       unsafe senders += begun.bounded.takeSenders()
       unsafe origin = nil
       noteOnly()

@@ -92,7 +92,8 @@
 
   // MARK: For the event, inside its core
 
-  /// Gives a payload, and its mark, to the buffers of a sequence without a bound. Isolation: core.
+  /// Gives a payload, and its mark, to the buffers of the sequence, which have no bound. Isolation:
+  /// core.
   @usableFromInline func give(_ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?) {
     var waiter: UnsafeContinuation<Void, Never>?
     mutex.lock()
@@ -120,11 +121,12 @@
     unsafe waiters.forEach { unsafe $0.resume() }
   }
 
-  /// Gives a payload to the buffers of a sequence with a bound. Isolation: core.
+  /// Gives a payload to the buffers of the sequence, which have a bound. Isolation: core.
   ///
   /// - Returns: `taken` is the number of buffers that took the payload. `missing` is the number of
-  ///   iterators that lost this payload or an older one. While there is no iterator, `missing` is 1
-  ///   if `origin`, the buffer that the first iterator will copy, lost one of them.
+  ///   iterators whose buffer dropped this payload, or dropped an older one for it. While there is
+  ///   no iterator, `missing` is 1 if `origin`, the buffer that the first iterator will copy,
+  ///   dropped a payload.
   @usableFromInline func give(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) -> (taken: Int, missing: Int) {
     let mark = tally.makeMark()
     if !buffering.suspendsSender, let outcome = giveToOnly(payload, mark) { return outcome }
@@ -142,9 +144,9 @@
       if let gone = buffer.note(mark, outcome) { lost.append(gone) }
       if outcome.isTaken { taken += 1 }
       if outcome.keepsSender { senders[ObjectIdentifier(buffer)] = nil }
-      // If `origin`, the buffer that new iterators copy, drops a payload, that counts only while
-      // there is no iterator. Otherwise the buffer of an iterator drops the payload, too, and that
-      // counts.
+      // A drop by `origin`, the buffer that new iterators copy, counts only while there is no
+      // iterator. If there are iterators, each of their buffers drops a payload when `origin` does,
+      // and those drops count.
       if !outcome.isTaken || outcome.hasReplaced, unsafe buffer !== origin || buffers.isEmpty { missing += 1 }
       if let waiter = unsafe buffer.takeWaiter() { unsafe waiters.append(waiter) }
     }
@@ -192,9 +194,9 @@
     unsafe dropped.recycle()
   }
 
-  /// Registers a send with each buffer that it may wait for: those of the iterators. If there is no
-  /// iterator yet, registers it with `origin`, the buffer that the first iterator will copy.
-  /// Isolation: core.
+  /// Registers a send with the buffer of each iterator, because the send may wait for room there.
+  /// If there is no iterator yet, registers it with `origin`, the buffer that the first iterator
+  /// will copy. Isolation: core.
   private func waiting(_ completion: Completion?) -> [ObjectIdentifier: WaitingSender] {
     guard let completion else { return [:] }
     var senders: [ObjectIdentifier: WaitingSender] = [:]
@@ -207,7 +209,7 @@
     return senders
   }
 
-  /// Lets sends go on. Never called under a mutex.
+  /// Ends, for each of these sends, the wait for room in a buffer. Never called under a mutex.
   func pass(_ senders: [WaitingSender]) { for sender in senders { sender.pass() } }
 
   /// Ends the sequence. Waiting payloads can still be taken, unless the handler was removed. No

@@ -14,8 +14,8 @@ import Synchronization
 
   override var waitingCount: Int { hub.waitingCount }
 
-  /// Takes an occurrence. It counts as delivered when it is in a buffer: a send does not wait until
-  /// an iterator takes it. Isolation: core.
+  /// Takes an occurrence. The occurrence counts as delivered when a buffer has it, not when an
+  /// iterator takes it. Isolation: core.
   @usableFromInline func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     if hub.isBounded { return takeBounded(payload, &tally) }
     hub.give(payload, tally.makeMark())
@@ -29,8 +29,8 @@ import Synchronization
     countCallAlone()
   }
 
-  /// Takes an occurrence for a sequence with a bound. It counts as dropped if no buffer took it.
-  /// Isolation: core.
+  /// Takes an occurrence for a sequence with a bound. The occurrence counts as dropped if no buffer
+  /// took it. Isolation: core.
   @usableFromInline func takeBounded(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     let (taken, missing) = hub.give(payload, &tally)
     dropped.wrappingAdd(missing, ordering: .relaxed)
@@ -42,7 +42,7 @@ import Synchronization
   /// Ends the sequence. Returns true: nothing is left for the sink to do. Isolation: core.
   @usableFromInline override func finish() -> Bool {
     hub.end(isRemoved: record.has(HandlerFlags.removed))
-    record.set(HandlerFlags.spent)  // not removed: waiting payloads can still be taken
+    record.set(HandlerFlags.spent)  // not `removed`: that flag keeps iterators from taking the payloads that wait
     over.publish(true)
     return true
   }

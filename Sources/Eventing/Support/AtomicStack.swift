@@ -7,7 +7,7 @@ import Synchronization
 @safe struct AtomicStack<Element: Sendable>: ~Copyable, Sendable {
   @safe private final class Node: Sendable {
     let element: Element
-    /// The node below. Set before the node is pushed. Safe: each node retains the one below.
+    /// The node below. Set before this node is pushed. Safe: each node retains the one below.
     let next = unsafe Atomic<Unmanaged<Node>?>(nil)
 
     init(_ element: Element) { self.element = element }

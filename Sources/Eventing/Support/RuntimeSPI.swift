@@ -2,16 +2,16 @@
   public import Synchronization
 #endif
 
-// The library's calls into Swift's runtime and standard library that have no public name. All of
-// them stand here, each with the assumption that it rests on and with what happens if the
-// assumption fails. The hooks of simulations stand in RuntimeHooks.swift of EventingTesting.
+// Swift's runtime and standard library have functions without a public name. The library calls such
+// functions in this file only. Each call has a comment: the assumption that the call rests on, and
+// what happens if the assumption fails. The hooks of simulations stand in RuntimeHooks.swift of
+// EventingTesting.
 //
 // `RuntimeSPITests` tests each assumption. `-Xswiftc -DEVENTING_NO_RUNTIME_SPI` builds without
 // these calls.
 //
-// ErasedClosures.swift rests on the calling convention of closures. That is an assumption, too, but
-// no call. So that file itself says why the assumption holds, which test checks it, and what the
-// fallback is.
+// ErasedClosures.swift makes no such call, but assumes a calling convention of closures. That file
+// itself says why the assumption holds, which test checks it, and what the fallback is.
 
 /// Numbers that name tasks and are never used again.
 ///
@@ -40,9 +40,9 @@ package enum TaskID {
   ///
   /// Assumption: the runtime exports `swift_task_getJobTaskId`, and gives no number twice. The
   /// runtime does so on all platforms since Swift 5.5. Without this function, the address of the
-  /// task serves, which a later task may have when this one has ended. Then a loop of the ended
-  /// task over a sequence may be taken for a loop of the later task, and a `send` may defer a
-  /// handler that it could wait for.
+  /// task serves as its number. When the task has ended, a later task may have that address. Then a
+  /// loop of the ended task over a sequence may be taken for a loop of the later task, and a `send`
+  /// may defer a handler that it could wait for.
   static func taskNumber(_ task: UnsafeRawPointer) -> UInt64 {
     #if EVENTING_NO_RUNTIME_SPI
       UInt64(UInt(bitPattern: task))
@@ -51,14 +51,16 @@ package enum TaskID {
     #endif
   }
 
-  /// Returns the number of strong references to an invocation.
+  /// Returns the number of strong references to an invocation. If the number is higher after a call
+  /// than before, the call has started a task that has not ended.
   ///
-  /// Assumption: a task-local value is retained by each task that inherits it, so the number grows
-  /// when a call starts a task that goes on after it. `isKnownUniquelyReferenced` cannot tell: it
-  /// asks whether there is exactly one reference, and there may be two without such a task: that of
-  /// the task-local binding, and one that the compiler keeps. With `EVENTING_NO_RUNTIME_SPI`, this
-  /// function returns a different number each time. That reads as if the call had started such a
-  /// task, so each call of a handler gets an `Invocation` of its own.
+  /// Assumption: each task that inherits a task-local value retains the value.
+  /// `isKnownUniquelyReferenced` would not do, because it tells only whether there is exactly one
+  /// reference. Even without a task there may be two: one of the task-local binding, and one that
+  /// the compiler keeps.
+  ///
+  /// With `EVENTING_NO_RUNTIME_SPI`, this function returns a different number each time, as if each
+  /// call had started a task. So each call of a handler gets an `Invocation` of its own.
   @usableFromInline @inline(__always) static func references(to invocation: Unmanaged<some AnyObject>) -> UInt {
     #if EVENTING_NO_RUNTIME_SPI
       last.wrappingAdd(1, ordering: .relaxed).newValue
@@ -73,8 +75,8 @@ package enum TaskID {
 
   /// Returns whether copies of a type are copies of its bytes, and destroying a value does nothing.
   ///
-  /// Assumption: `_isPOD` says so. Without `_isPOD`, every payload is copied, moved and destroyed
-  /// through its type's witness table: slower, and correct.
+  /// Assumption: `_isPOD` returns true for such types only. Without `_isPOD`, every payload is
+  /// copied, moved and destroyed through its type's witness table: slower, and correct.
   static func isTrivial<Payload>(_ type: Payload.Type) -> Bool {
     #if EVENTING_NO_RUNTIME_SPI
       false
@@ -86,8 +88,9 @@ package enum TaskID {
   /// Returns a main-actor closure without its isolation. The lane that calls the closure runs on
   /// the main queue, and checks this once in each block in which it makes calls.
   ///
-  /// Assumption: a synchronous function is called alike with an isolation and without one. The
-  /// standard library's `MainActor.assumeIsolated` rests on it, too. There is no fallback.
+  /// Assumption: isolation does not change the calling convention of a synchronous function. The
+  /// standard library's `MainActor.assumeIsolated` rests on this assumption, too. There is no
+  /// fallback.
   @usableFromInline static func withoutMainActor<Value>(
     _ body: @escaping @MainActor @Sendable (Value) throws -> Void
   ) -> @Sendable (Value) throws -> Void {

@@ -2,9 +2,9 @@ import Synchronization
 
 /// The pace of a handler: lets through only some of the occurrences, and some of them later.
 ///
-/// All of it runs inside the core. A timer that rings asks the core to call `timerEnded()`.
-// Safe: what changes is touched inside the core. After the event's end the core's `deinit` touches
-// it, and then the block that the `deinit` starts: see `isLeft`.
+/// The pace decides inside the core. A timer that rings asks the core to call `timerEnded()`.
+// Safe: the fields that change are touched inside the core. After the end of the event, the core's
+// `deinit` touches them, and then the block that the `deinit` starts: see `isLeft`.
 @usableFromInline final class PacedTarget: DeliveryTarget, @unchecked Sendable {
   private let pace: Pace
   /// The handler behind the pace.
@@ -17,12 +17,12 @@ import Synchronization
   @exclusivity(unchecked) private var pending: PayloadQueue<PacedOccurrence>
   /// Whether observers and waiters know that a lock holds the occurrence that waits.
   @exclusivity(unchecked) private var isHeldReported = false
-  /// The timer that runs, if one does. If a timer rings while a lock holds the occurrence that
-  /// waits, no timer starts before the lock ends or, for a debounce, another payload comes.
+  /// The timer that runs, if any. If a timer rings while a lock holds the occurrence that waits, a
+  /// throttle starts its next timer when the lock ends; a debounce, with the next payload.
   @exclusivity(unchecked) private var timer: UnitTimer?
   /// The time at which a debounce ends, on the clock of `queue`.
   @exclusivity(unchecked) private var deadline = Duration.zero
-  /// The time at which a debounce ends at the latest; `nil` for none.
+  /// The time at which a debounce ends at the latest; `nil` if there is no such limit.
   @exclusivity(unchecked) private var latest: Duration?
 
   init(
@@ -37,7 +37,8 @@ import Synchronization
     super.init(record, anchor)
   }
 
-  /// Returns what a kept occurrence waits for in the wait graph: the handler's lane, if any.
+  /// Returns what the occurrence in `pending` waits for in the wait graph: the lane of the handler,
+  /// or nothing if the handler runs inline.
   override func needs(_ goal: Invocation) -> WaitNeeds { lane.map { .any([$0]) } ?? .free }
 
   /// The target that counts the calls: the lane of the handler if there is one, otherwise this one.
@@ -45,8 +46,8 @@ import Synchronization
 
   // MARK: For the core
 
-  /// Lets an occurrence through, or keeps it. Returns false if the handler must be skipped.
-  /// Isolation: core.
+  /// Passes an occurrence to the handler, or stores it in `pending`. Returns false if the handler
+  /// must be skipped. Isolation: core.
   func take(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
   ) -> Bool {
@@ -97,7 +98,7 @@ import Synchronization
     return true
   }
 
-  /// Keeps an occurrence in place of the one that waits.
+  /// Stores an occurrence in `pending`, in place of the one that waits.
   private func keep(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     let completion = tally.completionForLane()
     if let completion, completion.isAwaited { completion.expect(self) }
@@ -217,7 +218,8 @@ import Synchronization
     return false
   }
 
-  /// Passes an occurrence to the handler, with its `CallCell` bound if it is traced.
+  /// Passes an occurrence to the handler. Binds the ``CallCell`` of a traced occurrence meanwhile,
+  /// in which a trace finds the cause of what an inline handler sends.
   private func passAlone(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
   ) -> Bool {
@@ -262,8 +264,8 @@ import Synchronization
     return lane.finish()
   }
 
-  /// Whether an occurrence waits for an inline handler of an event that is gone. The `deinit` of
-  /// the core starts a block for it: the thread that released the event runs no handler.
+  /// Whether an occurrence waits for an inline handler of an event that is gone. The core's
+  /// `deinit` starts a block that delivers it: the thread that released the event runs no handler.
   var isLeft: Bool { unsafe lane == nil && anchor.core == nil && !pending.isEmpty }
 
   /// Delivers the occurrence that still waited when the event was released: see ``isLeft``.
@@ -272,8 +274,9 @@ import Synchronization
     record.set(HandlerFlags.removed)
   }
 
-  /// Delivers the occurrence that waits, unless the completion is a probe's, and sends the
-  /// completion behind it. The interval of a throttle begins anew. Isolation: core.
+  /// Delivers the occurrence that waits, unless a lock holds it, and begins the interval of a
+  /// throttle anew. For a probe, does nothing of this. Then sends the completion through the
+  /// handler's lane, if there is one. Isolation: core.
   @usableFromInline override func sendBarrier(_ completion: Completion) {
     if completion.purpose != .probe, unsafe !pending.isEmpty, !holdPending() {
       if case .throttle(let interval) = pace.kind {

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// One key of a handler whose calls for equal keys come in order. It is a node of the wait graph:
-/// while a batch of the key takes further payloads, the sends of the batch's payloads wait for the
-/// key.
+/// One key of a handler whose calls for equal keys come in order. The key is also a node of the
+/// wait graph. A unit that waits for its turn waits for its key. Until a batch begins, the sends of
+/// its payloads wait for the key of the batch.
 // Safe: each field says what guards it.
 final class UnitKey: WaitNode, @unchecked Sendable {
   private let scheduler: UnitScheduler
@@ -17,7 +17,7 @@ final class UnitKey: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) var gathering: LaneUnit?
   /// The slot of the unit that runs. Set only by the thread or task that runs the unit.
   let slot = SlotReference()
-  /// The number of payloads of the key that wait or run.
+  /// The number of payloads of the key that wait, or whose call has not ended.
   let uses = Atomic<Int>(0)
 
   init(_ scheduler: UnitScheduler) {
@@ -43,11 +43,11 @@ final class UnitKey: WaitNode, @unchecked Sendable {
   }
 }
 
-/// The keys of the payloads that wait or run on a lane.
+/// The keys of the payloads that wait on a lane, or whose calls run there.
 protocol UnitKeying: AnyObject, Sendable {
   /// Returns the key of a payload, and adds 1 to its `uses`. Runs user code. Isolation: core.
   func key(of payload: BorrowedPayload, on scheduler: UnitScheduler) -> UnitKey
-  /// Forgets the keys of which no payload waits or runs. Isolation: core.
+  /// Forgets each key for which no payload waits and no call runs. Isolation: core.
   func sweep()
   /// The number of keys, unused ones included.
   var count: Int { get }
