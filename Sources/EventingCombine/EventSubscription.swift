@@ -11,7 +11,7 @@
   final class EventSubscription<Downstream: Subscriber>: Subscription, HandlerTarget
   where Downstream.Input: Sendable, Downstream.Failure == Never {
     /// The subscriber. Combine's `Subscriber` does not require `Sendable`.
-    // Safe: only the one thread that delivers calls the subscriber.
+    // Safe: one thread at a time delivers values, and only that thread calls the subscriber.
     private struct Receiver: @unchecked Sendable {
       let subscriber: Downstream
     }
@@ -19,7 +19,7 @@
       /// The subscriber; `nil` after cancellation or completion.
       var receiver: Receiver?
       var demand = Subscribers.Demand.none
-      /// The values that wait for delivery. Each was subtracted from the demand.
+      /// The values that wait for delivery. Enqueueing each of them has reduced `demand` by 1.
       var enqueued = ValueQueue<Downstream.Input>()
       /// The latest value that arrived without demand, if `keepsLatest`.
       var latest: Downstream.Input?
@@ -101,7 +101,8 @@
 
     private enum Step: Sendable {
       case value(Downstream.Input, to: Receiver)
-      /// Carries the value that is dropped, so that it is released after the unlock.
+      /// The completion of the subscriber. `dropped` is the latest value, which is not delivered
+      /// any more. This step retains the value, so that the value is released after the unlock.
       case completion(of: Receiver, dropped: Downstream.Input?)
     }
 

@@ -93,7 +93,8 @@ public final class Inspection: Sendable {
     }
   }()
 
-  /// Shows events that were made before, and all events that a bus makes.
+  /// Shows events that were made before the inspection began. For a bus, shows the events that the
+  /// bus has made and will make.
   ///
   /// Callable from any thread and inside any handler. The events are not kept alive.
   ///

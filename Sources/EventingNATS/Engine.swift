@@ -36,9 +36,11 @@
     let pendingRequests = PendingRequests()
     let budget = PublishBudget()
     let incidents = Incidents()
-    /// The deliveries of stream messages that do not count as attempts.
+    /// The deliveries that the server counts, but that are no attempts: the message was returned to
+    /// the stream without a failure of a handler.
     let released = ReleasedDeliveries()
-    /// The number of plain messages, including replies, that a close has dropped.
+    /// The number of messages and replies without a stream that were not sent, because the
+    /// connection was closed before.
     private let unsent = Guarded(0)
     let publishTimeout: Duration
     let identity: String
@@ -183,7 +185,8 @@
     }
 
     /// Ends the waits whose deadline has passed, and calls `tick` of all subscriptions. Returns the
-    /// time until the next call; `nil` after the last one.
+    /// time after which this method must be called again; `nil` if it need not be called again,
+    /// because the connection is closed and no subscription is left.
     private func tick() -> Duration? {
       let now = ContinuousClock.now
       let (isClosed, isWaiting, subscriptions) = state.withLock { state in
@@ -200,8 +203,8 @@
 
     // MARK: Messages
 
-    /// Passes a plain message to the thread that sends, which afterwards returns the message's room
-    /// to the budget. Returns false if the connection was closed.
+    /// Passes a message that no stream stores to the thread that sends, which afterwards returns
+    /// the message's room to the budget. Returns false if the connection was closed.
     ///
     /// The method does not wait for the socket, because that would take two thread switches for
     /// each message. An incident reports a failure.

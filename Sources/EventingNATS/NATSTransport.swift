@@ -70,8 +70,9 @@
         throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
       }
       let outgoing = Outgoing(message, to: subject, needsID: stream != nil)
-      // A dead letter has more headers than the original message, so its headers may fill the room
-      // that the body leaves. Another stream may store it, so its subject is not checked below.
+      // A dead letter has more headers than the original message. So its headers may also fill the
+      // room that its body leaves free. The stream of this transport need not store a dead letter,
+      // because another stream may. So the check of the subject below is only for other messages.
       let isLetter = message.deadLetterOrigin != nil
       let room =
         isLetter

@@ -16,8 +16,10 @@
 
     /// Counts a further copy of the message, which the caller then puts into the send queue. Until
     /// the caller calls ``release()`` for this copy, the message keeps its room in the publish
-    /// budget. Returns a value that the caller sets later: to `nil` when the copy was sent, or to
-    /// the reason why the copy never will be sent.
+    /// budget.
+    ///
+    /// - Returns: A `OneShot` for the result of the copy. The caller sets it to `nil` when the copy
+    ///   was sent or the time limit has passed, or to the reason why the copy never will be sent.
     func retain() -> OneShot<String?> {
       users.withLock { $0 += 1 }
       return OneShot()

@@ -65,9 +65,9 @@
     /// The last delivery that the consumer made. Before the first delivery, `position` is one less
     /// than the position at which the consumer starts.
     var delivered: Place?
-    /// The floor of the consumer: the last delivery up to which every delivered message has a final
-    /// verdict (done or reject). While the message of the consumer's first delivery has none, the
-    /// position in `floor` is 0, wherever the consumer starts.
+    /// The last delivery of the consumer up to which every delivered message has a final verdict:
+    /// done or reject. While the first message that the consumer delivered has no final verdict,
+    /// number and position are 0, even if the consumer starts at a later position of the stream.
     var floor: Place?
 
     enum CodingKeys: String, CodingKey {
@@ -75,9 +75,9 @@
       case floor = "ack_floor"
     }
 
-    /// The position in the stream up to which the consumer has a final verdict (done or reject) on
-    /// every message. `nil` if the message of the consumer's first delivery has no final verdict,
-    /// or if the server's answer is not about a consumer.
+    /// The position in the stream up to which every message of the consumer has a final verdict:
+    /// done or reject. `nil` while the first message that the consumer delivered has no final
+    /// verdict, and for an answer that is not about a consumer.
     var handledPosition: UInt64? {
       guard let floor, let delivered else { return nil }
       if floor.number == delivered.number { return delivered.position }

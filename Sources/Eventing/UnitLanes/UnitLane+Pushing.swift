@@ -1,6 +1,6 @@
 import Synchronization
 
-// From an occurrence to a unit in the queue.
+// The methods that enqueue an occurrence: as a unit of its own, or as part of a batch.
 
 extension UnitLane {
   /// Enqueues an occurrence. Isolation: core.
@@ -154,10 +154,12 @@ extension UnitLane {
     if let timer = enqueue(batch) { effects.timers.append(timer) }
   }
 
-  /// Runs a turn on its slot: at once if the handler is a synchronous one for the main actor, and
-  /// the event delivers on the main queue. Isolation: core.
+  /// Runs a turn on its slot, in a new block or task. But a turn of a synchronous handler for the
+  /// main actor runs at once if the event delivers on the main queue and the handler takes no
+  /// batches. Isolation: core.
   private func run(_ start: UnitScheduler.Start) {
-    // The thread that releases the last reference to an event runs no handlers.
+    // If `anchor.core` is `nil`, this thread releases the last reference to the event. Such a
+    // thread runs no handlers.
     if mayRunHere, Scheduling.isOnMainQueue, anchor.core != nil {
       scheduler.runHere(start)
     } else {
@@ -197,8 +199,8 @@ extension UnitLane {
   private func startTimer(of batch: LaneUnit) {
     guard let queue = batchQueue, let within = modifiers.batch?.within else { return }
     let timer = UnitTimer(queue, delaying: [batch, batch.node]) {
-      // `enqueue(_:)` returns this timer, which has fired, and need not be cancelled. If the batch
-      // was enqueued or had ended before the timer fired, `enqueue(_:)` returns `nil`.
+      // `enqueue(_:)` returns the timer that its caller must cancel. Here that is this timer, which
+      // has just fired, so the result is ignored. It is `nil` if the batch gathers no longer.
       _ = batch.lane.scheduler.mutex.withLock { batch.lane.enqueue(batch) }
       batch.lane.scheduler.startUnits()
     }

@@ -2,9 +2,9 @@
 // a lane on which few payloads wait allocates nothing for a payload.
 
 extension UnitLane {
-  /// Removes ended units from `units`: those at the front and, if there are many, the others. Keeps
-  /// some of them for further payloads, and appends the rest to `ended`. The caller holds
-  /// `scheduler.mutex`, and releases `ended` after the unlock.
+  /// Removes the ended units at the front of `units`. If many ended units are left behind live
+  /// ones, removes these, too. Keeps removed units for further payloads, or appends them to
+  /// `ended`. The caller holds `scheduler.mutex`, and releases `ended` after the unlock.
   func trim(_ ended: inout [LaneUnit]) {
     while let first = unsafe units.popFirst(where: { unsafe $0.stage == .ended }) { keep(first, &ended) }
     guard unsafe units.count > 64 + 4 * liveCount else { return }
@@ -15,8 +15,8 @@ extension UnitLane {
   /// If a unit that has left `units` can serve another payload, keeps the unit; otherwise appends
   /// it to `ended`. The caller holds `scheduler.mutex`.
   ///
-  /// Nothing else refers to such a unit. Only two queues had it: it left the scheduler's queue when
-  /// it ran, and it has now left the lane's queue, `units`.
+  /// Nothing else refers to the kept unit. Only two queues had it: the unit left the scheduler's
+  /// queue when it ran, and has now left the lane's queue, `units`.
   private func keep(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
     if isDirect, unsafe !unit.isNeverReused, unsafe !isEnding, unsafe endedSpares.count < Self.mostSpareUnits {
       unsafe endedSpares.append(unit)

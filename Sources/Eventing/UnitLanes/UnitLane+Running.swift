@@ -14,7 +14,8 @@ enum UnitResult: Sendable {
 extension UnitLane {
   /// Returns whether a unit whose turn has come may begin. If a lock of the handler has paused the
   /// lane, keeps the unit in `held` until the lock ends. If another unit of its key is active,
-  /// keeps it in `parked` of the key until that unit has ended. The caller holds `scheduler.mutex`.
+  /// keeps the unit in the key's `parked` until the active one has ended. The caller holds
+  /// `scheduler.mutex`.
   func mayBegin(_ unit: LaneUnit) -> Bool {
     let isDelayed = unsafe unit.stage == .delayed
     if unsafe isPaused, !isDelayed {
@@ -67,12 +68,12 @@ extension UnitLane {
   /// Claims the call of a unit, if the slot can make that call without ``run(_:_:on:)``.
   ///
   /// The caller then calls the closure itself, from the drain of the slot. ``run(_:_:on:)`` would
-  /// call it through several asynchronous functions, each of which allocates a frame, and asks for
-  /// its executor.
+  /// call the closure through several asynchronous functions. Each of these functions allocates a
+  /// frame, and checks whether it runs on its executor.
   ///
-  /// - Returns: The closure and its payload; `nil` if ``run(_:_:on:)`` has to run the unit:
-  ///   ``isDirect`` is false, the claim was refused, or the unit binds task-local values or has
-  ///   observers.
+  /// - Returns: The closure and its payload. `nil` if ``run(_:_:on:)`` has to run the unit, because
+  ///   ``isDirect`` is false, the closure is not a `directAsync` one, the claim was refused, or the
+  ///   call must bind task-local values or be reported to observers.
   @inline(__always) func beginDirect(_ unit: LaneUnit, _ slot: ExecutionSlot) -> (ErasedAsyncHandler, BorrowedPayload)?
   {
     guard isDirect, unsafe !unit.isBound, case .directAsync(let direct) = unsafe body?.body else { return nil }
@@ -209,7 +210,7 @@ extension UnitLane {
     let timer = limitQueue.map { queue in
       UnitTimer(queue) {
         attempt.isLate.publish(true)
-        Scheduling.concurrentBlock { attempt.cancel() }  // cancellation handlers are the user's code
+        Scheduling.concurrentBlock { attempt.cancel() }  // the user's cancellation handlers must not delay the timer
       }
     }
     if let timer, let limit = modifiers.timeLimit { timer.start(after: limit.duration) }

@@ -54,7 +54,7 @@ import Synchronization
   @exclusivity(unchecked) var gathering: LaneUnit? {
     didSet { unsafe gatheringReference = unsafe gathering.map { unsafe .passUnretained($0) } }
   }
-  /// The batch `gathering`, for an access that counts no reference.
+  /// The batch `gathering`, as a reference that can be used without retaining the batch.
   @exclusivity(unchecked) private(set) var gatheringReference: Unmanaged<LaneUnit>?
   /// The number of payloads of the batch that began last.
   @exclusivity(unchecked) var lastBatchCount = 0
@@ -155,8 +155,8 @@ import Synchronization
     let (isIdle, endsDelays) = scheduler.mutex.withLock { () -> (Bool, Bool) in
       unsafe isEnding = true
       unsafe swap(&ended, &endedSpares)
-      // The first attempt of a once handler uses it up, and its unregistration calls `finish()`.
-      // But further attempts may follow, and the delays between them must not end.
+      // If the first attempt of a once handler has used it up, further attempts may follow. The
+      // handler's unregistration, which calls `finish()`, must not end the delays between them.
       let endsDelays = !record.has(HandlerFlags.spent) || record.has(HandlerFlags.removed)
       if endsDelays { unsafe self.endsDelays = true }
       closeBatches(&timers)
@@ -235,8 +235,8 @@ import Synchronization
     return detached
   }
 
-  /// Ends the waits for units that a lock holds: reports the calls as held, and completes the
-  /// barriers. `detachWaiters()` has taken both out of the units. Never called under a mutex.
+  /// Ends the waits for units that a lock holds, after `detachWaiters()` has removed the waiters:
+  /// reports the calls as held, and lets the barriers pass. Never called under a mutex.
   func release(_ detached: [DetachedUnit]) {
     for one in detached {
       for completion in one.completions { reportHeld(completion, at: one.node) }
@@ -290,7 +290,7 @@ import Synchronization
   }
 }
 
-/// The waiters that a unit lost because a lock holds the unit.
+/// The waiters that were removed from a unit, because a lock holds the unit.
 struct DetachedUnit {
   let unit: LaneUnit
   /// The node that the completions wait for.

@@ -1,7 +1,7 @@
 import Eventing
 
 /// The durations of the calls of traced handlers, computed from the rings of running traces. Only
-/// the thread of an inspection uses it.
+/// the thread of an inspection uses this object.
 ///
 /// The traces do no work for the durations: each poll reads the records that were added since the
 /// poll before. If the beginning of a call was overwritten before a poll read it, the call is not
@@ -14,7 +14,7 @@ final class CallDurations {
     var record = 0
   }
 
-  /// A call that has not ended.
+  /// A call whose beginning a poll has read, and whose end no poll has read yet.
   private struct OpenCall {
     let handler: UInt64
     let begunAt: UInt64
@@ -30,8 +30,8 @@ final class CallDurations {
   /// The handlers whose durations have changed since the last call of ``takeChanged()``.
   private var changed: Set<UInt64> = []
 
-  /// The largest number of calls without an end that are remembered. If a poll finds more, all are
-  /// forgotten.
+  /// The largest number of calls in `openCalls` after a poll. If there are more, the poll removes
+  /// all of them, and their durations are not counted.
   private static let mostOpen = 65_536
 
   /// Reads the new records of the running traces.

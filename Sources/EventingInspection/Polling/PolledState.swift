@@ -45,8 +45,9 @@ struct PolledHandler {
   /// The number of occurrences that waited for the handler when a poll last noted it, and the time
   /// of that poll. Polls note it at most once a second.
   var before: (at: UInt64, waiting: Int)
-  /// The number of calls, since the handler was added, that ended without a failure: the highest
-  /// that any poll has read. See ``noteSuccesses(_:)``.
+  /// The number of calls that ended without a failure since the handler was added. Never decreases:
+  /// if a poll reads a lower number than an earlier poll, the higher one stays. See
+  /// ``noteSuccesses(_:)``.
   private var successes = 0
   /// The number of failures, since the handler was added, as read by the last poll that saw a new
   /// success.

@@ -21,9 +21,9 @@ final class Poller {
   private(set) var polledAt: UInt64 = 0
   /// The rows that were removed lately, the oldest first.
   private(set) var gone: [GoneRow] = []
-  /// The number of a poll: the rows that this poll and earlier ones removed may be missing in
-  /// ``gone``; 0 if no row is missing. If a client's last update is of an earlier poll, its next
-  /// update lists all rows.
+  /// The number of the last poll whose removed rows may be missing in ``gone``; 0 if none are
+  /// missing. If a client got its last update before that poll, its next update lists all rows,
+  /// because ``gone`` may lack a row whose removal the client has not been told of.
   private(set) var forgottenTick: UInt64 = 0
   private var revision: UInt64?
   /// For each handler, by its number: the index of its event in ``events``, and its own index in

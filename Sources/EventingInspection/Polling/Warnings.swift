@@ -160,13 +160,14 @@ final class Warnings {
   /// while the handler was there, and the handler was not called. The caller knows that no poll saw
   /// a call of any handler.
   ///
-  /// That the event has occurrences does not show that a handler was passed by: if each `once`
-  /// handler adds its successor, every occurrence is handled, but the handler that is present was
-  /// never called. Each of two signs shows it:
+  /// An event may have had occurrences although no handler was passed by. For example, each
+  /// occurrence calls a `once` handler, which adds a new one. Then the present handler was never
+  /// called, but no occurrence came since it was added. A handler was passed by if one of these is
+  /// true:
   ///
   /// - The handler has skipped or held an occurrence.
   /// - At least two deliveries began after a poll first saw the handler. When the second began, the
-  ///   first had ended without a call of the handler.
+  ///   first had ended, and no poll saw a call of the handler.
   private static func hasPassedBy(_ polled: PolledEvent) -> Bool {
     polled.handlers.contains { handler in
       handler.reading.skipped + handler.reading.held > 0 || polled.reading.sequence > handler.sequenceBefore &+ 1

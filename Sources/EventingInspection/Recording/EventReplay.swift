@@ -31,8 +31,9 @@ public struct EventReplay: Sendable {
   public struct Damage: Sendable {
     let isSkipped: Bool
 
-    /// A damaged line is left out, and listed in ``Outcome/damaged``. What the handlers of its
-    /// occurrence sent is left out, too, and counted in ``Outcome/lostCauses``.
+    /// A damaged line is left out, and listed in ``Outcome/damaged``. In the recorded run, handlers
+    /// of the line's occurrence may have sent further occurrences. These are left out, too, and
+    /// counted in ``Outcome/lostCauses``, unless the replay runs with `withCaused`.
     public static var skip: Damage { Damage(isSkipped: true) }
     /// The first damaged line makes the replay throw an ``InspectionError``, before anything is
     /// sent.
@@ -68,8 +69,9 @@ public struct EventReplay: Sendable {
   /// - Parameters:
   ///   - path: The path of the file.
   ///   - damaged: The treatment of damaged lines.
-  /// - Throws: An ``InspectionError`` if the file cannot be read, is no recording, or is one of
-  ///   another version; and for the first damaged line, if these are refused.
+  /// - Throws: An ``InspectionError`` if the file cannot be read, is no recording, or is a
+  ///   recording of another version. If `damaged` is ``Damage/refuse``, also for the first damaged
+  ///   line.
   public init(_ path: String, damaged: Damage = .refuse) throws {
     try self.init(URL(fileURLWithPath: path), damaged: damaged)
   }
@@ -88,18 +90,20 @@ public struct EventReplay: Sendable {
 
   /// Sends all occurrences, and returns when their handlers have finished.
   ///
-  /// If a handler of a recorded occurrence sent another one, the latter is left out, since the
-  /// handler sends it again.
+  /// In the recorded run, a handler may have sent an occurrence while it handled another one. Such
+  /// an occurrence is left out, since the handler sends it again: see `withCaused`.
   ///
   /// - Parameters:
   ///   - pace: The times at which occurrences are sent.
   ///   - targets: The events by the names that they were recorded under.
-  ///   - withCaused: Whether to send what handlers of recorded occurrences sent, too. Then the
-  ///     targets should have no handlers that send it again.
+  ///   - withCaused: Whether to send also the occurrences that handlers of recorded occurrences
+  ///     sent. Then the targets should have no handlers that send these occurrences again.
   ///   - clock: The clock of the pace.
-  /// - Returns: The number of occurrences that were sent, and the damage.
+  /// - Returns: The number of occurrences that were sent, and the lines and occurrences that were
+  ///   left out because of damage.
   /// - Throws: An ``InspectionError``, before anything is sent, for a damaged line, if damaged
-  ///   lines are refused. `CancellationError` if the task is cancelled during a pause.
+  ///   lines are refused. `CancellationError` if the task is cancelled before the last occurrence
+  ///   is sent.
   /// - Complexity: O(*n*) for *n* lines, which are decoded before the first one is sent.
   @discardableResult public nonisolated(nonsending) func run(
     at pace: Pace = .asRecorded, into targets: [String: Target], withCaused: Bool = false,
@@ -118,9 +122,9 @@ public struct EventReplay: Sendable {
       }
       await delivery.body(sender, pace.factor == nil)
     }
-    // Waits for the targets in the order of their names, so that a simulation repeats the order.
-    // The replay waits for all targets as often as there are targets, because a handler may send to
-    // a target for which the replay has waited before.
+    // A handler of one target may send to a target that the inner loop has already waited for. So
+    // the outer loop repeats the waits for all targets, once for each target. The inner loop takes
+    // the targets in the order of their names, so that a simulation repeats the order.
     let ordered = targets.sorted { $0.key < $1.key }.map(\.value)
     for _ in ordered { for target in ordered { await target.quiesce() } }
     return Outcome(
@@ -165,9 +169,8 @@ public struct EventReplay: Sendable {
   /// - Parameter damaged: The numbers of the lines that were left out because of damage.
   private func lostCauses(_ damaged: Set<Int>) -> [(cause: Int, count: Int)] {
     var present: Set<Int> = []
-    /// The key is the number `n` in the file of an occurrence that is left out. The value is the
-    /// number of the occurrence that led to it, directly or through others, and whose line is
-    /// damaged or missing.
+    /// For each left-out occurrence, by its number (the member `n` of its line): the number of the
+    /// occurrence that led to it, directly or through others, and whose line is damaged or missing.
     var lost: [Int: Int] = [:]
     var counts: [Int: Int] = [:]
     // The line of a cause stands before the lines of the occurrences that it led to.

@@ -38,9 +38,10 @@ final class Journal: Sendable {
     /// The bytes of lines that wait or are being written, with the memory that an array and a table
     /// need for each line.
     var waitingBytes = 0
-    /// The occurrences left out, because too many bytes waited, since the last one that got a
-    /// ``Place``: their number, and the time of the first. Before the next recorded occurrence or
-    /// the end, the file gets a line that tells of them: see ``takeGap()``.
+    /// The number of occurrences that were left out after the last one that got a ``Place``, and
+    /// the time of the first of them. Occurrences are left out while too many bytes wait for the
+    /// file. A line of ``takeGap()`` tells of them, directly before the line of the next recorded
+    /// occurrence, or before the file's last line.
     var gap = (count: 0, time: 0)
     var lostCount = 0
     var senders = SenderNumbers()
@@ -82,8 +83,8 @@ final class Journal: Sendable {
     /// Whether every line before the end of the recording has been taken for writing.
     var isWhole: Bool { nextLine > lastPlace || nextLine >= end }
 
-    /// Removes and returns lines that can be written now, about one batch at most. Their size stays
-    /// in `waitingBytes` until they are written.
+    /// Removes and returns the next lines that can be written, until they have ``Journal/batch``
+    /// bytes. Their size stays in `waitingBytes` until they are written.
     mutating func takeLines() -> (bytes: [UInt8], size: Int) {
       var taken: [UInt8] = []
       var size = 0
@@ -102,9 +103,8 @@ final class Journal: Sendable {
     }
   }
 
-  /// The number of bytes after which a batch takes no further line. One call writes a batch to the
-  /// file. The thread that makes this call may be one that posts. As a rule, a post waits for one
-  /// such call at most.
+  /// The number of bytes after which one write to the file takes no further line. The thread that
+  /// writes may be one that posts. As a rule, a post waits for one such write at most.
   private static let batch = 262_144
 
   /// The number of waiting bytes above which occurrences are left out. It is compared before an
@@ -225,7 +225,7 @@ final class Journal: Sendable {
 
   /// Writes the waiting lines, in the order of their numbers, up to the first number whose line is
   /// not there yet. Does nothing while another thread writes. If `inBackground` is false, the
-  /// calling thread may be posting: it writes one batch, and leaves further lines to a block on a
+  /// calling thread may be posting: it makes one write, and leaves further lines to a block on a
   /// global queue.
   private func writeLines(inBackground: Bool = false) {
     while true {

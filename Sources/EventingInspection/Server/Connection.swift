@@ -60,8 +60,9 @@ final class Connection {
     !isEnding && pending.count < limits.pending && queued < limits.queue / 2 && !isOverBudget(at: now)
   }
 
-  /// Returns the time until which the thread may wait if nothing arrives: until the hello or an
-  /// update is due, a client has taken nothing for too long, or requests may be read again.
+  /// Returns the time until which the server's thread may wait if nothing arrives. Then the thread
+  /// must make an update, or may read the client's requests again, or must end the connection: the
+  /// client has not sent its first line, the *hello*, or has taken no bytes for too long.
   func deadline(at now: UInt64) -> UInt64 {
     var next = hasSaidHello ? UInt64.max : openedAt + limits.helloTime
     if wantsToWrite { next = min(next, tookAt + limits.idleTime) }
@@ -75,7 +76,8 @@ final class Connection {
   /// Sends the server's first line.
   func sendHello(_ hello: [UInt8]) { enqueue(hello) }
 
-  /// Makes the updates that are due, and ends a connection without a hello.
+  /// Makes the updates that are due. Ends the connection if the client has not sent its hello in
+  /// time.
   func tick(at now: UInt64) {
     if !hasSaidHello, now >= openedAt + limits.helloTime { fail("hello", "expected a hello within 5 s", closes: true) }
     if !wantsToWrite { tookAt = now }

@@ -8,11 +8,11 @@ struct ChromeTraceFile {
   /// One record of the file.
   private enum Entry {
     case occurrence(Int), call(Int), noCall(Int)
-    /// The start or the end of an arrow from an occurrence to a call for it, by their indices in
-    /// `spans`.
+    /// The start or the end of an arrow from an occurrence to a call that handles it. `call` is an
+    /// index in ``TraceSpans/calls``, and `occurrence` one in ``TraceSpans/occurrences``.
     case deliveryStart(call: Int, occurrence: Int), deliveryEnd(call: Int)
-    /// The start or the end of an arrow from a call to an occurrence that it sent, by their indices
-    /// in `spans`.
+    /// The start or the end of an arrow from a call to an occurrence that it sent. `call` is an
+    /// index in ``TraceSpans/calls``, and `occurrence` one in ``TraceSpans/occurrences``.
     case causeStart(occurrence: Int, call: Int), causeEnd(occurrence: Int)
   }
 
@@ -80,8 +80,8 @@ struct ChromeTraceFile {
   /// The number of records of the file.
   var count: Int { rows.names.count + entries.count }
 
-  /// Writes the record at an index: first come the names of the rows, then spans and arrows in the
-  /// order of their times.
+  /// Writes one record, by its index among all records of the file. The first records name the
+  /// rows. The records with a time follow, in the order of their times.
   func write(_ place: Int, to json: inout JSONWriter) {
     guard place < rows.names.count else { return write(entries[place - rows.names.count].entry, &json) }
     begin(&json, "M", "__metadata", "thread_name", row: place + 1, at: 0)

@@ -96,14 +96,12 @@ final class TraceRing: Sendable {
     most = max(1, min(64, megabytes)) * 1_048_576 / TraceRing.chunkBytes - 1
   }
 
-  /// The number of records in the ring that tell that an occurrence or a call begins, or that a
-  /// handler was not called. The beginning of a call that an event then withdrew, because the
-  /// handler is a forward and forwarded nothing, does not count: see ``Chunk/beginnings``.
+  /// The number of trace records in the ring that tell that an occurrence or a call begins, or that
+  /// a handler was not called. If a forward forwards nothing, the event withdraws the call of the
+  /// forward. Withdrawn calls do not count: see ``Chunk/beginnings``.
   var count: Int { state.withLock { $0.filledCount + $0.current.beginnings } }
-  /// The number of occurrences and calls that are no longer in the ring: the records of their
-  /// beginnings were overwritten. A call that did not take place counts, too, because the handler
-  /// was skipped, or the occurrence was dropped or held. A call that the event withdrew does not
-  /// count: see ``Chunk/beginnings``.
+  /// The number of overwritten trace records that told that an occurrence or a call begins, or that
+  /// a handler was not called. Withdrawn calls do not count: see ``Chunk/beginnings``.
   var overwritten: Int { state.withLock { $0.overwritten } }
 
   /// Returns the chunks that the ring holds now, the oldest first.
@@ -117,8 +115,8 @@ final class TraceRing: Sendable {
     }
   }
 
-  /// The work left after a try to add a record. `nothing`: the record was added. `names` and
-  /// `room`: before the next try, the names of the handler are needed, or a new chunk.
+  /// The work left after a try to add a record. `nothing`: the record was added. `names`: the next
+  /// try must bring the names of the handler. `room`: the next try needs a new chunk.
   private enum Rest { case nothing, names, room }
 
   /// Adds a record.
@@ -157,7 +155,8 @@ final class TraceRing: Sendable {
 
   /// Begins a new chunk if the current one is full.
   @inline(never) private func makeRoom() {
-    // Made and released without the mutex.
+    // The new chunk is allocated before the lock, and the overwritten chunk is released after the
+    // unlock. So no writer waits while memory is allocated or freed.
     let new = Chunk()
     let gone = state.withLock { state -> Chunk? in
       guard !state.current.hasRoom else { return nil }

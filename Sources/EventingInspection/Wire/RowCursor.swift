@@ -10,10 +10,10 @@ struct RowCursor {
   /// The parts of the state that the answer still has to write. The first one is the current part,
   /// of which some rows may be written already.
   private var left: [(name: StaticString, part: Parts)]
-  /// The number at which the current part goes on: its rows with lower numbers are done, and have
-  /// been written unless the client already has them or did not ask for them. In the parts waits
-  /// and warnings, this is the number of the row itself. In the other parts, it is the number of
-  /// the event that the row belongs to.
+  /// The number of the row at which the current part goes on. All rows with lower numbers are done:
+  /// each was written, or the client already has it or did not ask for it. The row of a wait or a
+  /// warning has the number of that wait or warning. Any other row has the number of its event; an
+  /// edge from an event bus has 0.
   private var next: UInt64 = 0
   /// The index of the next row in the list that is being written, and the version of that list. The
   /// list is one event's handlers or edges, or the edges from event buses to their events.
@@ -36,7 +36,8 @@ struct RowCursor {
   /// Writes the next rows to a line, until the line is full or all rows are written. The rows of
   /// each part of the state, such as the handlers, become one JSON array.
   ///
-  /// - Parameter room: The largest length of the line after a row was written, in bytes.
+  /// - Parameter room: The largest length of the line with its rows, in bytes. A row that would
+  ///   make the line longer is left for the next line. The bytes that close the line do not count.
   mutating func write(_ poller: Poller, to line: inout JSONWriter, room: Int) {
     while let current = left.first {
       let start = line.mark

@@ -18,13 +18,15 @@
     /// Returns the error text with which the server has refused a subscription; `nil` if it has
     /// not. Blocks for at most a second.
     ///
-    /// libnats reports errors in order, on another thread. The last error of the connection may
-    /// have come before this subscription, or may hide the refusal.
+    /// libnats reports errors in order, on another thread, and stores only the last one in the
+    /// connection. The refusal, if there is one, is the stored error or came before it. So this
+    /// method waits until the stored error is reported, if it differs from `lastBefore` or names
+    /// the subject.
     ///
     /// - Parameters:
     ///   - subject: The subject of the subscription.
-    ///   - last: The last error of the connection.
-    ///   - lastBefore: The last error of the connection at the begin of this watch.
+    ///   - last: The last error that libnats has stored in the connection.
+    ///   - lastBefore: The last error that was stored when this object began to collect errors.
     func refusal(of subject: String, last: String, before lastBefore: String) -> String? {
       let subject = RefusedSubject(subject, for: .subscribe)
       let mustWait = !last.isEmpty && (last != lastBefore || subject.match(in: last) != nil)

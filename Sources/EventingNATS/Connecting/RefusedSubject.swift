@@ -4,7 +4,8 @@
   struct RefusedSubject {
     enum Verb: String { case publish = "Publish", subscribe = "Subscription" }
 
-    /// How an error text names the subject.
+    /// The part of the subject that an error text names: the whole subject, or only its beginning,
+    /// because libnats has cut the text.
     enum Match { case whole, cut }
 
     /// The smallest length, in bytes, of an error text that may lack its end because libnats has
@@ -22,8 +23,9 @@
       words = "\(begin)\(escaped)\""
     }
 
-    /// Returns how an error text names the subject; `nil` if it does not. A text that was cut may
-    /// stand for several subjects.
+    /// Returns whether an error text names the whole subject, or only its beginning; `nil` if the
+    /// text does not name the subject. Several subjects may have the beginning that a cut text
+    /// names.
     func match(in text: String) -> Match? {
       if text.contains(words) { return .whole }
       guard text.utf8.count >= Self.cutLength, let start = text.firstRange(of: begin)?.lowerBound else { return nil }

@@ -3,7 +3,8 @@
   import EventingTransport
   import Foundation
 
-  /// The received messages of one subscription: waiting ones, and begun ones without a verdict.
+  /// The received messages of one subscription, until their verdicts are carried out. Some wait,
+  /// and the handling of the others has begun.
   final class Inflow: Sendable {
     /// A received message.
     struct Item: Sendable {
@@ -24,8 +25,8 @@
       var last: UInt64 = 0
       /// Whether new messages are accepted.
       var isOpen = true
-      /// Whether the task that takes the waiting messages and begins them is running. `mustLook`
-      /// says whether the task must look for messages again before it ends.
+      /// Whether the task that takes the waiting messages and begins their handling is running.
+      /// `mustLook` says whether the task must look for messages again before it ends.
       var isPumping = false
       var mustLook = false
       /// The tasks that wait until all verdicts were carried out.
@@ -48,9 +49,10 @@
 
     init(_ inFlight: Int) { self.inFlight = inFlight }
 
-    /// The number of messages that wait or have begun.
+    /// The number of messages that wait, or whose handling has begun and whose verdict was not
+    /// carried out.
     var count: Int { state.withLock { $0.waitingCount + $0.begunCount } }
-    /// All messages without a verdict, waiting and begun.
+    /// All messages without a verdict, both waiting ones and ones that are being handled.
     var items: [Item] { state.withLock { Array($0.waiting[$0.head...]) + $0.inHand.values } }
     /// Returns whether a message has no verdict yet, and was not returned to the server.
     func lacksVerdict(_ item: Item) -> Bool {
@@ -59,8 +61,8 @@
         return state.waitingCount > 0 && item.number >= state.waiting[state.head].number
       }
     }
-    /// The smallest position of all messages that wait or have begun, and whose verdict the server
-    /// expects; `nil` if there is none.
+    /// The smallest position of all messages in ``count`` whose verdict the server expects; `nil`
+    /// if there is none.
     var firstPosition: UInt64? {
       state.withLock { state in
         (state.waiting[state.head...] + state.inHand.values + state.settling.values).filter { $0.reply != nil }
@@ -81,7 +83,8 @@
       }
     }
 
-    /// Takes the next waiting message; `nil` if there is none, or no room for one.
+    /// Takes the next waiting message, so that its handling begins. Returns `nil` if no message
+    /// waits, or if the verdicts of `inFlight` messages were not carried out yet.
     func take() -> Item? {
       state.withLock { state in
         guard state.waitingCount > 0, state.begunCount < inFlight else { return nil }
@@ -114,13 +117,16 @@
       }
     }
 
-    /// Records that a begun message has a verdict. Returns the message; `nil` if ``end()`` has
-    /// taken it before, so that it goes back to the server.
+    /// Records that a message from ``take()`` has a verdict. Returns the message; `nil` if
+    /// ``end()`` has removed the message before, so that it goes back to the server.
     ///
-    /// Until ``finish(_:)``, ``drain(within:)`` waits for the message. So the close of a
-    /// connection, which comes after the drain, cannot come before the verdict is in the send
-    /// queue. A later ``end()`` leaves the message out of its result, because the caller of
-    /// ``end()`` sends the messages in the result back to the server.
+    /// The caller carries out the verdict, and then calls ``finish(_:)``. Until then,
+    /// ``drain(within:)`` waits for the message. So the connection, which is closed after the
+    /// drain, stays open until the verdict is in the send queue, unless the drain reaches its time
+    /// limit.
+    ///
+    /// A later ``end()`` does not return the message: the caller of ``end()`` sends the messages
+    /// that it gets back to the server.
     func settle(_ item: Item) -> Item? {
       state.withLock { state in
         state.settling[item.number] = state.inHand.removeValue(forKey: item.number)

@@ -102,9 +102,9 @@
         return ending.begin(next)
       }
       for closure in due { closure() }
-      // `next` must be called before `delivered`. If an earlier call of `end` has enqueued the
-      // request, the loop above has just called `next`. So `delivered` is added only after the
-      // loop. Otherwise the thread that the earlier call started could call `delivered` first.
+      // `next` must be called before `delivered`. An earlier call of `end` may have started the
+      // thread below, and that thread may call `delivered` as soon as `delivered` is added. So
+      // `delivered` is added only here, after the loop above, which may have had to call `next`.
       for closure in ending.withLock({ $0.whenDelivered(delivered) }) { closure() }
       guard isFirst else { return }
       // From here on, only the new thread uses the handle.

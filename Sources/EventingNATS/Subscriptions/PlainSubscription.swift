@@ -106,7 +106,7 @@
 
     func endDelivery(returning items: [Inflow.Item], _ next: @escaping @Sendable () -> Void) {
       if let library = state.withLock({ $0.library }) { library.end(next) } else { next() }
-      report()  // `tick` reports no more once the engine has removed the subscription
+      report()  // for messages dropped since the last `tick`: the engine soon calls `tick` no more
     }
 
     /// Ends the subscription at the server, and then waits for handlers. Messages that the server

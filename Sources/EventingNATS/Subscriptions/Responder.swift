@@ -114,7 +114,8 @@
       }
     }
 
-    /// Returns a reply that can be sent: if a header cannot, the reply says so instead.
+    /// Returns the reply if all its headers can be sent. Otherwise returns another reply, without a
+    /// body, which reports the faulty header to the caller.
     private func checked(_ reply: RemoteMessage) -> RemoteMessage {
       do {
         try checkHeaderSyntax(reply.headers)
@@ -177,7 +178,7 @@
       }
       for request in waiting { refuse(request) }
       engine.remove(self)
-      report()  // `tick` reports no more once the engine has removed the responder
+      report()  // for requests dropped since the last `tick`: the engine now calls `tick` no more
     }
 
     private func endDelivery() {

@@ -22,9 +22,10 @@
     static let expiry = Duration.seconds(2)
     private var pulls: [Pull] = []
     private var last: UInt64 = 0
-    /// The number (`Pull.token`) from which on no pull was given up. A pull is given up by
-    /// ``endAll()``, or because its time has passed. Such a pull may still be open at the server.
-    /// When the server ends the pull later, no count of expected messages changes here.
+    /// A number (`Pull.token`): no pull with this number or a higher one was given up. ``endAll()``
+    /// gives up all pulls, and ``expire(_:)`` those whose time has passed. The server may still
+    /// have them open. When the server ends a pull with a lower number, ``end(_:unsent:)`` does
+    /// nothing.
     private var first: UInt64 = 1
 
     var isEmpty: Bool { pulls.isEmpty }
@@ -44,7 +45,7 @@
       return (last, room)
     }
 
-    /// Subtracts a message that has arrived from the messages that the oldest pull expects.
+    /// Notes that a message has arrived: the oldest pull expects one message less.
     mutating func arrived() {
       guard !pulls.isEmpty else { return }
       pulls[0].left -= 1
@@ -100,10 +101,12 @@
       begin(at: options.start)
     }
 
-    /// Returns this configuration with the start that the consumer needs if the server loses it.
+    /// Returns the configuration for making the consumer again, if the server loses the consumer:
+    /// this configuration with another start.
     ///
-    /// The start is the first message on which no member has given a verdict. If that message is
-    /// not known, the start is the one that the consumer was made with.
+    /// The start is the position after the last message up to which all messages have a final
+    /// verdict. If the answer does not tell this position, the start is the one that the consumer
+    /// was made with.
     ///
     /// - Parameter answer: The answer of the server about the consumer.
     func restarted(_ answer: StreamAnswer) -> ConsumerConfig {
@@ -116,11 +119,11 @@
       return config
     }
 
-    /// Makes a consumer that would start with `new` messages start at the position after the last
-    /// stored message instead.
+    /// If the start is `new`, replaces it by the position after the last stored message.
     ///
-    /// A server that lost its record of a consumer begins again at the configured start. With
-    /// `new`, it would leave out all messages that were stored earlier and are not handled yet.
+    /// If the server loses its state of a consumer, the consumer begins again at the configured
+    /// start. With `new`, the consumer would then leave out all messages that were stored earlier
+    /// and are not handled yet.
     mutating func fixStart(after lastPosition: UInt64) {
       if start == "new" { begin(at: .position(lastPosition &+ 1)) }
     }
