@@ -8,9 +8,9 @@ public import Eventing
 ///     try await recorder.expectNone()
 ///
 /// A recorder adds a handler, which records everything that is sent until the recorder is released.
-/// An expectation takes as many payloads as it expected. Later ones stay for the next expectation.
-/// Expectations that wait at one time are served in the order in which they began. The recorder
-/// retains its source. Any thread may use the recorder.
+/// An expectation takes as many payloads as it expects. Later payloads stay for the next
+/// expectation. If several expectations wait, they get payloads in the order in which they began.
+/// The recorder retains its source. Any thread may use the recorder.
 public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   /// A recorded payload, and the place where it arrived.
   public struct Entry: Sendable, CustomStringConvertible {
@@ -84,7 +84,8 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   }
 
   /// Gives entries to the oldest waiting expectations, as long as there are enough, and returns
-  /// these expectations. The caller holds the mutex, and opens the gates without it.
+  /// these expectations. The caller holds the mutex, and opens the gates of these expectations
+  /// after the unlock.
   private func serve() -> [Waiter] {
     var served: [Waiter] = []
     while let first = unsafe waiting.first, unsafe all.count - taken >= first.count {
@@ -139,7 +140,9 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     let waiter = Waiter(count)
     mutex.withLock {
       unsafe waiting.append(waiter)
-      // No other expectation is served: those before this one wait for more entries.
+      // This call of `serve()` gives entries to the new expectation or to none, so it opens no
+      // gate. If older expectations wait, too few entries have arrived for the oldest one. Then
+      // `serve()` gives entries to none.
       _ = serve()
     }
     if let found = mutex.withLock({ waiter.found }) { return found }

@@ -68,13 +68,13 @@ extension ManualClock {
     }
     var (last, patience): (Look?, Patience) = (nil, Patience())
     while !Task.isCancelled {
-      // A call of `look(_:)` visits one event after the other, and waits there until the event has
-      // no work. After its visit, an event may get work from an event that is visited later.
-      // Therefore `look(_:)` is called until two calls in succession return equal results. A result
-      // has, for each event, the number of the last occurrence that was delivered, and the clock's
-      // `version`. So if two are equal, no event has delivered an occurrence between its visits in
-      // the two calls, and nothing that slept on the clock woke. So when the first of the two calls
-      // returned, no event had work.
+      // A call of `look(_:)` takes one event after the other, and waits until this event has no
+      // work. Meanwhile, an event that had no work may get new work from another event. So
+      // `look(_:)` is called until two successive calls return equal results. A result has the
+      // clock's `version` and, for each event, the number of the last occurrence before the probe
+      // that the call made of the event. If two successive results are equal, no event delivered an
+      // occurrence between its probes in the two calls, and nothing that slept on the clock woke.
+      // So no event had work when the first of the two calls returned.
       let look = await look(&patience)
       if let look, look == last, look.version == mutex.withLock({ unsafe activity.version }) { return true }
       last = look
@@ -86,15 +86,17 @@ extension ManualClock {
   /// after the other. The clock has met the events that use it or were passed to ``meet(_:)``.
   private struct Look: Equatable {
     let version: Int
-    /// For each event, the number of the last occurrence that the event had delivered when
-    /// ``look(_:)`` found it without work.
+    /// For each event, the number of the last occurrence that the event had delivered when it came
+    /// to the probe that ``look(_:)`` had made of it.
     var occurrences: [EventReference: UInt64] = [:]
   }
 
-  /// Visits each event that the clock has met: waits until all work that the event has left sleeps
-  /// on this clock, then reads the number of its last occurrence. The clock has met the events that
-  /// use it or were passed to ``meet(_:)``. Returns what was read; `nil` if a timer of the clock is
-  /// at work or the task was cancelled.
+  /// Makes a probe of each event that uses the clock or was passed to ``meet(_:)``. Then waits
+  /// until the events have done the work that they had at their probes. Calls that sleep on this
+  /// clock, and work that waits for such calls, need not end.
+  ///
+  /// - Returns: The clock's `version`, and the number of each event's last occurrence before its
+  ///   probe. `nil` if a timer of the clock is at work or the task was cancelled.
   private func look(_ patience: inout Patience) async -> Look? {
     let (version, events, timers) = mutex.withLock { unsafe (activity.version, activity.events, activity.timersAtWork) }
     guard timers == 0 else {
@@ -158,10 +160,11 @@ extension ManualClock: IdleAwareClock {
     /// The work that waits for a time of the clock and has no sleeping task, such as a handler that
     /// waits for its next attempt: a timer of the library continues such work.
     var waiting: [SleepingWork] = []
-    /// The number of the library's timers that are awake, and of threads that add delayed work.
+    /// The number of the library's timer tasks that do not sleep now, plus the number of threads
+    /// that are adding delayed work.
     var timersAtWork = 0
-    /// A counter that grows when a timer begins or ends, when a timer or a handler call falls
-    /// asleep or wakes, and when an event is added to `events`.
+    /// A counter that grows when an event is added to `events`, when `waiting` or `timersAtWork`
+    /// changes, and when a handler call falls asleep on the clock or wakes.
     var version = 0
 
     mutating func noteBeginning(of sleeper: Sleeper) {

@@ -11,16 +11,17 @@ package import Eventing
 ///       guard cart.total >= 0 else { throw Wrong() }
 ///     }
 ///
-/// Wherever a task starts, waits or changes its actor, another step may run first. Another step may
-/// also run first wherever an event hands an occurrence to a lane. So a fault that depends on the
-/// order can become visible, and the seed repeats it.
+/// Wherever a task starts, waits or changes its actor, other steps may run before the task
+/// continues. Wherever an event hands an occurrence to a lane, other steps may run before the
+/// lane's handler. So a fault that depends on the order can become visible, and the seed repeats
+/// it.
 ///
 /// Tasks of all kinds, actors, the main actor and the queues of events belong to the simulation;
 /// ``includesAllTasks`` tells the exceptions. Work that runs elsewhere cannot be ordered: blocks on
 /// other queues, `Task.sleep`, and clocks other than ``clock``. A run that has to wait for such
 /// work ends with an error. A task that was created before the simulation stays outside, with one
-/// exception. If the task waits for an actor that the simulation uses, too, it may continue in a
-/// step of the simulation.
+/// exception: if the task waits for an actor on which code of the simulation runs, the task may
+/// continue in a step of the simulation.
 ///
 /// A run blocks the calling thread until it has ended. A run that is started on the main queue runs
 /// its steps there. Any other run has a thread for its steps, which stands for the main actor: code
@@ -37,9 +38,9 @@ public enum Simulation {
     /// Every step that can run next is equally likely.
     case random
     /// Each task has a random priority. Of the tasks that can continue, the task with the highest
-    /// priority does. At up to `changes` random steps among the first 64, the priority of that task
-    /// first becomes the lowest, so that another task continues. This strategy finds faults that
-    /// need a few particular switches between tasks.
+    /// priority does. Before each of up to `changes` random steps among the first 64, the task with
+    /// the highest priority gets the lowest priority. Then another task continues, if another one
+    /// can. This strategy finds faults that need a few particular switches between tasks.
     case priorities(changes: Int)
   }
 

@@ -136,8 +136,8 @@ struct ChangeVerifier {
     }
     guard let first else { return }
     if first > 1 || replayValue?.new != nil {
-      // No change with a number below `first` led to a call. If such a change had begun after the
-      // addition returned, the handler would have missed it.
+      // The handler received no change with a number below `first`. If one of these changes began
+      // after the addition of the handler had returned, the handler missed that change.
       let missed = (1..<max(1, min(first, sent.count))).first { listener.adding.isBefore(sent[$0]) }
       checks.expect(.g6, missed == nil, "change \(missed ?? 0), made after \(listener) was added, never reached it")
     }

@@ -3,11 +3,12 @@ import Synchronization
 
 /// The oracle's record of one handler: its registration, its locks and its calls.
 ///
-/// A handler that runs one call at a time appends to `calls` without a lock. If its calls overlap
-/// nevertheless, the thread sanitizer reports the race.
-// Safe: where calls do not overlap, one call at a time writes `calls`, as `inside` checks. Calls
-// that may overlap write under `gate`. The worker or owner of the handler writes all other fields.
-// The verifiers read when all calls have ended.
+/// A handler that runs one call at a time appends to `calls` without a lock. If no synchronization
+/// orders two of its calls, the thread sanitizer reports the race.
+// Safe: if the handler runs one call at a time, only the running call writes `calls`, and `inside`
+// checks that no calls overlap. If calls of the handler may overlap, they write `calls` under
+// `gate`. The worker or owner of the handler writes all other fields. The verifiers read when all
+// calls have ended.
 final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   struct Call: Sendable {
     let senderLog: Int32
@@ -76,7 +77,8 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
   private(set) var calls: [Call] = []
   /// The number of calls that are running.
   private let inside = Atomic<Int>(0)
-  /// A spin lock that guards `calls` where calls may overlap.
+  /// A spin lock. It guards `calls` if the calls of this handler may overlap: the handler then runs
+  /// at the place `concurrent` or `task`.
   private let gate = Atomic<Bool>(false)
   private let ended = Counter()
 

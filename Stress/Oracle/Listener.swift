@@ -1,8 +1,8 @@
 import Eventing
 import Synchronization
 
-/// A value for an `Observed`. Names the sender, the number among the sender's values, and the value
-/// that this one was computed from.
+/// A value for an `Observed`. Its name has the sender, and the number of this value among all
+/// values of the sender. `basis` is the name of the value from which this value was computed.
 struct Tone: Sendable {
   struct Name: Hashable, Sendable {
     var senderLog: Int32
@@ -15,8 +15,8 @@ struct Tone: Sendable {
   let canary: Canary
 }
 
-/// The oracle's record of one handler of changes. Keeps names in place of values, so that it
-/// retains no value.
+/// The oracle's record of one handler of changes. The record has names in place of values, so that
+/// it retains no value.
 // Safe: one call at a time writes `calls`, as `inside` checks. The worker of the handler writes all
 // other fields. The verifier reads when all calls have ended.
 final class Listener: @unchecked Sendable, CustomStringConvertible {

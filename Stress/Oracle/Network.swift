@@ -64,8 +64,8 @@ final class Network: Sendable {
   /// The event that also forwards to *guests*: temporary events that workers make and release.
   static let guestHouse = 7
 
-  /// Returns the numbers of all edges, this one included, with the source and the target of this
-  /// edge.
+  /// Returns the numbers of all edges that have the source and the target of the edge `number`.
+  /// This edge itself is among them.
   static func beside(_ number: Int) -> [Int] {
     edges.indices.filter { edges[$0].source == edges[number].source && edges[$0].target == edges[number].target }
   }

@@ -104,8 +104,9 @@ struct NetworkVerifier {
       $0.adding.start <= from.at && !(source.path.isEmpty && from.sent.isBefore($0.adding))
     }
     if couldJoin.isEmpty { checks.violate(.g6, "edge \(number) was passed before it was added") }
-    // The first handler of the source event logs the arrival, before the edge's handler runs. So an
-    // occurrence that arrived after the removal of the edge had returned must not pass the edge.
+    // The first handler of the source event logged the time `from.at`. The handler of the edge runs
+    // after that handler. So if the removal of the edge had returned before `from.at`, the
+    // occurrence must not have passed the edge.
     let isThere = couldJoin.contains { $0.removing.map { from.at <= $0.end } ?? true }
     checks.expect(.g7, isThere || couldJoin.isEmpty, "edge \(number) was passed after it had been removed")
   }

@@ -14,8 +14,8 @@ extension ScenarioContext {
     }
     let isAnyPair = !spans.contains { $0.isChange }
     spans.sort { $0.span.start < $1.span.start }
-    // For each worker, the latest end of its operations so far: first of all operations, and then
-    // of the changes among them.
+    // For each worker, two times: `any` is the latest end of its operations so far, and `change`
+    // the latest end of the changes among these operations.
     var ends = [(any: UInt64, change: UInt64)](repeating: (0, 0), count: workers.count)
     for (span, worker, isChange) in spans {
       let overlaps = ends.indices.contains { other in

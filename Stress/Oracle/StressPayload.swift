@@ -35,7 +35,8 @@ final class SenderLog: @unchecked Sendable {
     return StressPayload(senderLog: Int32(number), index: Int32(sent.count - 1), canary: Canary(.payload), key: key)
   }
 
-  /// Ends the span of a payload's send. The sender may have made later payloads meanwhile.
+  /// Ends the span of a payload's send. This span need not be the last one in `sent`, because the
+  /// sender may have made later payloads meanwhile.
   @discardableResult func returned(_ payload: StressPayload) -> Span {
     sent[Int(payload.index)].finish()
     return sent[Int(payload.index)]

@@ -85,15 +85,18 @@ struct Verifier {
     return keepsRealTime()
   }
 
-  /// Counts the occurrences that never reached the witness, the trial's first handler, and how many
-  /// of these no event lock explains.
+  /// Counts the occurrences that never reached the witness, the trial's first handler.
   ///
   /// Such an occurrence has no known position in the order.
+  ///
+  /// - Returns: In `unseen`, the number of all these occurrences. In `unexcused`, the number of the
+  ///   occurrences among them that no lock of the event explains.
   private func countUnseen() -> (unseen: Int, unexcused: Int) {
     var (unseen, unexcused) = (0, 0)
     for senderLog in senderLogs {
-      // Each occurrence was delivered before the next one of its sender, or before the end of the
-      // trial.
+      // An occurrence was delivered before all later ones of its sender. `latest` is a time by
+      // which the next of these that reached the witness had been delivered. If there is none,
+      // `latest` is the end of the trial.
       var latest = trial.settled.end
       for index in senderLog.sent.indices.reversed() {
         let place = position[senderLog.number][index]

@@ -14,8 +14,8 @@ enum Fault: String, CaseIterable, Sendable {
     }
   }
 
-  /// The default rate: one fault in this many chances. The faults are so rare that the throughput
-  /// hardly changes.
+  /// The default rate: on average, one in this many calls of ``Faults/isDue(_:_:)`` returns true.
+  /// The faults are so rare that the throughput hardly changes.
   var usualRate: Int {
     switch self {
     case .throw: 1_000
@@ -28,13 +28,14 @@ enum Fault: String, CaseIterable, Sendable {
   }
 }
 
-/// The rates of all kinds of faults. A chance is a moment at which a worker or a handler asks
-/// whether a fault of a kind is due.
+/// The rates of all kinds of faults. A worker or a handler asks ``Faults/isDue(_:_:)`` whether a
+/// fault of a kind is due. The rate of the kind decides how often the answer is true.
 struct FaultRates: Sendable {
-  /// The valid rates. A rate is one fault in this many chances.
+  /// The rates that `--faults` accepts.
   static let range = 1...1_000_000_000
 
-  /// One fault in this many chances, for each kind. 0 injects none.
+  /// The rate of each kind: on average, one in this many calls of ``Faults/isDue(_:_:)`` returns
+  /// true. If the rate is 0, no call does.
   private var rates: [Int]
 
   static let none = FaultRates(rates: Fault.allCases.map { _ in 0 })

@@ -10,8 +10,9 @@ protocol Scenario: Sendable {
 
   init()
 
-  /// Runs one round. Soon after the return, all objects of the round must be deallocated. The
-  /// counts of living canaries show the objects that are not.
+  /// Runs one round. Soon after the return, all objects of the round must be deallocated. A
+  /// ``Canary`` in each handler, payload and owner shows whether the object lives, and a
+  /// ``WeakLook`` shows it for an event.
   func round(_ context: ScenarioContext) async
 }
 

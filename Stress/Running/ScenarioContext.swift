@@ -16,9 +16,10 @@ final class ScenarioContext: @unchecked Sendable {
   private(set) var workers: [Worker] = []
   private(set) var memory = MemoryTrend()
 
-  // Figures for the scenario's row in the table that a run prints at its end: the number of
-  // deliveries that had to happen, could happen and did happen; the number of overlaps: operations
-  // that began while another worker's operation was running.
+  // Figures for the scenario's column in the table that a run prints at its end. `must`, `may` and
+  // `did` are the numbers of deliveries that had to happen, could happen and did happen. `overlaps`
+  // is the number of operations that began while an operation of another worker was running: see
+  // ``countOverlaps()``.
   var must = 0
   var may = 0
   var did = 0

@@ -3,8 +3,9 @@
   import EventingTransport
   import Foundation
 
-  // Makes a consumer again that the server has lost. The new consumer starts at a position before
-  // which every message has a final verdict (done or reject), whichever member took the message.
+  // If the server has lost the consumer of a subscription, makes the consumer again. The new
+  // consumer begins at the first message on which no member has given a final verdict (done or
+  // reject), or at an earlier message.
   extension StreamSubscription {
     /// Starts a task that makes the consumer again if the server has lost it.
     func beginRestoring() {
@@ -23,8 +24,8 @@
           let facts = try await admin.facts(of: stream.name)
           if isOtherStream(facts) { forgetPositions(before: facts.creationTime) }
           let config = restartConfig(facts.lastPosition)
-          // After the end of the subscription, a new consumer would stay at the server until it has
-          // been idle for long.
+          // If a subscription without a group has ended, its consumer is not made again. The server
+          // would keep the unused consumer for the time ``StreamAdmin/forgetting``.
           let consumer = try await admin.makeConsumer(stream.name, config) { [state] in
             !state.withLock { $0.isForgotten }
           }
@@ -63,8 +64,9 @@
       }
     }
 
-    /// Forgets the positions in a stream that was deleted. The consumer begins with the first
-    /// message of the new stream, which was made instead.
+    /// Forgets the positions in a stream that was deleted. The consumer then begins with the first
+    /// message of the new stream, which was made instead. If the consumer was configured to begin
+    /// at a time, the consumer begins with the first message of the new stream from that time on.
     ///
     /// - Parameter time: The time at which the new stream was made; `nil` if it is not known.
     private func forgetPositions(before time: Date?) {

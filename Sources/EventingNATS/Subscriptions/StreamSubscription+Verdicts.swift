@@ -65,8 +65,10 @@
       guard state.withLock({ $0.retreated.mustAsk(now, isShared: isShared) }) else { return }
       Scheduling.task(priority: nil, on: nil) { [self] in
         guard let found = try? await StreamAdmin(engine).find(stream.name, config) else { return }
-        // Another member has made the consumer again, perhaps in another stream. The verdicts of
-        // this member would count for the messages at the same positions of that stream.
+        // If the consumer was made at a time that this member does not know, another member has
+        // made it again, perhaps in a new stream. Verdicts on messages of the old stream would then
+        // count for other messages: those at their positions in the new stream. Restoring prevents
+        // such verdicts.
         if state.withLock({ $0.consumerCreated != found.created }) { return beginRestoring() }
         note(found.restart)
       }

@@ -98,7 +98,8 @@
       let state = State(
         streamCreated: facts.created, consumerCreated: consumer.created, first: config, restart: consumer.restart)
       let subscription = StreamSubscription(engine, stream, config, state, options, begin)
-      // The server sends no more than the pulls request, and a few messages about the pulls.
+      // The buffer needs room for the messages that pulls request, and for the few messages in
+      // which the server says how a pull ended. The server sends no other messages to this inbox.
       let limit = options.inFlight + 1_024
       do {
         let library = try await onOwnThread {
@@ -136,7 +137,9 @@
         state.pulls.arrived()
         return (place.number <= state.lastNumber, state.note(place))
       }
-      if isOtherConsumer { beginRestoring() }  // the other consumer may belong to another stream
+      // If the delivery number has not grown, a new consumer may have sent the message, perhaps
+      // from a new stream. Restoring then prevents verdicts on messages of the old stream.
+      if isOtherConsumer { beginRestoring() }
       if let fallenFrom { noteRepetition(from: place.position, to: fallenFrom) }
       wake()
     }
@@ -241,8 +244,8 @@
     // MARK: Ending
 
     func endDelivery(returning items: [Inflow.Item], _ next: @escaping @Sendable () -> Void) {
-      // The server may send messages until it knows that the subscription ends. Each of them is
-      // returned to the server when it arrives. After a loss of the connection, no message arrives.
+      // The server may send messages until it knows that the subscription ends. The subscription
+      // returns each of these messages. Without a connection, none arrives.
       let isConnected = engine.isConnected
       end(
         {
@@ -282,7 +285,7 @@
       for item in waiting { inflow.finish(item) }
       await inflow.drain(within: limit)
       let isGivenBack = OneShot<Void>()
-      cancel { isGivenBack.set(()) }  // called after `giveBack(waiting)` above
+      cancel { isGivenBack.set(()) }  // `isGivenBack` is set after `giveBack(waiting)` above was called
       // If the server is frozen, the wait ends after a second. The server then redelivers the
       // messages by itself.
       let timer = Scheduling.cancelledWhenDropped {

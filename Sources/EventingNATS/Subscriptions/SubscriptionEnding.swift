@@ -14,8 +14,8 @@
     private var waitingForEnqueued: [@Sendable () -> Void] = []
     private var waitingForDelivered: [@Sendable () -> Void] = []
 
-    /// Records that the subscription begins to end, unless an earlier call has recorded it. Stores
-    /// `next`, or returns it if its time has come already.
+    /// Records that the subscription begins to end, unless an earlier call has recorded it. If the
+    /// time to call `next` has come already, returns `next`. Otherwise stores `next`.
     ///
     /// - Parameter next: A closure to call when the request that ends the subscription at the
     ///   server is enqueued for sending.
@@ -39,8 +39,9 @@
       return []
     }
 
-    /// Records that the request that ends the subscription at the server is enqueued for sending.
-    /// Returns the closures that waited for it.
+    /// Removes and returns the closures that wait until the request that ends the subscription at
+    /// the server is enqueued for sending. If no closure waits, records that this request is
+    /// enqueued.
     ///
     /// The caller calls the closures, and then this method again, until it returns none. So each
     /// closure is called after the closures that were added before it.
@@ -50,7 +51,8 @@
       return waitingForEnqueued
     }
 
-    /// Records that all messages were received. Returns the closures that waited for it.
+    /// Removes and returns the closures that wait until all messages were received. If no closure
+    /// waits, records that all messages were received.
     ///
     /// The caller calls the closures, and then this method again, until it returns none, because
     /// closures may be added meanwhile: see ``enqueued()``.
@@ -62,11 +64,11 @@
   }
 
   extension Guarded<SubscriptionEnding> {
-    /// Records a step of the end of a subscription, and calls the closures that waited for this
-    /// step, without the mutex. Repeats this until no closure is left.
+    /// Calls `step` under the mutex, and then, without the mutex, the closures that `step`
+    /// returned. Repeats both until `step` returns no closure.
     ///
-    /// - Parameter step: A method that records the step and returns the closures, such as
-    ///   ``SubscriptionEnding/enqueued()``.
+    /// - Parameter step: A method that records a step of the end of a subscription, and returns the
+    ///   closures that waited for this step, such as ``SubscriptionEnding/enqueued()``.
     func callAll(_ step: (inout SubscriptionEnding) -> [@Sendable () -> Void]) {
       while case let closures = withLock(step), !closures.isEmpty {
         for closure in closures { closure() }

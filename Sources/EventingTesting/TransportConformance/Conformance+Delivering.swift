@@ -25,11 +25,12 @@ extension Conformance {
     try expect(log.count == 1, "expected one message, got \(log.numbers)")
   }
 
-  /// Checks that messages begin in the order in which they were published.
+  /// Checks that a subscription receives messages in the order in which they were published.
   func order() async throws {
     guard first.promises.keepsOrder else { return }
-    // An engine without storage may drop messages if more than `inFlight` wait. So for such an
-    // engine, this check uses only 256, the default, which has room for all 200 messages.
+    // An engine without storage may drop messages if more than `inFlight` of them wait. With 1 or
+    // 7, such an engine might drop some of the 200 messages. So for such an engine, the check
+    // leaves 1 and 7 out.
     for inFlight in isAtLeastOnce ? [1, 7, 256] : [256] {
       let log = MessageLog()
       let place = "\(subject).\(inFlight)"
@@ -157,9 +158,9 @@ extension Conformance {
   /// subscription, nor one whose handling failed.
   func atMostOnce() async throws {
     guard !isAtLeastOnce else { return }
-    // A receipt means that the engine has the message; subscribers may receive it later. So the
-    // check first waits until another subscription has received message 0. Only then does the
-    // subscription begin that must not receive message 0.
+    // The engine may deliver message 0 later than it returns the receipt. So the check first waits
+    // until the subscription `earlier` has received message 0. Then the second subscription begins,
+    // which must not receive message 0.
     let before = MessageLog()
     let earlier = try await subscribe(before)
     try await publish(0...0)

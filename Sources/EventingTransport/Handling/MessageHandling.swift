@@ -10,8 +10,9 @@ struct MessageHandling: BegunMessage {
 
   var knownVerdict: Verdict? {
     guard let outcome = send.knownOutcome, let isLooped = loops.outcome else { return nil }
-    // If the listener has no verdict, the message must be given up, which may publish a dead
-    // letter. The engine then awaits `verdict`, which gives the message up.
+    // If `listener.verdict` returns `nil`, the message must be given up. This may publish a dead
+    // letter, for which this getter cannot wait. So this getter returns `nil`, and the engine
+    // awaits `verdict`, whose getter calls `listener.giveUp`.
     guard let verdict = listener.verdict(on: message, outcome, isLooped: isLooped) else { return nil }
     listener.end(message, isHandled: verdict == .done)
     return verdict

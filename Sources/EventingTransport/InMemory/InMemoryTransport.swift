@@ -14,8 +14,9 @@ import Foundation
 /// seed, the message, the listener and the number of the delivery decide each fault, whatever order
 /// the tasks run in.
 ///
-/// The stream keeps the last messages, and all that a group or a listening for their subject has
-/// not handled: see ``init(seed:faults:clock:subjects:keeping:publishTimeout:)``.
+/// The stream keeps the newest messages. It keeps each older message until every group and
+/// listening for its subject has handled it: see
+/// ``init(seed:faults:clock:subjects:keeping:publishTimeout:)``.
 ///
 /// Any thread and any handler may call any method. Handlers run on Swift's pool, not on the thread
 /// that publishes.
@@ -27,8 +28,8 @@ public final class InMemoryTransport: Transport {
   private let stored: [SubjectFilter]?
   private let publishTimeout: Duration
   private let incidentEvent: Event<TransportIncident>
-  /// The counterpart of this transport that has no stream: see ``plain``. It is `nil` if this
-  /// transport itself has no stream.
+  /// The transport without a stream that ``plain`` returns. `nil` if this transport itself has no
+  /// stream: then ``plain`` returns this transport.
   let plainTransport: InMemoryTransport?
 
   public let identity: String
@@ -40,10 +41,10 @@ public final class InMemoryTransport: Transport {
   ///   - faults: The faults. If a kind occurs twice, the last value counts.
   ///   - clock: The clock of delays and time limits.
   ///   - subjects: The subjects that the stream stores, with the wildcards `*` and `>`.
-  ///   - limit: The largest number of messages that are kept although every group has handled
-  ///     them: the newest ones. The stream delivers them to listenings that ask for messages stored
-  ///     before they began, and recognizes by their ids messages that are published again. Messages
-  ///     that a group has not handled are always kept.
+  ///   - limit: The number of the newest messages that the stream keeps even if every group has
+  ///     handled them. The stream delivers kept messages to listenings that ask for messages stored
+  ///     before they began. By its id, the stream recognizes a kept message that is published
+  ///     again. Messages that a group has not handled are always kept.
   ///   - publishTimeout: The longest wait of `publish` while the engine cannot be reached.
   public convenience init(
     seed: UInt64 = 0, faults: [Fault] = [], clock: any Clock<Duration> = ContinuousClock(), subjects: [String] = [">"],

@@ -21,7 +21,7 @@ final class MemoryGroup {
   /// The key of a durable group; `nil` for a subscription without a group.
   let key: Key?
   let filter: SubjectFilter
-  /// A number that gives this group random faults of its own: see ``Chances``.
+  /// The number that stands for this group in random decisions about faults: see ``Chances``.
   let chance: UInt64
   /// Whether the group was removed. Only the private group of a subscription without a group is
   /// removed, when the subscription ends.

@@ -1,7 +1,7 @@
 /// The messages of a stream in memory, by their positions. The first position is 1.
 ///
-/// A message is kept as long as a group has not handled it. The newest messages are kept even if
-/// every group has handled them.
+/// The log keeps each message until every group has handled it. It keeps the newest messages even
+/// longer.
 struct MemoryLog: Sendable {
   private struct Stored: Sendable {
     var message: RemoteMessage
@@ -11,11 +11,10 @@ struct MemoryLog: Sendable {
     var needs: Int
   }
 
-  /// The largest number of messages that are kept although every group has handled them: the newest
-  /// ones.
+  /// The number of the newest messages that the log keeps even if every group has handled them.
   private let limit: UInt64
-  /// The newest messages, at most ``limit``: a ring buffer, in which ``place(_:)`` is the index of
-  /// a position.
+  /// A ring buffer of the newest messages, at most ``limit``. ``place(_:)`` returns the index of
+  /// the message at a position.
   private var recent: [Stored] = []
   /// The messages that are older than all in ``recent``. Each of them is still to be handled by at
   /// least one group.
@@ -98,7 +97,7 @@ struct MemoryLog: Sendable {
   }
 
   /// Returns the positions of the stored messages that a new group or listening receives, in order.
-  /// O(*n* log *n*) for *n* stored messages, and O(1) if it begins with new messages.
+  /// O(*n* log *n*) for *n* stored messages, and O(1) if `start` is ``StartPosition/new``.
   func positions(from start: StartPosition, _ filter: SubjectFilter) -> [UInt64] {
     if case .new = start.kind { return [] }
     let all = older.keys.sorted() + ((end - UInt64(recent.count))..<end)

@@ -4,11 +4,12 @@ import Eventing
 ///
 /// A request for which the engine has chosen this responder counts in `inHand` until the request
 /// has ended. A request that is being answered has one of `inFlight` slots. While all slots are
-/// taken, the other requests wait. ``cancel()`` refuses the waiting requests, and no request begins
-/// afterwards.
+/// taken, further requests wait. ``cancel()`` refuses the waiting requests, and no request gets a
+/// slot afterwards.
 ///
-/// ``drain(within:)`` ends the responder when no request is in hand, in one step under the mutex.
-/// So a request that the responder counts is answered, unless the time limit comes first.
+/// ``drain(within:)`` ends the responder when `inHand` is 0. The check and the end are one step
+/// under the mutex. So a drain refuses no request that is counted in `inHand`, unless the time
+/// limit comes first.
 final class MemoryResponder: TransportSubscription {
   struct State: Sendable {
     /// The number of requests for which the engine has chosen this responder, and that have not
@@ -19,7 +20,8 @@ final class MemoryResponder: TransportSubscription {
     /// The requests that wait because `inFlight` others are being answered. Each is resumed with
     /// true when it may be answered, or with false when the responder has ended.
     var waiting = Deque<CheckedContinuation<Bool, Never>>()
-    /// The callers of ``MemoryResponder/drain(within:)``, which wait until no request is in hand.
+    /// The calls of ``MemoryResponder/drain(within:)`` that wait. They are resumed when `inHand` is
+    /// 0, or when the responder is cancelled.
     var drainers: [CheckedContinuation<Void, Never>] = []
     var isEnded = false
   }
@@ -84,8 +86,8 @@ final class MemoryResponder: TransportSubscription {
     }
   }
 
-  /// Counts the end of a request. The next waiting request gets its slot. After the last request,
-  /// the responder ends if a task waits in ``drain(within:)``.
+  /// Counts the end of a request. If the request had a slot, the next waiting request gets the
+  /// slot. After the last request, the responder ends if a task waits in ``drain(within:)``.
   func finish(hasSlot: Bool) {
     let (next, drainers) = state.withLock { state in
       state.inHand -= 1

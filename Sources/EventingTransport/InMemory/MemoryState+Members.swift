@@ -19,8 +19,9 @@ extension MemoryState {
     return group
   }
 
-  /// Returns a number that gives a group, or a subscription without a group, random faults of its
-  /// own. The number of a group depends only on the group's name and filter.
+  /// Returns the number that stands for a group, or for a subscription without a group, in random
+  /// decisions about faults: see ``Chances``. The number of a group depends only on the group's
+  /// name and filter.
   mutating func newChance(_ options: SubscribeOptions, _ filter: SubjectFilter) -> UInt64 {
     if let group = options.group { return stableHash("\(group) \(filter.text)") }
     lastListener += 1
@@ -87,8 +88,9 @@ extension MemoryState {
       group.pending[position] = nil
       group.giveBack(position)
     }
-    // Wakes one member for each message that was put back, if so many have room. Wakes one more,
-    // because the group may have woken the removed subscription for a message that it did not take.
+    // For each message that was put back, wakes one member that has room, if there is one. Also
+    // wakes one member in place of the removed subscription: the group may have woken this
+    // subscription for a message that the subscription did not take.
     var woken: [MemorySubscription] = []
     for _ in 0...taken.count where group.hasWork {
       if let other = wakeOne(group) { woken.append(other) }
@@ -163,10 +165,10 @@ extension MemoryState {
     case .retry(let delay):
       group.failures[position, default: 0] += 1
       result.delay = delay
-    // With `inFlight` 1, a member handles messages in order. So the member pauses for the delay,
-    // and the released message returns at once to its place in the group, before the messages with
-    // larger positions. Another member of the group need not wait for the delay, and may take the
-    // message during the pause.
+    // With `inFlight` 1, a member handles messages in order: no later message may overtake a
+    // released one. So the released message returns to its place in the group at once, and the
+    // member takes no message until the delay is over. Another member may take the released message
+    // earlier.
     case .release(let delay): result.delay = result.pause == nil ? delay : .zero
     }
     guard let delay = result.delay else { return result }

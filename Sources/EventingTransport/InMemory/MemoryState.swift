@@ -5,9 +5,9 @@ import Eventing
 struct MemoryState {
   /// The state of a subscription.
   final class Member {
-    /// The subscription; `nil` when it has ended. It retains a closure of the user, which must not
-    /// be released under the mutex. A group may keep this object longer than the subscription
-    /// lasts, and release it under the mutex.
+    /// The subscription; `nil` when it has ended. The subscription retains a closure of the user,
+    /// which must not be released under the mutex. A group may keep this member longer than the
+    /// subscription lasts, and release the member under the mutex.
     private(set) var subscription: MemorySubscription?
     let filter: SubjectFilter
     let inFlight: Int
@@ -16,8 +16,8 @@ struct MemoryState {
     /// its members. The dictionary `groups` retains the group at least until its last subscription
     /// has ended.
     unowned let group: MemoryGroup?
-    /// A number that gives this subscription random faults of its own: see ``Chances``. It has an
-    /// effect only without a stream. With one, ``MemoryGroup/chance`` takes its place.
+    /// The number that stands for this subscription in random decisions about faults: see
+    /// ``Chances``. It is used only without a stream. In a stream, ``MemoryGroup/chance`` is used.
     let chance: UInt64
     var isGone: Bool { subscription == nil }
     /// The number of messages that the subscription has taken and that have no verdict yet.
@@ -42,8 +42,8 @@ struct MemoryState {
     /// The number of messages that a subscription without a stream has lost since the last incident
     /// that told of lost messages.
     var lost = 0
-    /// The callers of `drain(within:)` of the subscription, which wait until the messages that it
-    /// has taken, and those in `queue`, have a verdict.
+    /// The calls of `drain(within:)` that wait until the messages that the subscription has taken,
+    /// and those in `queue`, have a verdict.
     var drainers: [CheckedContinuation<Void, Never>] = []
 
     init(_ subscription: MemorySubscription, _ group: MemoryGroup?, chance: UInt64) {
@@ -62,9 +62,10 @@ struct MemoryState {
       return queue
     }
 
-    /// Whether `drain(within:)` need not wait, because no message waits or lacks its verdict.
+    /// Whether every message that the subscription has taken has its verdict, and `queue` is empty.
+    /// If so, `drain(within:)` does not wait.
     var isIdle: Bool { inHand == 0 && queue.isEmpty }
-    /// Whether one more message may begin.
+    /// Whether the subscription may take one more message.
     var hasRoom: Bool { inHand < inFlight && !isPaused }
 
     /// Records that there may be a message to take. Returns whether the pump, the task that takes
@@ -81,7 +82,8 @@ struct MemoryState {
       if queue.count < inFlight { queue.append((message, number)) } else { lost += 1 }
     }
 
-    /// Counts a message that begins. Returns the number of messages that were lost before it.
+    /// Counts a message that the subscription has taken. Returns the number of messages that it has
+    /// lost since it took the previous one, and sets `lost` to 0.
     func begin() -> Int {
       inHand += 1
       defer { lost = 0 }

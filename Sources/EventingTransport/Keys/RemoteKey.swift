@@ -7,7 +7,7 @@ public import Foundation
 public protocol RemoteKey: Hashable, Sendable {
   /// The text of the key. Equal keys have equal texts, and different keys have different texts.
   var remoteText: String { get }
-  /// Creates the key with a text. Returns `nil` if no key has the text.
+  /// Creates the key whose ``remoteText`` is the given text. Returns `nil` if there is no such key.
   init?(remoteText: String)
 }
 

@@ -75,7 +75,7 @@ public struct DecodingFailure: Error, Sendable, CustomStringConvertible {
 }
 
 extension DecodingFailure: LocalizedError {
-  /// The description, so that `localizedDescription` is that sentence, too.
+  /// The ``description``, which Foundation returns as the `localizedDescription` of the error.
   public var errorDescription: String? { description }
 }
 

@@ -9,10 +9,11 @@
 /// the hashes of the steps 1, 2, 4, 8 and so on. So the headers stay short, however long the way
 /// is.
 ///
-/// The step marks end a cycle that is too long for ``HeaderName/path``. When the message has taken
-/// as many steps in the cycle as before the cycle, at least one step in the cycle has its hash
-/// among the step marks. One round later, the message would come to this step again. The hash shows
-/// the repetition, and the message is not forwarded.
+/// The step marks end a cycle that is too long for ``HeaderName/path``. If a message takes *n*
+/// steps before a cycle, its steps in the cycle have the numbers from *n* + 1 on. The first of
+/// these numbers that is a power of two is at most 2*n* (or 1, if *n* is 0). The hash of the step
+/// with this number is a step mark. One round later, the message would come to the subject of this
+/// step again. The step mark shows the repetition, and the message is not forwarded.
 struct RemoteWay: Sendable {
   /// The two headers that carry the way of the received message, its subject, and the identity of
   /// its transport; `nil` for a way without steps.
@@ -29,8 +30,8 @@ struct RemoteWay: Sendable {
   /// payload has come through no subject.
   init() { last = nil }
 
-  /// Creates the way of a received message: the subjects that its headers list, and then its own.
-  /// The headers are decoded only if the message is forwarded.
+  /// Creates the way of a received message: the steps that its headers list, and then the step of
+  /// the message's own subject. The headers are decoded only if the message is forwarded.
   init(of message: RemoteMessage, over transport: String) {
     last = (message.headers[HeaderName.path], message.headers[HeaderName.pathMarks], message.subject, transport)
   }
@@ -107,8 +108,8 @@ private struct WayMarks {
   init(_ steps: some Sequence<Substring>) { for step in steps { add(step) } }
 
   /// Reads the text of a header with step marks: see ``text``. Returns `nil` if the text is longer
-  /// than 1,024 bytes, begins with no valid number of steps, or does not have the hashes that
-  /// belong to this number.
+  /// than 1,024 bytes, if it does not begin with a number of steps from 1 to ``RemoteWay/longest``,
+  /// or if it does not have one hash for each power of two up to this number.
   init?(_ text: String) {
     guard text.utf8.count <= 1_024 else { return nil }
     let words = text.split(separator: " ")

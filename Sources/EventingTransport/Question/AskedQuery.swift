@@ -20,9 +20,9 @@ final class ListeningGate: Sendable {
   func end() { isEnded.withLock { $0 = true } }
 }
 
-/// The subscription of a question. At its end it closes the gate of its listening, and no responder
-/// begins a query afterwards. `cancel()` closes the gate at once. `drain(within:)` closes it when
-/// the queries that the engine had received are answered, or at the limit.
+/// The subscription of a question's listening, with the gate of this listening. Responders begin
+/// queries only while the gate is open. `cancel()` closes the gate at once. `drain(within:)` closes
+/// the gate when the queries that the engine had received are answered, or at the limit.
 ///
 /// The gate is needed because the engine cannot take back queries that wait on the lane of a
 /// responder.

@@ -4,13 +4,18 @@ extension EventSource {
   /// Publishes every payload on a remote event.
   ///
   /// A forward is a handler on a lane, and publishes the payloads in order. It begins to publish a
-  /// payload when the payload before has entered the engine. It awaits up to 64 receipts at one
-  /// time. A message that the engine must send again, after a lost connection, may come later. A
-  /// `send` waits until its own message is stored. If the message is not stored, the report has the
-  /// error. No message is forwarded to a subject that it came through on the same transport. So a
-  /// cycle over any number of processes ends. If a cycle has more subjects than fit into a header
-  /// of 4,096 bytes, a message may pass through the cycle several times. If it came through *n*
-  /// subjects before it entered a cycle of *m* subjects, it comes through at most 2*n* + *m*
+  /// payload when the engine has decided the place of the previous message in the order. It does
+  /// not wait for the ``Receipt`` of that message: up to 64 messages may be without a receipt at
+  /// one time. If the engine sends a message again, for example after a lost connection, later
+  /// messages may arrive before that message.
+  ///
+  /// A `send` waits until the forward has the receipt for the message of this `send`. If the
+  /// forward gets an error instead, the report of the `send` has the error.
+  ///
+  /// A message is not forwarded to a subject that it has already come through over this transport.
+  /// So a cycle over any number of processes ends. If a cycle has more subjects than fit into a
+  /// header of 4,096 bytes, a message may pass through the cycle several times. If it came through
+  /// *n* subjects before it entered a cycle of *m* subjects, it comes through at most 2*n* + *m*
   /// subjects in all.
   ///
   /// - Parameter target: The remote event. The forward does not retain the event, and ends when the

@@ -19,8 +19,8 @@ package final class PublishBudget: Sendable {
     /// The ids of the waiters behind `front`, in the order in which they began to wait. Some may
     /// have timed out.
     var order = Deque<UInt64>()
-    /// The id of the first waiter, taken out of `order`, if the free room was too small for it at
-    /// the last check; `nil` if the first waiter is still in `order`.
+    /// The id of the first waiter, if ``serve()`` has removed the id from `order` and then found
+    /// too little free room for the waiter. Otherwise `nil`.
     var front: UInt64?
     var lastID: UInt64 = 0
     /// A time that is not later than any deadline.

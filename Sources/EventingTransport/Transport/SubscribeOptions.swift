@@ -7,7 +7,8 @@ public struct SubscribeOptions: Sendable {
   /// The first message of a new group, or of a subscription without a group. An existing group
   /// continues where it was.
   public var start: StartPosition = .new
-  /// The largest number of messages that have begun and have no verdict yet, at least 1.
+  /// The limit for the number of messages whose handling has begun and that have no verdict yet. At
+  /// least 1.
   public var inFlight = 256
   /// The dead-letter subject. A transport that stores messages refuses a subject that no stream
   /// stores.
@@ -35,17 +36,17 @@ public struct StartPosition: Hashable, Sendable {
     case time(Date)
   }
 
-  /// The way in which this value names the first message.
+  /// The way in which this value says with which message a listening or a new group begins.
   public let kind: Kind
 
-  /// A start with the messages that are published from now on.
+  /// The position of the first message that is published after the listening or the group began.
   public static var new: StartPosition { StartPosition(kind: .new) }
-  /// A start with the first stored message.
+  /// The position of the first stored message.
   public static var first: StartPosition { StartPosition(kind: .first) }
-  /// Returns a start with the message at a position: see ``Receipt/position``.
+  /// Returns the position with a number: see ``Receipt/position``.
   ///
-  /// - Parameter number: The position, counted from 1. 0 also stands for the first message.
+  /// - Parameter number: The number, counted from 1. 0 also stands for the first message.
   public static func position(_ number: UInt64) -> StartPosition { StartPosition(kind: .position(max(1, number))) }
-  /// Returns a start with the first message that was stored at a time or later.
+  /// Returns the position of the first message that was stored at a time or later.
   public static func time(_ time: Date) -> StartPosition { StartPosition(kind: .time(time)) }
 }

@@ -38,8 +38,8 @@ public protocol Transport: Sendable {
 
   /// Publishes a message.
   ///
-  /// The engine suspends the caller while it cannot accept more. If the engine retries by itself,
-  /// it uses the message's ``RemoteMessage/id`` again.
+  /// The engine suspends the caller while the engine cannot accept more messages. If the engine
+  /// retries by itself, it uses the message's ``RemoteMessage/id`` again.
   ///
   /// - Parameters:
   ///   - message: The message. Its id, headers and body are sent; its subject is ignored.
@@ -50,7 +50,7 @@ public protocol Transport: Sendable {
   ///   cannot say whether the message is stored.
   func publish(_ message: RemoteMessage, to subject: String) async throws -> Receipt
 
-  /// Publishes a message, and says when the next message may follow.
+  /// Publishes a message, and calls `entered` when later messages can no longer overtake this one.
   ///
   /// A forward begins to publish a payload when the message before has entered the engine. So a
   /// forward need not wait for each receipt. If an engine does not implement this method, a forward
@@ -116,8 +116,8 @@ public protocol Transport: Sendable {
 }
 
 extension Transport {
-  /// Publishes a message, and never calls `entered`: the end of this method says that the next
-  /// message may follow.
+  /// Publishes a message, and never calls `entered`. A forward publishes the next message when this
+  /// method has ended.
   public func publish(
     _ message: RemoteMessage, to subject: String, entered: @escaping @Sendable () -> Void
   ) async throws -> Receipt {

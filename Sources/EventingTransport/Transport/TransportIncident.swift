@@ -19,8 +19,9 @@ public struct TransportIncident: Sendable {
     public static var refused: Kind { Kind("refused") }
     /// A message was rejected, and will not be redelivered.
     public static var deadLetter: Kind { Kind("deadLetter") }
-    /// The engine has lost a part of its record of what a group has received, for example in a
-    /// crash. So messages that have come before come again.
+    /// The engine has lost a part of its record of what a group or a listening has received, for
+    /// example in a crash. So the engine delivers messages again that the group or the listening
+    /// has received before.
     public static var repeated: Kind { Kind("repeated") }
   }
 

@@ -34,7 +34,8 @@ public protocol BegunMessage: Sendable {
   /// The verdict, if it is known without a wait; otherwise `nil`, which is the default. For a known
   /// verdict, an engine need not start a task that awaits ``verdict``.
   var knownVerdict: Verdict? { get }
-  /// The verdict, when the handling has ended. An engine reads this or ``knownVerdict`` once.
+  /// The verdict, when the handling has ended. If ``knownVerdict`` has returned no verdict, an
+  /// engine awaits this property once.
   var verdict: Verdict { get async }
 }
 
@@ -60,7 +61,7 @@ public enum Verdict: Hashable, Sendable {
   /// The message can never be handled. The engine never delivers it to this group again, and posts
   /// an incident of the kind ``TransportIncident/Kind/deadLetter``. If the listening has a subject
   /// for dead letters, the listening first publishes the dead letter there, and then gives this
-  /// verdict. The associated text is the reason of the rejection. If no dead letter was published
-  /// there, the text says why.
+  /// verdict. The associated text is the reason of the rejection. If the listening has such a
+  /// subject, but published no dead letter there, the text also has the reason for that.
   case reject(String)
 }
