@@ -20,7 +20,8 @@ extension Worker {
     await Task.yield()
   }
 
-  /// Counts a fault `drop`, because the scenario itself releases a last reference.
+  /// Counts a fault `drop`. A scenario calls this method when its own code, not an injected fault,
+  /// releases a reference to an event or another object.
   func lost() { faults.count(.drop) }
 
   /// Keeps a ticket, so that its report is verified. If a fault is due, drops the ticket instead.

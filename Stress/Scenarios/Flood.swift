@@ -100,18 +100,19 @@ struct Flood: Scenario {
 
   /// Checks the bound on the number of queued occurrences.
   ///
-  /// While more than 1,024 occurrences wait, each post pauses (`OverloadControl.limit`). So each
-  /// poster adds one occurrence for every pause. Let `growth` be the number of occurrences that all
-  /// posters together add while the event delivers one occurrence to its handlers. If the growth is
-  /// 1 or more, nothing bounds the queue.
+  /// While more than 1,024 occurrences wait (`OverloadControl.limit`), each poster sleeps after
+  /// each post. So each poster adds one occurrence for every sleep. Let `growth` be the number of
+  /// occurrences that all posters together add while the event delivers one occurrence to its
+  /// handlers. If `growth` is 1 or more, nothing bounds the queue.
   ///
-  /// Below 1, the event delivers ``most`` occurrences, then the `most · growth` that came
-  /// meanwhile, then the `most · growth²` that came during these, and so on. The sum of this
-  /// series, `most / (1 − growth)`, is the bound. The bound is checked only if the growth is less
-  /// than 0.5, so it is at most twice ``most``.
+  /// Let `growth` be less than 1, and let ``most`` occurrences (3,000) be queued. While the event
+  /// delivers these, the posters add `most · growth` occurrences. While the event delivers those,
+  /// the posters add `most · growth²`, and so on. The bound is the sum of this series,
+  /// `most / (1 − growth)`. The bound is checked only if `growth` is less than 0.5, so it is at
+  /// most twice ``most``.
   ///
-  /// The system or the sanitizer may keep the event from delivering while posters continue. So the
-  /// bound also grows with the longest gap between deliveries.
+  /// The system or the sanitizer may suspend the thread that delivers, while posters continue. So
+  /// the bound also grows with the longest gap between two deliveries.
   private func verify(_ context: ScenarioContext, _ log: Log, since start: UInt64) {
     let perDelivery = Double(Clock.now - start) / Double(max(1, log.delivered.value))
     let growth = perDelivery * Double(context.workers.count) / Flood.pause

@@ -71,11 +71,11 @@ struct Reuse: Scenario {
     first = nil
     context.faults.count(.drop)
     guard let second = makeOwner(bench, at: address) else {
-      // No owner was made at the address of the first owner. Perhaps that owner is not deallocated
-      // yet: another thread may be calling its handler of `shared`, and retains the owner during
-      // the call. As long as it lives, each post to `event` calls its handler there, too. The
-      // checks below expect that such a post calls one handler only. So the worker skips them, and
-      // takes a new event.
+      // No owner was made at the address of the first owner. Perhaps the first owner is not
+      // deallocated yet: if another thread is calling the owner's handler of `shared`, the call
+      // retains the owner. As long as the first owner lives, each post to `event` also calls the
+      // owner's handler of `event`. The checks below expect that a post calls one handler only. So
+      // the worker skips the checks, and takes a new event.
       bench.own = Event("own")
       return
     }

@@ -134,9 +134,10 @@ extension ServerTests {
         let update = try await client.line()
         let gone = (update["gone"] as? [String: Any])?["events"] as? [UInt64] ?? []
         let rows = ((update["parts"] as? [String: Any])?["events"] as? [[String: Any]]) ?? []
-        // An update may be *whole*, for example if many rows of the process were removed: it lists
-        // all rows, and names no removed row. So the event is also gone if a whole update does not
-        // list it. A whole update of a poll before the event's release still lists it.
+        // Most updates list the changed rows, and name the removed rows in `gone`. A *whole* update
+        // lists all rows that exist, and names no removed row. So the event is also gone if a whole
+        // update does not list the event. A whole update that was polled before the release of the
+        // event still lists the event. Then the loop waits for the next update.
         let isLeftOut = update["whole"] as? Bool == true && !rows.contains { $0["id"] as? UInt64 == id }
         if gone.contains(id) || isLeftOut { isThere = false }
       }

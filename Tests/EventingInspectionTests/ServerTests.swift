@@ -85,7 +85,7 @@ import Testing
       }
       #expect(handlers == [token.id])
       event.post(1)
-      while sequence != 1 { try await look() }  // a whole update that was polled before the post has the sequence 0
+      while sequence != 1 { try await look() }  // an update with all rows, polled before the post, has the sequence 0
       event.remove(token)
       while !handlers.isEmpty { try await look() }
       let ended = try await client.request(["do": "unsubscribe", "sub": try #require(answer["sub"])])

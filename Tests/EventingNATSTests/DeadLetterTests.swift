@@ -4,8 +4,9 @@
   import Foundation
   import Testing
 
-  /// Dead letters that go to another stream, whose own handlers fail, or that the server refuses to
-  /// store.
+  /// Tests of dead letters that go to another stream, for which a handler throws again, or that the
+  /// server refuses to store. A message with a forged header of a dead letter does not count as
+  /// one.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct DeadLetterTests {
     private struct Refused: Error {}
 

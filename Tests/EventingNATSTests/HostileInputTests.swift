@@ -215,9 +215,10 @@
       await listener.nats.close()
     }
 
-    /// The server sends a message of a stream with a subject for the verdict, which names the
-    /// message's place in the stream. Another program that knows where a subscription receives (its
-    /// inbox) may send messages there with any text in place of that subject.
+    /// A message of a stream has a reply subject, to which its verdict is sent. The server writes
+    /// the message's place in the stream into this subject. Another program may know the inbox of a
+    /// subscription, the subject at which its messages arrive. That program may send messages there
+    /// with any reply subject.
     @Test func aPlaceThatNoStreamHasIsNone() {
       let place = StreamPlace("$JS.ACK.TEST.one.1.5.9.1700000000000000000.0")
       #expect(place?.delivered == 1 && place?.position == 5 && place?.number == 9)
@@ -229,7 +230,8 @@
       ] { #expect(StreamPlace(bad) == nil, "\(bad)") }
     }
 
-    /// libnats leaves out a line that is not valid, or ends the connection and connects again.
+    /// The server sends a line of the protocol that is not valid. libnats skips the line, or ends
+    /// the connection and connects again. Either way, later messages arrive.
     @Test(arguments: [
       "garbage\r\n", "MSG\r\n", "MSG a\r\n", "MSG a 2 -1\r\n", "MSG a 2 99999999999999999999\r\n", "HMSG a 2 20 10\r\n",
       "HMSG a 2 -5 10\r\n", "MSG a 2 3\r\nabcdef\r\n", "INFO {\r\n", "\0\0\0\0\r\n",

@@ -146,8 +146,9 @@
       await nats.close()
     }
 
-    /// The engine limits the total size of the messages that are not stored yet. A message that its
-    /// publisher has given up, but that still waits for the socket, counts for this limit.
+    /// The engine limits the total size of the messages that are not stored yet. A publisher may
+    /// give up a message that still waits for the socket. Until the socket takes the message, its
+    /// size counts towards the limit.
     @Test func storesThatAFrozenServerHoldsUpKeepTheirRoom() async throws {
       let server = try NATSServer()
       let nats = try await server.connect(publishTimeout: .milliseconds(500))

@@ -33,8 +33,8 @@
 
     private static func restartWithoutRecords(_ server: NATSServer) throws {
       server.end()
-      // The file `o.dat` is the server's record of a consumer. A nats-server 2.9 that is killed may
-      // lose this file, too.
+      // The file `o.dat` is the server's record of a consumer. A nats-server 2.9 may lose this file
+      // when the server is killed. Here the test deletes the file.
       let consumers = "\(server.folder)/streams/jetstream/$G/streams/TEST/obs"
       for name in try FileManager.default.contentsOfDirectory(atPath: consumers) {
         try FileManager.default.removeItem(atPath: "\(consumers)/\(name)/o.dat")

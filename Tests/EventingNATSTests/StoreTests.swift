@@ -4,10 +4,10 @@
   import Foundation
   import Testing
 
-  /// Messages for a stream that the publisher sends again, because the server has not confirmed
-  /// that it stored the first copy.
+  /// Tests of a publisher that sends a message to a stream again, because the server has not
+  /// confirmed that it stored the first copy.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct StoreTests {
-    /// The stream may have stored the copy whose receipt did not come.
+    /// If no receipt comes for a copy, the stream may have stored this copy nevertheless.
     @Test func aRefusalOfALaterCopySaysThatAnEarlierOneMayBeStored() async throws {
       let server = try NATSServer(hasStreams: false)
       let (nats, other) = (try await server.connect(publishTimeout: .seconds(30)), try await server.connect())

@@ -20,7 +20,7 @@ struct Batching: Scenario {
 
   private func add(to trial: Trial, batchesOf count: Int, within limit: Duration?) {
     let (handlerLog, canary) = (HandlerLog(.inOrder, trial.checks), Canary(.handler))
-    handlerLog.neverThrows = true  // a failure would count for all occurrences of a batch
+    handlerLog.neverThrows = true  // if a call threw, all occurrences of its batch would count as failed
     handlerLog.fate = trial.context.makeFate()
     handlerLog.adding = .open
     handlerLog.token = trial.event.attach(

@@ -1,7 +1,8 @@
 import Eventing
 
-/// A bus that all workers use. Posts by type arrive in order, while owners and their events are
-/// made and released.
+/// A bus that all workers use. The workers post payloads that the bus delivers by type, and the
+/// posts of each worker arrive in order. Meanwhile the workers make and release owners, with the
+/// owners' events.
 final class BusTraffic: Sendable {
   private let context: ScenarioContext
   private let bus = EventBus()

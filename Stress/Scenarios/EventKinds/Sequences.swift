@@ -19,7 +19,8 @@ struct Sequences: Scenario {
   }
 
   /// The payloads that one loop, or one new handler, received.
-  // Safe: accessed by that loop or handler, one call at a time, and read after its end.
+  // Safe: each log belongs to one loop or one handler, which accesses the log one call at a time.
+  // The scenario reads the logs when no loop and no handler runs any more.
   final class Log: @unchecked Sendable {
     var last: [Int]
     var received = 0
@@ -39,7 +40,8 @@ struct Sequences: Scenario {
   }
 
   /// The counts and loops of one worker.
-  // Safe: accessed by that worker during a race, and by the scenario between races.
+  // Safe: each worker has a `Desk` of its own. During a race, only this worker accesses the
+  // variables. Between races, only the scenario does.
   final class Desk: @unchecked Sendable {
     var sent = 0
     var loops: [Task<Void, Never>] = []

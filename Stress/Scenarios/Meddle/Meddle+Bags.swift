@@ -82,8 +82,8 @@ extension Meddle.World {
     }
   }
 
-  /// At random adds a handler that awaits the latest ticket, adds two forwards, or submits an
-  /// occurrence, whose ticket is then the latest.
+  /// Takes a random step: adds a handler that awaits the latest ticket, adds two forwards, or adds
+  /// a handler that submits an occurrence. The ticket of this occurrence is then the latest one.
   func meddleWithTickets(_ worker: Worker) {
     let (event, other, freight) = (triples.current, choices.current, worker.freight(Meddle.Pair.self))
     let canary = Canary(.handler)
@@ -105,11 +105,11 @@ extension Meddle.World {
           forwards.put(bag)
         }
       default:
-        // While this handler runs, its event is busy. So the occurrence that the handler submits
-        // there waits in the mailbox, and its ticket has no report yet. The two posts call the
-        // handlers of `event` and `other`. Among these are the handlers that `case 0` and `case 1`
-        // above have added. They await the latest ticket, which is usually the one of the waiting
-        // occurrence.
+        // The handler submits an occurrence to the current event of `pairs`, which is usually the
+        // handler's own event. This event is busy while the handler runs. So the occurrence waits
+        // in the mailbox, and its ticket has no report yet. Then the handler posts to `event` and
+        // `other`. Handlers that `case 0` and `case 1` added there await the latest ticket, usually
+        // that of the waiting occurrence.
         let slot = pairs
         pairs.current.once(priority: 9) { [tickets] pair in
           tickets.put(slot.current.submit(freight))

@@ -89,8 +89,8 @@ extension Meddle.World {
     }
   }
 
-  /// Begins an observation of the event, or makes one that ends at once, or adds a once handler for
-  /// unheard occurrences.
+  /// Takes a random step: begins an observation of the event, begins and ends observations at once,
+  /// or adds a once handler for unheard occurrences.
   func watch<Payload: Meddle.Freight>(_ event: Event<Payload>, _ worker: Worker) {
     let observation: EventObservation
     switch worker.random.below(5) {
@@ -111,8 +111,8 @@ extension Meddle.World {
     event.post(worker.freight())
   }
 
-  /// Begins an observation of events that are made later, ends an observation, or replaces the
-  /// shared diagnostics.
+  /// Takes a random step: begins an observation of events that are made later, ends an observation,
+  /// or replaces the shared diagnostics.
   func meddleWithNewEvents(_ worker: Worker) {
     worker.change(.add) {
       switch worker.random.below(6) {
@@ -133,8 +133,8 @@ extension Meddle.World {
 
   // MARK: Context
 
-  /// Lets events carry the task-local value `badge`, ends an earlier such request, or carries the
-  /// value only for the length of this call.
+  /// Takes a random step: begins to carry the task-local value `badge` in all events, ends an
+  /// earlier carrying, begins and ends a carrying 16 times, or carries `badge` during one post.
   func meddleWithContext(_ worker: Worker) {
     worker.change(.add) {
       switch worker.random.below(4) {

@@ -126,7 +126,8 @@ extension Meddle {
     let owners = Slot { Owner() }
     let accounts = Slot { Account() }
     let bags = Slot { HandlerBag() }
-    /// An event whose tokens are never put into `tokens`, so it must refuse all of those.
+    /// An event whose own tokens are never put into `tokens`. So every token in `tokens` belongs to
+    /// another event, and this event must refuse the token.
     let stranger = Event<Pair>("stranger")
 
     let tokens = Shelf<HandlerToken>(48)

@@ -4,8 +4,8 @@ import Testing
 @testable import Eventing
 @testable import EventingInspection
 
-/// Tests of an answer that is written in several lines, one after the other, while the rows that it
-/// tells change between two lines.
+/// Tests of an answer that is written in several lines. After the first lines, some of the rows
+/// that the answer lists are removed. The lines after that must still have all rows that remain.
 @Suite struct RowCursorTests {
   /// Writes edges of the graph line by line, and collects the events that the edges lead to.
   private struct Lines {

@@ -74,9 +74,9 @@ import Testing
   }
 
   @Test func everyBucketIsUsed() {
-    // A bucket of the histogram is a range of durations. `found` has the bucket of one duration in
-    // each range, ascending. Below 8, each duration is a range. From 8 on, each power of two has
-    // eight ranges.
+    // A bucket of the histogram counts the durations of one range. For each range, in ascending
+    // order, `found` gets the bucket of one duration in this range. Below 8, each duration is a
+    // range of its own. From 8 on, there are eight ranges from each power of two to the next.
     var found = (0...7).map { DurationHistogram.bucket(of: $0) }
     for power in 3...63 {
       for eighth in 8...15 { found.append(DurationHistogram.bucket(of: UInt64(eighth) << UInt64(power - 3))) }

@@ -86,8 +86,8 @@ struct TraceJSON {
   /// them. A trace has thousands of arrows, so `contains` searches in O(log *n*).
   private struct Cover {
     private let begins: [Int]
-    /// For each span, in the order of their begins: the latest end among this span and all earlier
-    /// spans.
+    /// The element at index *i* is the latest end of the spans 0 to *i*. The spans are sorted by
+    /// the time at which they begin.
     private let latestEnds: [Int]
 
     init(_ sorted: [Record]) {

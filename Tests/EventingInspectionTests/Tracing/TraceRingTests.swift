@@ -11,9 +11,9 @@ import Testing
     return record
   }
 
-  /// Checks that a trace record is in one chunk with the name of its handler. The ring asks a
-  /// closure for the name. Here the closure fills the current chunk meanwhile, as other threads may
-  /// do.
+  /// Checks that the chunk with a trace record also has the name of the record's handler. The ring
+  /// calls a closure to get the name. Here the closure adds records until the current chunk is
+  /// full, as other threads may do during the call.
   @Test func aNameIsInTheChunkOfItsRecord() {
     let ring = TraceRing(megabytes: 1)
     var isFirst = true
@@ -30,9 +30,9 @@ import Testing
     #expect(chunks.reduce(0) { $0 + $1.records.count { $0.handler == 7 } } == 2)
   }
 
-  /// Checks a withdrawn call: the trace has recorded that the call of a forward began, and then the
-  /// forward was not called after all. The record of the begin and that of the withdrawal lie
-  /// before, at or behind the end of a chunk.
+  /// Checks a withdrawn call: the trace has recorded the call of a forward with `callBegan`, but
+  /// then the forward forwarded nothing. A record `callWithdrawn` says so. In the rounds of the
+  /// test, the first chunk has both records, only `callBegan`, or neither of the two.
   @Test func aWithdrawnCallIsTakenOutOfTheChunkInWhichItBegan() {
     let most = TraceRing.chunkBytes / MemoryLayout<TraceRecord>.stride
     for before in (most - 3)...most {

@@ -25,7 +25,8 @@
     /// receive nothing.
     @Test func aRefusedSubscriptionIsToldBeforeALaterError() async throws {
       let server = try TextServer(TextServer.info(), pongs: .max) { number in
-        // The first two answers belong to the connect and to the subscription for replies.
+        // The client sends the first `PING` when it connects, and the second one when it subscribes
+        // to replies. The third one follows the subscription to `a`.
         let errors = #"""
           -ERR 'Permissions Violation for Subscription to "a"'\#r
           -ERR 'Permissions Violation for Publish to "b"'\#r
@@ -38,7 +39,7 @@
       let error = await transportError { try await event.listen() }
       #expect(error?.code == .refused)
       #expect(error?.description.contains(#"for Subscription to "a""#) == true, "\(error.map { "\($0)" } ?? "none")")
-      try await event.listen()  // the connection's last error is still that of the first listening
+      try await event.listen()  // succeeds, although libnats still stores the last error of the first listening
       await nats.close()
     }
   }

@@ -45,9 +45,9 @@
       #expect(requests.isPending(token))
     }
 
-    /// libnats cuts a long error text of the server. If what is left of the text fits the subjects
-    /// of two pending requests, the server may have allowed one of the two. So neither request is
-    /// ended.
+    /// libnats cuts the end of a long error text, and so the end of the refused subject. If the
+    /// subjects of two pending requests have the same beginning, the text does not tell which of
+    /// the two requests was refused. So neither request is ended.
     @Test func aCutTextEndsNoRequestIfItMayNameTwo() async {
       let (requests, long) = (PendingRequests(), String(repeating: "a", count: 300))
       let tokens = ["b", "c"].map { requests.begin(long + $0, until: .now + .seconds(600), endsWhenLost: true).token }

@@ -76,7 +76,7 @@
       guard let text = state.releasing else { return }
       state.sent += bytes
       guard String(decoding: state.sent, as: UTF8.self).contains(text) else { return }
-      for (target, bytes) in state.held { target.send(bytes) }  // before all later bytes of the server
+      for (target, bytes) in state.held { target.send(bytes) }  // later bytes of the server wait: the lock is held
       (state.releasing, state.held) = (nil, [])
     }
 

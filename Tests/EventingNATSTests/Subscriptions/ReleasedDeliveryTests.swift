@@ -5,8 +5,10 @@
 
   /// The record of returned deliveries takes bounded memory.
   @Suite struct ReleasedDeliveryTests {
-    /// A message whose releases are forgotten seems to have failed each time. It would become a
-    /// dead letter too soon.
+    /// A *release* returns a message to the server without a failure of a handler. If the record
+    /// lost the releases of a message, the returned deliveries would count as failed attempts, and
+    /// the message would become a dead letter too soon. So a full record removes only its oldest
+    /// entries.
     @Test func onlyTheOldestReleasesAreForgotten() {
       let (released, limit) = (ReleasedDeliveries(), UInt64(ReleasedDeliveries.limit))
       for position in 1...limit { released.add("one", position) }

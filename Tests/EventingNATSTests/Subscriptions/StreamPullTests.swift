@@ -5,12 +5,15 @@
 
   /// A subscription knows how many requested messages are still to come.
   @Suite(.serialized, .timeLimit(.minutes(1))) struct StreamPullTests {
-    /// A pull is a request for messages. The server sends messages for all open pulls, now for one
-    /// and now for another. A message does not name its pull, so ``StreamPulls`` counts each
-    /// message for the oldest pull. So the second pull may count as open although all its messages
-    /// have come. When the server ends the first pull, it tells how many messages it has not sent.
-    /// By this number, ``StreamPulls`` corrects the counts, and here ends the second pull. If a
-    /// pull stays open until its deadline, the subscription suspects that the consumer is lost.
+    /// A pull is a request for messages. The server serves all open pulls in turn, and a message
+    /// does not name its pull. So ``StreamPulls`` counts each message for the oldest pull.
+    ///
+    /// Here the server sends 512 messages of the first pull, and all 256 messages of the second
+    /// one. All 768 count for the first pull, so the second one seems open. Then the server ends
+    /// the first pull, and says that it has not sent 512 of this pull's messages. So
+    /// ``StreamPulls`` moves 256 of the counted messages to the second pull, which ends. If the
+    /// second pull stayed open until its deadline, the subscription would suspect that the consumer
+    /// is lost.
     @Test func aPullThatTheServerHasServedEndsWithTheOneBefore() {
       var (pulls, now) = (StreamPulls(), ContinuousClock.now)
       let first = pulls.begin(room: 1_024, of: 1_024, now)

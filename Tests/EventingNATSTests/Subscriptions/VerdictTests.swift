@@ -45,7 +45,7 @@
       let returned = Guarded(0)
       let subscription = Subscription(nats.engine) { inflow in
         let before = inflow.count
-        let items = inflow.end()  // returns no message that has a verdict
+        let items = inflow.end()  // `end()` does not return messages that have a verdict
         let after = inflow.count
         returned.withLock { $0 += items.count }
         counts.withLock { $0 += [before, after] }
@@ -68,9 +68,9 @@
       }
     }
 
-    /// The message gets its verdict after its heartbeat was chosen, and before the heartbeat is
-    /// sent. After such a heartbeat, the server would wait for 10 s instead of the delay of the
-    /// retry.
+    /// The test asks for a heartbeat for a message that already has a verdict, and expects that
+    /// none is sent. A heartbeat after the verdict would make the server forget the retry's delay
+    /// of 600 s, and redeliver the message after 10 s.
     @Test func noHeartbeatFollowsAVerdict() async throws {
       let server = try NATSServer()
       let (nats, other) = (try await server.connect(), try await server.connect())

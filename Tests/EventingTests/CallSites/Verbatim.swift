@@ -12,14 +12,14 @@ final class Downloader: Sendable {
   let cancelled = Signal()                             // Signal = Event<Void>
   let resized = Event<(Int, Int)>()                    // several values
   private let failure = Event<Problem>()
-  var failed: some EventSource<Problem> { failure.source }   // without `post`; when stored: any EventSource<Problem>
+  var failed: some EventSource<Problem> { failure.source }   // cannot post; can be stored as any EventSource<Problem>
 }
 
 static func verbatim(
   d: Downloader, view: ProgressView, controller: Controller, myQueue: DispatchQueue, store: Store, account: Account, handlers: HandlerBag,
   orderPlaced: Event<Order>
 ) async throws -> (report: SendReport, later: SendReport, locked: Bool?, snapshots: Int) {
-  // Add. Effective when it returns; callable from any context, without await.
+  // Add. No await is needed, in any context. When addHandler returns, the handler is active.
   let bar = d.progress.addHandler { fraction in print(fraction) }                         // inline
   d.progress.addHandler(on: .main) { fraction in view.fraction = fraction }               // @MainActor closure
   d.progress.addHandler(named: "disk", on: .background(.utility)) { fraction in print(fraction) }
@@ -30,7 +30,7 @@ static func verbatim(
   d.progress.addHandler(Controller.update, of: controller)                                // method reference
   d.progress.addHandler(isolatedTo: account) { account, fraction in account.n += fraction }   // runs on that actor
   d.progress.occurrences.addHandler { o in log(o.sender, o.eventName, o.sequence, o.payload) }
-  d.progress.once { fraction in print(fraction) }                                         // other verbs: once: true
+  d.progress.once { fraction in print(fraction) }                                         // or addHandler(once: true)
   d.resized.addHandler { width, height in print(width, height) }
   d.cancelled.addHandler { print("cancelled") }
 
@@ -47,8 +47,8 @@ static func verbatim(
   for h in await d.progress.handlers { print(h); snapshots += 1 }   // snapshots: id, name, delivery, isLocked, isOnce, owner alive, counts
 
   // Change.
-  d.progress.lock(bar);  d.progress.unlock(bar);  let locked = d.progress.isLocked(bar)   // false once bar is removed
-  d.progress.lock(named: "disk");  d.progress.lockAll();  d.progress.lock()   // one, some, all now, the event itself
+  d.progress.lock(bar);  d.progress.unlock(bar);  let locked = d.progress.isLocked(bar)   // false after bar is removed
+  d.progress.lock(named: "disk");  d.progress.lockAll();  d.progress.lock()   // by name, all handlers now, the event
   await d.progress.withLocked(bar) { print("silent") }
   d.progress.remove(bar);  d.progress.remove(named: "disk");  d.progress.remove(ownedBy: controller);  d.progress.removeAll()
   await d.progress.quiesce()                 // nothing sent before this is still running

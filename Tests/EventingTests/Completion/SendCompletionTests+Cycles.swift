@@ -13,7 +13,7 @@ extension SendCompletionTests {
     } later: { number in
       if number == 1 { inner.record(await event.send(2)) }
     }
-    let others = kind == .actor ? 1 : 0  // the handler that keeps the stage alive
+    let others = kind == .actor ? 1 : 0  // for `.actor`, `add` adds a second handler, which keeps the actor alive
     let outer = try #require(await comesBack { await event.send(1) })
     #expect(outer.delivered == 1 + others)
     #expect(outer.deferred == 0)
@@ -67,7 +67,7 @@ extension SendCompletionTests {
     await sending.opened()
     for _ in 0..<100 { await Task.yield() }
     gate.open()
-    await comesBack { await event.quiesce() }  // the call with 1 has ended, so 3 has been sent
+    await comesBack { await event.quiesce() }  // waits for the call with 1, which ends after its send of 3
     await comesBack { await event.quiesce() }
     #expect(inner.values.map(\.deferred) == [1])
     #expect(inner.values.map(\.delivered) == [1])

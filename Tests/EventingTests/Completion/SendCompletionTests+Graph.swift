@@ -5,8 +5,10 @@ extension SendCompletionTests {
   // MARK: The send that defers a handler, and the cost of the search for cycles of waits
 
   @Test func sendThatClosesTheCycleIsDeferred() async {
-    // The handler of `second` runs before the send to `second` has begun to wait. Nevertheless that
-    // handler's own send closes the cycle, and is the one that does not wait.
+    // The handler of `first` sends to `second`, and the handler of `second` sends to `first`. So
+    // each of the two sends would wait for the other. Here the send to `first` is made before the
+    // send to `second` has begun to wait. Still the send to `first` must be the one that does not
+    // wait.
     let (first, second) = (Event<Int>(), Event<Int>())
     let (sending, answering) = (StepExecutor(), StepExecutor())
     let (outer, inner) = (Recorder<SendReport>(), Recorder<SendReport>())

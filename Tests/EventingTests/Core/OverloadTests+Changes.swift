@@ -62,8 +62,8 @@ extension OverloadTests {
       }
     }
 
-    /// Checks that the queue stays short, or that a thread sleeps for a moment at each change above
-    /// the limit, as it does at a post.
+    /// Checks that the queue stays short, or that the thread that makes the changes sleeps after
+    /// each change above the limit, as a poster does after a post.
     ///
     /// While a handler blocks, the queue cannot be drained. So one of the two must happen.
     @Test(arguments: Repeated.allCases) func changesBehindAHandlerThatBlocksAreSlowedDownOrTakeNoRoom(change: Repeated)
@@ -89,8 +89,8 @@ extension OverloadTests {
   #endif
 
   @Test func aPosterHandsTheChangesOfOtherThreadsOverAfterSome() async {
-    /// An observer that records on which thread it is told of the event's one handler. Each
-    /// observation that begins tells its observer of this handler once.
+    /// An observer that records the threads on which an event calls `added`. The event of this test
+    /// has one handler. For each new observation, the event calls `added` once, with this handler.
     final class Where: EventObserver {
       let threads = Recorder<ThreadNumber>()
       func added(_ handler: HandlerToken, event: String?) { threads.record(.current) }

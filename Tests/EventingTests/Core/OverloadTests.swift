@@ -161,16 +161,16 @@ private final class PostingThreads: Sendable {
   /// The number that ``peak`` must not reach, however loaded the machine is.
   ///
   /// If more than 1,024 occurrences wait in the mailbox, each poster sleeps for at least `nap`
-  /// after each post. Suppose that each delivery takes at most half of `nap`, divided by the number
-  /// of posters. Then at most one occurrence is posted for every two deliveries.
+  /// after each post. Suppose that each delivery takes at most `nap / (2 · posters)`. Then the
+  /// posters together add at most one occurrence during two deliveries.
   ///
-  /// Let *n* be the number of occurrences that the drain takes out of the mailbox at once. While
-  /// the drain delivers them, at most 1,024 + *n* / 2 new ones are posted. The drain takes these
-  /// next. So *n* never exceeds about 2 × 1,024. Beside the *n* that the drain has taken, 1,024
-  /// occurrences may wait in the mailbox before the posters sleep. So the peak is about 3 × 1,024.
+  /// The drain takes all waiting occurrences out of the mailbox at once. Let *n* be their number.
+  /// While the drain delivers them, the posters add at most 1,024 + *n* / 2 occurrences, which the
+  /// drain takes next. So *n* never exceeds about 2 · 1,024. While the drain delivers 2 · 1,024
+  /// occurrences, 1,024 more may wait before the posters sleep. So the peak is about 3 · 1,024.
   ///
-  /// Each poster may add a few more before its first sleep. A longer delivery lets more occurrences
-  /// in, which `delivered()` adds to `excess`.
+  /// Each poster may add a few more before its first sleep. If a delivery takes longer, the posters
+  /// add more occurrences, and `delivered()` adds the number of these to `excess`.
   var bound: Int { 3 * (1_024 + 2 * posters + Int(timing.withLock { $0.excess })) }
 
   /// Posts once. A handler of that post keeps the event busy until 1,500 occurrences are posted.

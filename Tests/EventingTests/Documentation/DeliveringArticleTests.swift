@@ -87,7 +87,8 @@ import Testing
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.addHandler(on: .background) { _ in seen.record(RequestID.current) }
 
-    let carrying = EventContext.carry(RequestID.$current)  // once, at the program's start; a test calls carrying.end()
+    // A program calls `carry` once, at its start. A test also calls `carrying.end()` at its end.
+    let carrying = EventContext.carry(RequestID.$current)
 
     await RequestID.$current.withValue(7) { _ = await event.send(1) }
     carrying.end()

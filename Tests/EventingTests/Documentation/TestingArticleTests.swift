@@ -68,7 +68,7 @@ import Testing
     orders.add(Handler { order in list(order) }.throttled(to: .milliseconds(100), clock: clock))
     orders.add(Handler(batchesOf: 100, within: .seconds(2), clock: clock) { batch in store(batch) })
     orders.post("tea")
-    await clock.advanceWhenIdle(by: .seconds(3))  // two attempts more, one debounced call, and one batch
+    await clock.advanceWhenIdle(by: .seconds(3))  // starts attempts 2 and 3 of bill, one call of show, and one batch
     await clock.waitUntilIdle()
 
     #expect(calls.values == ["listed tea", "shown tea", "stored [\"tea\"]", "billed tea"])

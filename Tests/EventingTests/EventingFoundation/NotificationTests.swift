@@ -19,7 +19,7 @@ import Testing
     second.addHandler { seen.record("second \($0.name.rawValue)") }
     let other = other
     first.forward(to: middle) { _ in PostedNotification(other) }
-    middle.forward(to: center)  // `second` receives its notifications
+    middle.forward(to: center)  // the center posts a notification, which `second` receives
     second.forward(to: first)
     center.post(name: one, object: nil)
     #expect(seen.values == ["first one", "middle other", "second other"])

@@ -5,13 +5,14 @@ import Testing
 extension IdleClockTests {
   private struct Refused: Error {}
 
-  /// Checks that the clock waits for the call of a batch that is full before its time is over.
+  /// Checks that the clock does not move while the call of a full batch runs.
   ///
-  /// The full batch no longer waits for its time, so the clock must not move while its call runs.
+  /// Two payloads fill the batch before its time limit of 60 s. So the call begins without a wait
+  /// for the clock.
   ///
   /// - Parameters:
   ///   - isKeyed: Whether the batch has a key.
-  ///   - isRetried: Whether the call is a second attempt, after a delay.
+  ///   - isRetried: Whether the running call is a second attempt, after a delay of 1 s.
   @Test(arguments: [false, true], [false, true])
   func theCallOfAFullBatchHoldsTheClock(isKeyed: Bool, isRetried: Bool) async {
     let (event, clock, gate, seen) = (Event<Int>(), ManualClock(), Gate(), Recorder<Duration>())

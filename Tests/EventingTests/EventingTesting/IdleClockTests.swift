@@ -50,8 +50,9 @@ import Testing
     #expect(seen.values == [.zero, .zero, .zero] && clock.now.offset == .seconds(1))
   }
 
-  /// Checks that calls which sleep do not stop the clock. Neither do occurrences that are queued
-  /// behind such calls, nor calls that wait for such calls.
+  /// Checks that the clock moves when only three kinds of work are left: calls that sleep on the
+  /// clock, calls that wait for a sleeping call, and occurrences that are queued behind a sleeping
+  /// call.
   @Test(arguments: [AsyncDelivery.inOrder, .concurrent(limit: 1), .concurrent(limit: 2), .task])
   func callsThatSleepDoNotHoldTheClock(delivery: AsyncDelivery) async throws {
     try await everywhere {
@@ -202,8 +203,8 @@ import Testing
     #expect(clock.now.offset == .seconds(2))
   }
 
-  /// Checks that the clock waits for a running call, even if a task sleeps at the clock meanwhile,
-  /// and an earlier call on the lane has started that task.
+  /// Checks that the clock waits for a running call, although a task that an earlier call on the
+  /// lane started sleeps on the clock.
   @Test func aTaskThatACallLeftBehindDoesNotHideTheNextCall() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Duration>())
     let (begun, gate) = (Gate(), Gate())
@@ -220,7 +221,7 @@ import Testing
     clock.meet(event)
     event.post(0)
     event.post(1)
-    await begun.opened()  // before that, the lane may count as asleep: a task of call 0 sleeps on the clock
+    await begun.opened()  // until call 1 begins, the clock may count the lane as asleep, as a task of call 0 sleeps
     async let advanced: Void = clock.advanceWhenIdle(by: .seconds(1))
     for _ in 0..<1_000 { await Task.yield() }
     gate.open()

@@ -97,7 +97,7 @@ import Testing
       let (event, seen) = (Event<Int>(), Recorder<Int>())
       event.addHandler(on: .main) { seen.record($0) }
       await Task { @MainActor in
-        // One step enqueues all three, so their order is certain.
+        // One step records 0 and starts both tasks, so the order of the three records is certain.
         Task { @MainActor in seen.record(1) }
         Task { @MainActor in seen.record(2) }
         seen.record(0)
@@ -117,7 +117,7 @@ import Testing
         MainActor.assumeIsolated { model.count += number }
       }
       event.post(1)
-      await MainActor.run { event.post(2) }  // delivered at once, or after the call that is suspended
+      await MainActor.run { event.post(2) }  // calls the handler at once, unless 1 still waits on the lane
       await event.quiesce()
       guard await model.count == 3 else { throw Wrong() }
     }
@@ -189,7 +189,8 @@ import Testing
     #expect(count.value == 20 && EventContext.executor == nil)
   }
 
-  /// Checks that a step may resume a task from before the simulation. That task continues outside.
+  /// Checks that a step of a simulation may resume a task that was started before the simulation.
+  /// This task continues outside the simulation.
   @Test(isPossible) func olderTasksStayOutside() async throws {
     let gate = Gate()
     let older = Task { () -> Bool in
@@ -220,8 +221,8 @@ import Testing
     #expect(await room.count == 12)
   }
 
-  /// Checks that an actor still works after a run that ended too early. Such a run has taken a job
-  /// of the actor, and has to give it back.
+  /// Checks that an actor still works after a run that reached its limit of steps. Such a run has
+  /// taken a job of the actor, and has to give the job back.
   @Test(isPossible) func anActorIsNotLostWithARunThatIsCutOff() async {
     let room = Room()
     for limit in 1...12 {
@@ -231,7 +232,7 @@ import Testing
             Task {
               for _ in 0..<8 {
                 await room.enter()
-                await Task.yield()  // in a release build a hop to a free actor is no step, but a yield is
+                await Task.yield()  // always a step; `enter` is none in a release build if no task uses the actor
               }
             }
           }

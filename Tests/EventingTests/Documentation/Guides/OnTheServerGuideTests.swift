@@ -29,7 +29,7 @@ import Testing
     func handle(_ request: Request) async throws -> Response {
       let order = try request.order()
       try await orders.checked.send(order).throwIfFailed()     // the response waits for the checks
-      orders.placed.post(order)                                // mail, statistics and so on come later
+      orders.placed.post(order)                                // the response does not wait for mail and statistics
       return Response(status: 201)
     }
 

@@ -32,7 +32,7 @@ import Testing
   @Test func aModelListens() async {
     let shop = Shop()
     let list = await OrderList(shop)
-    await shop.placed.send(Order(id: 1))          // the handlers have finished, that of the model too
+    await shop.placed.send(Order(id: 1))          // all handlers of placed have finished, also that of OrderList
     let shown = await list.orders.map(\.id)       // [1]
 
     #expect(shown == [1])
