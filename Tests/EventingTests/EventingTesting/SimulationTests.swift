@@ -8,11 +8,11 @@ import Testing
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SimulationTests {
   struct Wrong: Error {}
 
-  /// A bus that calls a handler once.
+  /// A bus on which only the first `send` may call its handler.
   ///
-  /// Unless `claimsFirst` is true, the bus disarms itself only after the call. The call suspends
-  /// its sender, and another sender may pass the check meanwhile: the fault that simulations must
-  /// find.
+  /// If `claimsFirst` is true, `send` sets `isArmed` to false before it calls the handler.
+  /// Otherwise `send` sets `isArmed` to false after the call. During that call, a second `send` may
+  /// find `isArmed` true, and call its handler, too. Simulations must find this fault.
   actor OnceBus {
     private var isArmed = true
     private let claimsFirst: Bool
@@ -75,9 +75,9 @@ import Testing
     #expect(try Simulation.explore(atMost: 5, SimulationTests.once(claimsFirst: true, senders: 3)).isComplete == false)
   }
 
-  /// Checks isolated calls in a simulation that is started within a task, here that of the test.
-  /// The simulation must not run on the thread of that task: the runtime would take its isolated
-  /// calls for calls of the task.
+  /// Checks isolated calls in a simulation that a task starts, here the task of the test. The
+  /// simulation must run on another thread than this task. Otherwise the runtime would take the
+  /// simulation's isolated calls for calls of this task.
   @Test func isolatedCallsRunInASimulationThatATaskStarts() async throws {
     let counts = Recorder<Int>()
     try Simulation.explore { @Sendable in
@@ -160,8 +160,8 @@ import Testing
     #expect(Schedule("1/2 0/1")?.description == "1/2 0/1" && Schedule("2/2") == nil && Schedule("one") == nil)
   }
 
-  /// Checks that lanes of every kind run inside the simulation. They keep their order, whatever
-  /// steps the seed chooses.
+  /// Checks that a simulation runs lanes of every kind. For each sender, the handler must see the
+  /// payloads in the order of the sends, whichever steps the seed chooses.
   @Test(arguments: BoundedLane.allCases.filter { $0 != .mainAsync || Simulation.includesAllTasks })
   func lanesBelongToTheSimulation(lane: BoundedLane) throws {
     let schedules = Recorder<String>()

@@ -4,7 +4,8 @@ import Testing
 
 /// Tests of guarantee G23: forwards are handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ForwardingTests {
-  /// A source that adds every handler with one owner, the event `owner`.
+  /// A source that adds handlers to `event`. First it calls `owned(by: owner)` on each handler. A
+  /// forward must ignore this call, because the owner of a forward is its target.
   private struct OwningSource: EventSource {
     let event: Event<Int>
     let owner: Event<String>
@@ -64,7 +65,7 @@ import Testing
     }
     let poster = startThread { other.post(0) }
     await inside.opened()
-    let ticket = one.submit(1)  // the forward is enqueued in `other`, with its path
+    let ticket = one.submit(1)  // `other` is busy, so its mailbox keeps occurrence 1, and the occurrence's path
     gate.open()
     await poster.opened()
     _ = await comesBack { await ticket.report }
@@ -143,7 +144,7 @@ import Testing
       observed.values.forward(to: target),
     ]
     event.source.forward(to: target) { $0 * 100 }
-    target.filter { $0 == 7 }.forward(to: event)  // a cycle
+    target.filter { $0 == 7 }.forward(to: event)  // a cycle: `event` forwards to `target`, and `target` to `event`
     #expect(await event.send(1).skipped == 1)
     #expect(await event.send(2).delivered == 2)
     keyed.post(7, to: "a")
@@ -194,8 +195,8 @@ import Testing
       inner.record(await first.send(2))
     }
     #expect(await comesBack { await first.send(1) }?.delivered == 1)
-    // The inner send did not wait for the handler that made it. The report of that send counts only
-    // the forward, whose target accepted the occurrence.
+    // The handler of `second` called `first.send(2)`, so this send did not wait for the handler.
+    // The report of this send counts only the forward, because `second` accepted the occurrence.
     #expect(inner.values.map(\.delivered) == [1])
     #expect(inner.values.map(\.deferred) == [0])
     await second.quiesce()
@@ -234,7 +235,7 @@ import Testing
     let token = first.forward(to: second)
     first.forward(to: second)
     first.forward(to: third)
-    #expect(first.remove(ownedBy: second) == 0)  // a target is not an owner
+    #expect(first.remove(ownedBy: second) == 0)  // a forward to `second` does not count as owned by `second`
     #expect(first.remove(token))
     #expect(first.removeForwarding(to: second) == 1)
     #expect(first.removeForwarding(to: second) == 0)

@@ -8,10 +8,15 @@
 struct Linearizability {
   enum Verdict {
     case linearizable
-    /// No such order exists. Of the states that the search reached, one had the most performed
-    /// operations. `remaining` has the operations that were left there, and the event is as it was
-    /// there. If a report does not count the calls that took place, `remaining` has only that
-    /// report.
+    /// No order exists in which a ``SequentialEvent`` can perform all operations.
+    ///
+    /// Of the states that the search visited, the values describe the one with the most performed
+    /// operations. `remaining` has the operations that are not performed in this state, and the
+    /// event is the ``SequentialEvent`` of this state.
+    ///
+    /// Before the search, each report's number of delivered calls is compared with the number of
+    /// calls in the history. If the numbers differ, there is no search: `remaining` has only that
+    /// report, and the event has no handlers.
     case not(remaining: [Operation], SequentialEvent)
     /// The search ended without a result after `limit` states.
     case undecided
@@ -28,7 +33,8 @@ struct Linearizability {
   private var limit: Int
   private var farthest: Node
 
-  /// The highest number of operations that can be judged.
+  /// The largest number of operations that ``judge(_:limit:)`` accepts. `Node.done` has one bit for
+  /// each operation.
   static let capacity = 128
 
   static func judge(_ operations: [Operation], limit: Int = 20_000) -> Verdict {

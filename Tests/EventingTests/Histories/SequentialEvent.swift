@@ -1,8 +1,10 @@
-/// The specification for histories: an event that performs one operation at a time.
+/// A model of an event that performs one operation at a time. ``Linearizability`` searches for an
+/// order in which the model can perform all operations of a ``History``.
 ///
-/// If the history has no call of a handler for an occurrence, the handler skips the occurrence as
-/// early as possible. Each operation that is possible if the handler skips later is possible if it
-/// skips early, too. So the search tries the earliest skip alone.
+/// A history does not record when a handler skips an occurrence. If a history records no call of a
+/// handler for an occurrence, the model lets the handler skip the occurrence as early as possible.
+/// Each operation that is possible after a later skip is possible after the early skip, too. So the
+/// search does not try later skips.
 struct SequentialEvent: Hashable {
   private struct Member: Hashable {
     var isThere = false
@@ -21,10 +23,9 @@ struct SequentialEvent: Hashable {
     /// The handlers, in order, that were there when the occurrence was accepted, and that the
     /// occurrence has not reached yet.
     var rest: [Int]
-    /// Whether the occurrence has come to the next handler (the first in `rest`) while that handler
-    /// was registered and not locked. If so, and the handler skips the occurrence later, the skip
-    /// counts for the occurrence's report (see ``Skips``), even if the handler was removed before
-    /// the skip.
+    /// Whether the occurrence has found the next handler (the first in `rest`) registered and not
+    /// locked. If so, a later skip of the occurrence by this handler enters ``Skips``, even if the
+    /// handler is removed before the skip.
     var isFound = false
 
     mutating func next() {
@@ -44,7 +45,8 @@ struct SequentialEvent: Hashable {
     var possible = 0
   }
 
-  /// A change of the event lock that has begun.
+  /// A call of `event.lock()` or `event.unlock()` that has taken effect for some handlers, and not
+  /// yet for `left` others.
   private struct Gating: Hashable {
     var part: Operation.GatePart
     var left: Int
@@ -139,10 +141,11 @@ struct SequentialEvent: Hashable {
   /// skip occurrences, and occurrences are enqueued on lanes. The history does not record these
   /// steps as operations.
   ///
-  /// An occurrence that a handler with a lane will skip may or may not be enqueued on the lane.
-  /// This is a choice, so there are two states.
+  /// A handler with a lane may skip an occurrence before the occurrence is enqueued on the lane, or
+  /// afterwards. The search must try both cases, so there are two states.
   ///
-  /// - Returns: The alternative state, if there is such a choice; otherwise `nil`.
+  /// - Returns: The state in which the occurrence is on the lane, if there are two cases; otherwise
+  ///   `nil`.
   mutating func drain(_ outline: Outline) -> SequentialEvent? {
     for handler in members.indices {
       while let first = members[handler].lane.first, members[handler].isSilent, !outline.isCalled(handler, first) {

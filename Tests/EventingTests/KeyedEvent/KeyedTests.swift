@@ -131,9 +131,9 @@ import Testing
     let seen = Recorder<String>()
     var keys: [ObjectKey] = []
     var (object, tokens) = (Plain(), [HandlerToken]())
-    // The 100 objects share few addresses. In an optimized build, each gets the address of the one
-    // before. In a debug build, an address returns after several objects, because an object is
-    // created before the one before is released.
+    // The 100 objects share few addresses. In an optimized build, each object gets the address of
+    // its predecessor. In a debug build, `object = Plain()` creates the new object before it
+    // releases the old one. So the address of the old object is used again only by a later object.
     for index in 0..<100 {
       keys.append(ObjectKey(object))
       tokens.append(event[object].addHandler { seen.record("\(index) \($0)") })
@@ -240,7 +240,7 @@ extension KeyedTests {
     #expect(await event.handlers.count == 3)
     #expect(event.lock(named: "two") == 1)
     event.post("x", to: [1, 2], from: seen)
-    await event.quiesce()  // an inspection makes the event busy for a moment
+    await event.quiesce()  // the inspections may still keep the event busy, so that `post` enqueues "x"
     #expect(seen.values == ["1 x", "moved 1 1 true", "moved 2 2 true"])
   }
 }

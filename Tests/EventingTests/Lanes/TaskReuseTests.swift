@@ -7,7 +7,7 @@ import Testing
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TaskReuseTests {
   @Test func callsInARowShareAnExecutionSlot() async {
     let event = Event<Int>()
-    let slots = Recorder<ExecutionSlot>()  // retained, so that no two have one address
+    let slots = Recorder<ExecutionSlot>()  // retains each slot, so that no later slot gets its address
     event.addHandler(on: .task) { _ in
       await Task.yield()
       if let invocation = Context.invocation.get() { slots.record(invocation.executionSlot) }

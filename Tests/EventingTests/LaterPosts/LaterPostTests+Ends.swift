@@ -3,7 +3,8 @@ import EventingTesting
 import Synchronization
 import Testing
 
-/// Tests of the end of an event with later posts, and of the threads on which user code runs.
+/// Tests of later posts, which `post(_:after:)` makes: the end of their event, the threads on which
+/// code of the user runs, and later posts of keyed events.
 extension LaterPostTests {
   @Test func anEndBesideTheTimerReleasesEveryPayload() async {
     let live = LiveCount()
@@ -16,8 +17,8 @@ extension LaterPostTests {
     }
   }
 
-  /// Checks that the timer does not release the payload, the closure of the handler or the event. A
-  /// `deinit` of these would hold up all delayed work of the clock.
+  /// Checks that the timer does not release the payload, the closure of the handler or the event.
+  /// Otherwise a `deinit` of one of these would delay all later posts of the clock.
   @Test func noCodeOfTheUserRunsOnTheTimer() async {
     let (live, onTimer) = (LiveCount(), Counter())
     let check: @Sendable () -> Void = { unsafe withUnsafeCurrentTask { if unsafe $0 != nil { onTimer.add() } } }

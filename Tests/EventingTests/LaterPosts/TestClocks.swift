@@ -51,7 +51,8 @@ struct ValueClock: Clock, Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(base)) }
 }
 
-/// A clock whose instants are compared with the help of an event, which locks a mutex.
+/// A clock whose instants add a handler to an event whenever they are compared. Adding a handler
+/// locks the event's mutex, so no thread may compare instants while it holds another mutex.
 final class TalkativeClock: Clock, Sendable {
   struct Instant: InstantProtocol {
     let base: ManualClock.Instant

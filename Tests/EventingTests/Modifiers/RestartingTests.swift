@@ -97,7 +97,7 @@ import Testing
       if payload == 1 { await Task.detached { await gate.opened() }.value }  // ignores cancellation
     }.restarting()
     event.add(place == "keys" ? handler.inOrder { $0 } : handler)
-    event.addHandler { sent.record($0) }  // called when the lane of the other handler has the payload
+    event.addHandler { sent.record($0) }  // called after the lane of the restarting handler has taken the payload
     let first = event.submit(1)
     #expect(await eventually { seen.count == 1 })
     let replaced = Task { await event.send(2) }
@@ -122,9 +122,10 @@ import Testing
       guard payload == 1 else { return }
       await withTaskCancellationHandler {
         began.open()
-        // Ignores cancellation. If this body returned, `withTaskCancellationHandler` would wait for
-        // the cancellation handler, which waits for `block`. That wait would block a thread of
-        // Swift's pool.
+        // A detached task ignores the cancellation, so this body does not return before `gate`
+        // opens. If the body returned at the cancellation, `withTaskCancellationHandler` would wait
+        // until `onCancel` returns. `onCancel` waits for `block`, so a thread of Swift's pool would
+        // be blocked.
         await Task.detached { await gate.opened() }.value
       } onCancel: {
         cancelled.open()

@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  /// Returns a handler that calls `unsteady`, for a test to retry. `place`, one of `places`, names
+  /// Returns a handler that calls `unsteady`, without retries. `place`, one of `places`, names
   /// where the handler runs.
   static func handler(_ place: String, _ unsteady: Unsteady) -> Handler<Int> {
     handler(place) { try unsteady.call($0) }

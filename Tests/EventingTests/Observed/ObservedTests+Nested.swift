@@ -3,7 +3,8 @@ import Testing
 
 // Tests of changes that begin while another change of the value is being made.
 extension ObservedTests {
-  /// The way in which the closure of an `update` changes the value a second time.
+  /// How the closure of an `update` changes the value while this `update` is still running: by
+  /// another `update`, or by a set.
   enum Inner: String, CaseIterable, Sendable {
     case update, set
 

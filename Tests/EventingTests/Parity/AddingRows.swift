@@ -179,7 +179,7 @@ import Testing
     #expect(numbers.handlerCount + words.handlerCount + moved.handlerCount == 0)
   }
 
-  /// Not applicable: dropping a token has no effect, so no warning is needed.
+  /// This library needs no warning about a dropped token, because dropping a token has no effect.
   @Test func row033DroppingATokenChangesNothing() async {
     let event = Event<Int>()
     var token: HandlerToken? = event.addHandler(named: "kept") { _ in }

@@ -5,7 +5,9 @@
 
   /// Tests of the checks in debug builds on payloads whose type the compiler does not see.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PayloadCheckTests {
-    // `Int` and `UInt` are both eight plain bytes, so only the check stops these programs.
+    // Three tests treat an `Int` payload as a `UInt`. Both types have eight bytes and no
+    // references, so nothing would fail without the type check of debug builds. Only this check
+    // makes the processes of these tests fail.
 
     @Test func readingAPayloadOfAnotherTypeStops() async {
       await #expect(processExitsWith: .failure) { lend(1) { print($0.payload(UInt.self)) } }

@@ -63,7 +63,7 @@ import Testing
     question.addResponder { $0 * 2 }
     let all = Task { await question.all(3, within: .seconds(2), clock: clock).map { try? $0.get() } }
     #expect(await eventually { clock.sleeperCount == 1 })
-    #expect(try await question.first(4) == 8)  // by now the second responder has also answered 3
+    #expect(try await question.first(4) == 8)  // the second responder has answered query 3 before query 4
     clock.advance(by: .seconds(2))
     #expect(await all.value == [6])
     gate.open()
@@ -90,7 +90,7 @@ import Testing
     let question = Question<Int, Int>()
     question.addResponder { number in
       guard number == 0 else { return number }
-      return await question.all(1).count  // the question also asks this responder, which answers later
+      return await question.all(1).count  // this responder is asked, too, and begins query 1 after query 0
     }
     #expect(await comesBack { try? await question.first(0) } == 0)
   }
@@ -164,7 +164,7 @@ import Testing
       tasks.append(Task { try await question.first(number) })
       #expect(await eventually { seen.count == number + 1 && asked.count == 1 })
     }
-    for task in tasks[1...4] {  // the first responder stays suspended
+    for task in tasks[1...4] {  // the suspended first responder had no room for these queries
       #expect(await #expect(throws: EventingError.self) { try await task.value }?.code == .unanswered)
     }
     let all = Task { await question.all(9).map { try? $0.get() } }

@@ -121,7 +121,7 @@ import Testing
       guard thread == 0 else { return overlaps.during { event.post(round + 1) } }
       let group = (0..<3).map { _ in FirstSeen() }
       let tokens = overlaps.during { event.add(group.map { member in Handler { member.see($0) } }) }
-      event.post(.max)  // for the case that the other thread has stopped posting
+      event.post(.max)  // reaches the group even if the other thread posts no more
       // The last member of the group is called last. When it has been called, all members have been
       // called.
       for _ in 0..<100_000 where group[2].number == 0 { giveWay() }

@@ -12,7 +12,8 @@
     enum Told: CaseIterable, Sendable {
       case remove, bag, removeAll, lock, lockAll
 
-      /// Returns the number of handlers that the method finds, which must be 0.
+      /// Calls the method that the case stands for. Returns the number of handlers that the method
+      /// removed or locked. It must be 0, because the handler has ended.
       func find(_ token: HandlerToken, in event: Event<Int>, _ bag: HandlerBag) -> Int {
         switch self {
         case .remove: event.remove(token) ? 1 : 0

@@ -4,9 +4,10 @@
 
   extension BackpressureTests {
     /// Checks a send that begins before the first iterator is made, and whose payload arrives
-    /// afterwards. So the send waits at the origin, the buffer that each new iterator copies, and
-    /// not at the first iterator's buffer. Nor must the send wait at the second iterator's copy of
-    /// the origin.
+    /// afterwards. When the send begins, the only buffer is the origin, the buffer that each new
+    /// iterator copies. So the send waits for room in the origin, and not in the buffer of the
+    /// first iterator. The buffer of the second iterator is a copy of the origin. The send must not
+    /// wait for room in this copy, too.
     @Test func aSendThatMissedTheFirstIteratorWaitsInOneCopyOnly() {
       let hub = SequenceHub(.suspendingSender(1), Int.self)
       let first = hub.makeBuffer()

@@ -113,7 +113,7 @@ import Testing
     for _ in 0..<100 {
       let (sent, delivered) = (ConditionLock(false), Gate())
       event.post(0)
-      _ = await Task.detached { await reader.next() }.value  // the next task usually gets the address of this one
+      _ = await Task.detached { await reader.next() }.value  // a later task usually gets the address of this ended one
       event.post(1)
       let token = event.addHandler { if $0 == 2 { delivered.open() } }
       let task = Task.detached {
@@ -195,7 +195,7 @@ extension SendCompletionTests {
     let (event, question, begun, answered, reported) = (Event<Int>(), Question<Int, Int>(), Gate(), Gate(), Gate())
     let report = ConditionLock<SendReport?>(nil)
     question.addResponder { _ in
-      await begun.opened()  // this responder waits: after an answer, the second one would not be asked
+      await begun.opened()  // the second responder must begin first: after an answer, it would not be asked
       return 1
     }
     question.addResponder { _ in

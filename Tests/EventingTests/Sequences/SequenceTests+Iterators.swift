@@ -14,7 +14,7 @@ extension SequenceTests {
         if areDroppedBackwards { while iterators.popLast() != nil {} } else { iterators.removeAll() }
       }
     }
-    #expect(growth < 3)  // `growth` would be about 8 if making or dropping one visited all iterators
+    #expect(growth < 3)  // `growth` would be about 8 if making or dropping an iterator visited all the iterators
   }
 
   /// An iterator that several tasks can use, without unsafe code.

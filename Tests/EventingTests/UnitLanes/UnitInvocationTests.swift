@@ -28,7 +28,7 @@ import Testing
 
   @TaskLocal static var request = 0
 
-  /// All payloads have one key, so calls 2 and 3 begin when the call of the sender before has
+  /// All payloads have one key, so the calls run one at a time. Calls 2 and 3 wait until call 1 has
   /// ended.
   @Test(arguments: [false, true]) func aCallThatWaitedForItsKeyIsAChildOfItsSend(isRetried: Bool) async {
     let (event, began, goesOn, seen) = (Event<Int>(), Gate(), Gate(), Recorder<[Int]>())
@@ -90,8 +90,8 @@ import Testing
     while await first.handlers[0].waitingCount < 1 { await Task.yield() }
     goesOn.open()
     while await second.handlers[0].waitingCount < 1 { await Task.yield() }
-    first.post(2)  // replaces 10 in the buffer of `first`, so call 10 of `second` ends
-    while await first.handlers[0].droppedCount < 2 { await Task.yield() }  // until 20 has replaced 2
+    first.post(2)  // the lane of `first` drops 10 for 2, so the send in call 10 returns, and call 10 ends
+    while await first.handlers[0].droppedCount < 2 { await Task.yield() }  // until the lane has dropped 2 for 20
     slowGoesOn.open()
     #expect(await eventually { seen.values == [1] })
     await second.quiesce()

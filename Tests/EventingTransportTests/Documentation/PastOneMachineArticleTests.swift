@@ -67,7 +67,8 @@ import Testing
 
     shared.remoteOccurrences.addHandler { headers.note($0.headers) }
     try await shared.listen(startingAt: .first)
-    // Messages of `placed` may come after this one, so the loop searches all headers.
+    // `headers` also gets the headers of messages of `placed`, at any time. So the message of
+    // `shared` need not be the last one, and the loop searches all headers.
     while !headers.values.contains(where: { $0["ce-type"] == "com.example.order.placed" }) { await Task.yield() }
 
     let listening = try await placed.listen(as: "shipping")
@@ -78,7 +79,8 @@ import Testing
     #expect(faulty.identity != bus.identity)
   }
 
-  /// Each example of the article stands in this file, line by line, but for those over NATS.
+  /// Checks that this file contains each example of the article, line by line. Examples from the
+  /// section "Over NATS" on are left out.
   @Test func everyExampleIsRunHere() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
     let article = try String(

@@ -11,7 +11,8 @@ import Testing
       let notes = Notes<String>()
       event.remoteOccurrences.addHandler { notes.note($0.id) }
       try await event.listen(deduplicating: .last(2))
-      // The published ids, in order. The comment behind an id names the ids remembered after it.
+      // The test publishes these ids in this order. The comment behind an id names the two ids that
+      // the listening remembers after the message with that id, the older one first.
       for id in ["a", "b", "a" /* a b */, "c" /* b c */, "b", "a" /* c a */, "c", "b" /* a b */, "a", "c"] {
         try await event.publish(0, id: id)
         try await clock.sleep(for: .seconds(1))

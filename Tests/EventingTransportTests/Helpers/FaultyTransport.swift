@@ -1,8 +1,8 @@
 import Eventing
 import EventingTransport
 
-/// An engine that breaks one promise or, without a fault, none. It awaits the `verdict` of each
-/// message, as an engine may, even if `knownVerdict` already has it.
+/// An engine that breaks one promise, or none if `fault` is `nil`. For each message it awaits
+/// `verdict`, even if `knownVerdict` already has the verdict. The protocol allows this.
 struct FaultyTransport: Transport {
   enum Fault: Sendable {
     // Faults of the messages that arrive.
@@ -15,9 +15,11 @@ struct FaultyTransport: Transport {
     case acceptsAnything, refuses(Int), loses(Int), hasNoReceipts, makesNewIDs, entersEarly
     // Faults of requests.
     case repliesWithoutResponder, changesReplies, hasNoTimeLimit
-    // Faults of connections: `close` does nothing, or leaves the connection open; `vanish` does
-    // nothing. Faults of the engine after a restart, each with the number of the first message
-    // after the restart: the subscriber gets that message and all later ones never, or twice.
+    // Faults of connections. `neverCloses`: `close` does nothing. `staysOpen`: `close` drains the
+    // subscriptions, but leaves the connection open. `neverVanishes`: `vanish` does nothing.
+    // Faults after a restart of the engine. The number is that of the first message after the
+    // restart. From this message on, the subscriber gets no message (`swallowsFrom`), or each
+    // message twice (`beginsTwiceFrom`).
     case neverCloses, staysOpen, neverVanishes, swallowsFrom(Int), beginsTwiceFrom(Int)
   }
 
@@ -41,7 +43,8 @@ struct FaultyTransport: Transport {
   var identity: String { base.identity }
   var incidents: any EventSource<TransportIncident> { base.incidents }
 
-  /// Returns the engine with a connection of its own, as another process has it.
+  /// Returns a transport to the engine `base` with a new connection, as if another process had
+  /// connected.
   func connectedAgain() -> FaultyTransport {
     var other = self
     other.connection = Connection()
@@ -126,7 +129,7 @@ struct FaultyTransport: Transport {
     Int(String(decoding: message.body.prefix(8), as: UTF8.self)) ?? -1
   }
 
-  /// Returns a message as it arrives with the fault; `nil` if it does not arrive.
+  /// Returns the message that the subscriber gets under the fault; `nil` if it gets none.
   private func change(_ message: RemoteMessage) -> RemoteMessage? {
     var message = message
     let number = Int(String(decoding: message.body.prefix(8), as: UTF8.self))
@@ -173,8 +176,8 @@ struct FaultyTransport: Transport {
 fileprivate final class FaultySubscription: TransportSubscription {
   let base = Guarded<(any TransportSubscription)?>(nil)
   private let fault: FaultyTransport.Fault?
-  /// Delivers once more, to the subscriber, the message that came last. The fault
-  /// `speaksAfterTheEnd` calls it after the subscription has ended.
+  /// Gives the subscriber the last message once more. With the fault `speaksAfterTheEnd`, a task
+  /// calls this closure after `drain(within:)` has ended the subscription.
   private let speakAgain: @Sendable () -> Void
 
   init(_ fault: FaultyTransport.Fault?, _ speakAgain: @escaping @Sendable () -> Void) {
@@ -201,7 +204,7 @@ fileprivate final class FaultySubscription: TransportSubscription {
   }
 }
 
-/// A message whose verdict the engine awaits, even if the verdict is known already.
+/// A message that hides the `knownVerdict` of `base`, so that the engine has to await `verdict`.
 private struct AwaitedMessage: BegunMessage {
   /// The result of the subscriber's `begin` closure for the message; `nil` if the fault swallows
   /// the message.

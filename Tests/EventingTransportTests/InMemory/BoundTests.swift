@@ -49,7 +49,7 @@ import Testing
         if isCancelled { subscription.cancel() }
       }
     }
-    for _ in 0..<1_000_000 where last != nil { await Task.yield() }  // the tasks of the deliveries end
+    for _ in 0..<1_000_000 where last != nil { await Task.yield() }  // until the tasks that deliver have ended
     #expect(last == nil)
   }
 

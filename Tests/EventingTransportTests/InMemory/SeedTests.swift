@@ -3,7 +3,7 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// One seed makes the same faults for the same messages, whichever task comes first.
+/// One seed makes the same faults for the same messages, whichever task runs first.
 @Suite(.timeLimit(.minutes(10))) struct SeedTests {
   /// Runs a program 40 times, each time with another order of its tasks, and expects one result.
   private static func expectOneResult(
@@ -61,8 +61,8 @@ import Testing
     }
   }
 
-  /// The seed and the number of a message decide which member gets the message, not the messages
-  /// before it.
+  /// The seed and the number of a message decide which member gets the message. The messages before
+  /// it have no influence on this choice.
   @Test func theSameMembersAreChosen() throws {
     try Self.expectOneResult { clock in
       let bus = InMemoryTransport(seed: 5, faults: [.drop(0.2)], clock: clock).plain

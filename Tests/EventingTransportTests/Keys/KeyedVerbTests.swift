@@ -3,7 +3,8 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// Each verb of a remote event with keys reaches the handlers that it names, while messages come.
+/// Tests of the verbs of a remote event with keys, such as `lock` and `remove`, while the event
+/// listens. Each verb must affect exactly the handlers that its arguments name.
 @Suite(.timeLimit(.minutes(10))) struct RemoteKeyedVerbTests {
   private final class Owner: Sendable {}
 
@@ -61,8 +62,8 @@ import Testing
     }
   }
 
-  /// While an event has no handlers, its listening takes nothing. So `add` and `addHandler` must
-  /// both wake the listening.
+  /// While an event has no handlers, its listening takes no messages. So `add` and `addHandler`
+  /// must both wake the listening.
   @Test func handlersThatAreAddedGetWhatHasWaited() throws {
     try simulate(1...20) { clock in
       for adds in [true, false] {

@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Codecs, keys and carried values (R13).
+/// Tests of codecs and keys, and of guarantee R13 of PROOF.md: carried values.
 @Suite(.timeLimit(.minutes(10))) struct CodecTests {
   struct OrderV1: Codable, Sendable { var id: Int }
   struct Order: Codable, Sendable, Equatable { var id: Int; var total: Double }

@@ -3,7 +3,8 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// R11 for responders: no query begins after the end of its listening.
+/// Tests of guarantee R11 of PROOF.md for responders: after the end of a listening, none of its
+/// queries begins.
 @Suite(.timeLimit(.minutes(10))) struct EndedListeningTests {
   private enum End: CaseIterable, Sendable { case cancel, finish, drain }
 
@@ -67,9 +68,9 @@ import Testing
         }
       }
       for task in tasks { await task.value }
-      // Each answer takes 1 s, one after the other, and the third caller waits for 0.9 s only. So
-      // if the third query is not the first to begin, its time is over before there is room, and it
-      // never begins.
+      // The responder answers one query at a time, and takes 1 s for each. The caller of query 3
+      // waits for 0.9 s only. If another query begins first, this caller gives up before there is
+      // room for query 3. So query 3 never begins.
       try require(Set(answers.values) == ["2", "4", "8", "late"], "\(answers.values)")
       try require(begun.values.firstIndex(of: 3) ?? 0 == 0, "\(begun.values)")
     }

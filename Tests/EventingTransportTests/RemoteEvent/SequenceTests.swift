@@ -3,7 +3,8 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// R3 for loops: a message counts as handled when its loop asks for the next element.
+/// Tests of guarantee R3 of PROOF.md for `for await` loops: a message counts as handled when the
+/// loop asks for the next element.
 @Suite(.timeLimit(.minutes(10))) struct RemoteSequenceTests {
   @Test func whatALoopWorkedOnWhenItEndedComesAgain() throws {
     try simulate { clock in

@@ -3,7 +3,8 @@ import EventingTesting
 import EventingTransport
 import Testing
 
-/// Each verb of a remote event reaches the handlers that it names, while messages come.
+/// Tests of the verbs of a remote event, such as `lock` and `remove`, while the event listens. Each
+/// verb must affect exactly the handlers that its arguments name.
 @Suite(.timeLimit(.minutes(10))) struct RemoteVerbTests {
   private final class Owner: Sendable {}
 

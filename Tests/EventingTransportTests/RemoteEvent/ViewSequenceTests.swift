@@ -172,7 +172,7 @@ import Testing
 }
 
 extension EventSource {
-  /// Removes the remaining handlers of a remote event, such as a forward. Retains this source until
-  /// then.
+  /// Removes all handlers that `event` still has, such as the forward to this source. The call also
+  /// keeps this source alive until the removal.
   fileprivate func removeAllThatIsLeft(of event: RemoteEvent<Int>) { event.removeAll() }
 }

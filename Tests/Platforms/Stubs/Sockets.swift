@@ -24,7 +24,8 @@ public struct sockaddr {
 public struct sockaddr_un {
   public var sun_len: UInt8 = 0
   public var sun_family: sa_family_t = 0
-  // The header has an array of 104 characters. Its elements are not accessed one by one.
+  // In Apple's C header, `sun_path` is an array of 104 characters. The 13 integers here have 104
+  // bytes, too. EventingInspection uses only the size and the bytes of `sun_path`.
   public var sun_path:
     (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) =
       (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -79,7 +80,8 @@ public let POLLOUT: Int32 = 0x4
 public let POLLERR: Int32 = 0x8
 public let POLLHUP: Int32 = 0x10
 
-// Imported functions have results that may be left unused.
+// Swift gives each function that it imports from C a discardable result, so the stubs have one,
+// too.
 @discardableResult public func fcntl(_ file: Int32, _ command: Int32) -> Int32 { fatalError("a stub") }
 @discardableResult public func fcntl(_ file: Int32, _ command: Int32, _ value: Int32) -> Int32 { fatalError("a stub") }
 @discardableResult public func open(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 { fatalError("a stub") }
@@ -91,7 +93,8 @@ public let POLLHUP: Int32 = 0x10
 @discardableResult public func poll(_ files: UnsafeMutablePointer<pollfd>!, _ count: nfds_t, _ time: Int32) -> Int32 {
   fatalError("a stub")
 }
-// Swift cannot declare a function `stat` beside the type, so `check` compiles `stat` as `lstat`.
+// Swift cannot declare a function `stat` beside the type `stat`. So the stub has the name `lstat`,
+// and `check` replaces calls of `stat` by calls of `lstat`.
 @discardableResult public func lstat(_ path: UnsafePointer<CChar>!, _ status: UnsafeMutablePointer<stat>!) -> Int32 {
   fatalError("a stub")
 }

@@ -151,7 +151,7 @@ final class StartBarrier: Sendable {
     var round = 0
     while arrived.load(ordering: .acquiring) < all {
       round += 1
-      if round > 200 { giveWay() }  // rounds 1 to 200 keep the processor, so that this thread overlaps the last one
+      if round > 200 { giveWay() }  // at first no yield: this thread goes on as soon as the last thread arrives
     }
   }
 }

@@ -57,8 +57,8 @@ final class Counter: Sendable {
 
 /// Returns the result of `work`, or `nil` if it does not return within 200 seconds.
 ///
-/// After 200 seconds, cancels the task of `work` and records an issue. A hang would not show which
-/// call failed.
+/// After 200 seconds, cancels the task of `work` and records an issue. Without this limit, the test
+/// would hang, and its output would not show which call failed.
 @discardableResult func comesBack<Result: Sendable>(
   sourceLocation: SourceLocation = #_sourceLocation, _ work: @escaping @Sendable () async -> Result
 ) async -> Result? {
@@ -210,7 +210,8 @@ actor Stage {
   case .concurrentOfOne:
     return event.addHandler(named: name, on: .concurrent(limit: 1), priority: priority, once: once, both)
   case .actor:
-    // The handler refers weakly to its actor, so another handler keeps the actor alive.
+    // A handler of this kind refers to its actor only weakly. So this function adds a second
+    // handler, whose closure retains the actor `stage`.
     let stage = stage ?? Stage()
     event.addHandler(named: "holds the stage", priority: .min) { _ in withExtendedLifetime(stage) {} }
     return event.addHandler(named: name, priority: priority, once: once, isolatedTo: stage) { _, payload in

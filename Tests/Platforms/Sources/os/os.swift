@@ -29,8 +29,9 @@ public struct OSSignpostID: Hashable, Sendable {
   public static let exclusive = OSSignpostID(1)
 }
 
-// This class is not `Sendable`, as on Apple's systems. So an observer that stores such a state in a
-// property would not compile.
+// On Apple's systems, `OSSignpostIntervalState` is not `Sendable`, and so the stand-in is not,
+// either. An observer must be `Sendable`, so the compiler refuses an observer with a property of
+// this type.
 public class OSSignpostIntervalState {
   fileprivate let id: OSSignpostID
   private init(_ id: OSSignpostID) { self.id = id }

@@ -53,8 +53,9 @@ import Testing
     #expect(subscriber.values.last == 3)
   }
 
-  /// Checks that a thread which requests demand during a call of `receive` leaves the delivery to
-  /// the thread in that call.
+  /// Checks that calls of `receive` do not overlap. While one thread is inside `receive`, a second
+  /// thread requests another value. The second thread must not call `receive`. The first thread
+  /// delivers the value after its call has returned.
   @Test func aRequestOnAnotherThreadDoesNotOverlapWithReceive() async {
     let (value, isInside, mayLeave, hasLeft) = (Observed(1), Gate(), Gate(), Gate())
     let subscriber = Demanding<Int>(.none) { _, seen in
