@@ -259,6 +259,16 @@ def falling_count(page):
           });
         })""".replace("PHASE", str(phase)))
         check(rates == [0, 100, 100, 100, 100], f"expected a rate of 100 after the count fell, got {rates} with phase {phase}")
+    rates = page.value("""import('./model.js').then(({ model, update, edgeRateOf }) => {
+      const edge = { from: 'event:1', to: 'event:2', kind: 'forward', label: 'falls often' };
+      const [start, key] = [model.time + 10e9, JSON.stringify(Object.values(edge))];
+      return [...Array(41).keys()].map((n) => {
+        const count = n <= 20 ? 1000 * n : 20000 - 100 * (n - 20);
+        update({ n: -n - 1, t: start + n * 1e8, whole: false, parts: { graph: [{ ...edge, count }] }, gone: {} });
+        return Math.round(edgeRateOf(key));
+      });
+    })""")
+    check(rates[20] == rates[25] == 10000 and rates[40] == 0, f"expected no rate a second after the last increase, got {rates}")
 
 
 def updates(page):

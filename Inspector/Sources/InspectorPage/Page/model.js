@@ -10,6 +10,7 @@ class Meter {
   constructor(count, time) {
     this.count = count;
     this.samples = [[time, count]];
+    this.countedAt = time;
     this.slots = new Float64Array(seconds);
     this.second = Math.floor(time / 1e9);
   }
@@ -20,11 +21,12 @@ class Meter {
   /** Adds a reading of the counter. The increase since the last reading is spread over the time since the last update. */
   add(count, time, before) {
     const from = Math.min(Math.max(before, this.samples.at(-1)[0]), time);
-    // A count falls if one of two forwards that are one edge is removed. How much the remaining one counted since `from` is
-    // unknown. So the samples are moved to the new count and past that time: the rate stays what it was.
+    // A count falls if one of several forwards that are one edge is removed. How much the remaining ones counted since `from`
+    // is unknown. So the samples are moved to the new count and past that time: the rate stays what it was, for at most a second.
     if (count < this.count) {
       const less = this.count - count;
-      this.samples = this.samples.map(([at, each]) => [at + time - from, each - less]);
+      this.samples = time - this.countedAt > 1e9
+        ? [[time, count]] : this.samples.map(([at, each]) => [at + time - from, each - less]);
       this.count = count;
       this.advance(Math.floor(time / 1e9));
       this.trim(time);
@@ -39,6 +41,7 @@ class Meter {
       if (second > this.second - seconds) this.slots[second % seconds] += more * part;
     }
     this.count = count;
+    this.countedAt = time;
     this.samples.push([time, count]);
     this.trim(time);
   }
