@@ -121,7 +121,8 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
 
   // MARK: Expecting
 
-  /// Waits until a number of further payloads have arrived, and takes them.
+  /// Takes the oldest payloads that no expectation has taken yet. If there are too few, waits until
+  /// enough have arrived.
   ///
   /// - Parameters:
   ///   - count: The number of payloads. A number below 0 counts as 0.
@@ -131,7 +132,8 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   ///   - fileID: The file of the expectation, for the error.
   ///   - line: The line of the expectation, for the error.
   /// - Returns: The payloads, in the order of their arrival.
-  /// - Throws: A ``RecorderError`` if they did not arrive in time.
+  /// - Throws: A ``RecorderError`` if they did not arrive in time, or if they belong to an
+  ///   expectation that began earlier and still waits.
   @discardableResult public func expect(
     _ count: Int, within limit: Duration = .seconds(10), clock: (any Clock<Duration>)? = nil,
     fileID: String = #fileID, line: Int = #line
@@ -153,8 +155,10 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     }
     for next in served { next.gate.open() }
     if let found = mutex.withLock({ waiter.found }) { return found }
+    let rest = remaining
+    let others = rest.count < count ? "" : ", for which an earlier expectation waits"
     throw RecorderError(
-      "expected \(count) of \(Payload.self) within \(limit); there are \(remaining.count): \(remaining)", fileID, line)
+      "expected \(count) of \(Payload.self) within \(limit); there are \(rest.count)\(others): \(rest)", fileID, line)
   }
 
   private var remaining: [Payload] { mutex.withLock { unsafe all[taken...].map(\.payload) } }

@@ -66,6 +66,20 @@ import Testing
     #expect(try await one.value == [1])
   }
 
+  @Test func anErrorSaysThatThePayloadsBelongToAnEarlierExpectation() async throws {
+    let (event, clock) = (Event<Int>(), ManualClock())
+    let recorder = EventRecorder(event)
+    let two = Task { try await recorder.expect(2, within: .seconds(5), clock: clock) }
+    #expect(await eventually { clock.sleeperCount == 1 })
+    event.post(1)
+    let error = await #expect(throws: RecorderError.self) { try await recorder.expect(1, within: .zero) }
+    #expect(
+      error?.description.hasSuffix(
+        ": expected 1 of Int within 0.0 seconds; there are 1, for which an earlier expectation waits: [1]") == true)
+    event.post(2)
+    #expect(try await two.value == [1, 2])
+  }
+
   @Test func aRecorderInASimulationMeasuresByTheClockOfThat() throws {
     let failure = #expect(throws: SimulationFailure.self) {
       try Simulation.run(seed: 1) {
