@@ -127,6 +127,8 @@ protocol BusEvent: Actor {
 
 extension Event: BusEvent {
   nonisolated func source<Other: Sendable>(of type: Other.Type, for handler: BusHandler) -> any EventSource<Other> {
-    compactMap { payload in handler.isOver ? nil : payload as? Other }
+    ConvertedSource(base: self, isFilter: Other.self == Payload.self) { payload in
+      handler.isOver ? nil : payload as? Other
+    }
   }
 }

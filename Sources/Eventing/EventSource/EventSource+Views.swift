@@ -40,7 +40,9 @@ extension EventSource {
   }
 
   /// A view whose handlers are called without the payload: see ``map(_:)``.
-  @inlinable public nonisolated var signal: some EventSource<Void> { map { _ in () } }
+  @inlinable public nonisolated var signal: some EventSource<Void> {
+    ConvertedSource(base: self, isFilter: Payload.self == Void.self) { _ in () }
+  }
 }
 
 /// A source of the payloads that a closure makes of another source's payloads.

@@ -67,6 +67,36 @@ import Testing
     #expect(await letters { $0.filter { $0 > 1 }.filter { $0 < 3 } } == [2])
   }
 
+  @Test func viewsThatKeepThePayloadMakeLetters() async {
+    let (bus, letters, signals) = (EventBus(), Recorder<Int>(), Recorder<Void>())
+    bus.event(for: Int.self).deadLetters.addHandler { letters.record($0.payload) }
+    bus.addHandler(forAll: Int.self) { _ async throws in throw Refused() }
+    await bus.send(1)
+    #expect(letters.values == [1])
+    let event = Event<Void>()
+    event.deadLetters.addHandler { _ in signals.record(()) }
+    event.signal.addHandler { (_: Void) async throws in throw Refused() }
+    await event.send(())
+    #expect(signals.count == 1)
+  }
+
+  @Test func aThrottledHandlerBehindAMapMakesNoLetterOfWhatWaited() async {
+    let (event, clock, seen, letters) = (Event<Int>(), ManualClock(), Recorder<Int>(), Recorder<Int>())
+    event.deadLetters.addHandler { letters.record($0.payload) }
+    let handler = Handler<Int> { number in
+      seen.record(number)
+      throw Refused()
+    }
+    event.map { $0 + 1 }.add(handler.throttled(to: .seconds(1), clock: clock))
+    event.post(1)  // called at once, inline: the letter has the payload of the event
+    event.post(5)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    clock.advance(by: .seconds(1))
+    #expect(await eventually { seen.count == 2 })
+    await event.quiesce()
+    #expect(seen.values == [2, 6] && letters.values == [1])
+  }
+
   @Test func anEndBetweenAttemptsMakesALetterToo() async {
     let (event, clock, letters) = (Event<Int>(), ManualClock(), Recorder<Int>())
     event.deadLetters.addHandler { letters.record($0.attempts) }
