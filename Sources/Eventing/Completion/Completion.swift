@@ -37,8 +37,8 @@ import Synchronization
   /// senders takes the occurrence even when full. Set before another thread has the completion.
   @usableFromInline @exclusivity(unchecked) var needsNoRoom = false
   /// Whether lanes do not tell the observers that a lock holds the occurrence. True if an earlier
-  /// lock held it, because the observers were told then. Also true if the completion was made by
-  /// ``init(withoutWaiting:_:_:)``. Set before another thread has the completion.
+  /// lock held it, because the observers were told then. Also true if the completion was made with
+  /// observers by ``init(withoutWaiting:_:_:)``. Set before another thread has the completion.
   @usableFromInline @exclusivity(unchecked) var isHeldKnown = false
   /// The occurrence, as its observers see it. Set by the thread inside the core, before any lane
   /// has the completion.
@@ -158,7 +158,7 @@ import Synchronization
   }
 
   /// Creates the completion of an occurrence for which nothing waits any more. If a lock holds the
-  /// occurrence, no lane tells the observers so: see ``isHeldKnown``.
+  /// occurrence, no lane tells the given observers so: see ``isHeldKnown``.
   init(
     withoutWaiting context: CarriedContext?, _ observed: ObservedOccurrence?, _ notes: CompletionNotes? = nil
   ) {
@@ -166,7 +166,7 @@ import Synchronization
     sender = nil
     self.context = context
     unsafe self.observed = observed
-    unsafe isHeldKnown = true
+    unsafe isHeldKnown = observed != nil
     path = nil
     root = nil
     ownAccount = nil

@@ -111,7 +111,6 @@
     guard let observers else { return }
     observed = ObservedOccurrence(observers: observers, sequence: sequence)
     unsafe completion?.observed = observed
-    unsafe completion?.isHeldKnown = false
     observers.accepted(sequence)
   }
 

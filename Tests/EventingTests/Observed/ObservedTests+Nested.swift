@@ -68,14 +68,14 @@ extension ObservedTests {
 
   @Test func observersAreToldThatALockHoldsAnAnnouncementWithCarriedValues() async {
     let (value, notes, begun, mayEnd) = (Observed(0), ObserverTests.Notes(), Gate(), Gate())
-    let (isInside, mayLeave, event) = (Gate(), Gate(), value.storage.event)
+    let (isInside, mayLeave, isDelivered, event) = (Gate(), Gate(), Gate(), value.storage.event)
     let token = value.addHandler(options: [.prior, .new]) { _ async in
       begun.open()
       await mayEnd.opened()
     }
     value.addHandler(options: .new) { change in
       isInside.open()
-      if change.new == 1 { mayLeave.wait() }
+      if change.new == 1 { mayLeave.wait() } else { isDelivered.open() }
     }
     event.observe(with: notes)
     let carried = EventContext.carry(Request.$id)
@@ -85,12 +85,14 @@ extension ObservedTests {
     carried.end()
     mayLeave.open()
     await thread.opened()
+    await isDelivered.opened()  // The first handler's lane has all four occurrences.
     await begun.opened()
     event.lock(token, holding: .upTo(.max))
     mayEnd.open()
     await value.quiesce()
     // The handler's first call was the announcement of 1. The lock holds the change to 1, the
     // announcement of 2, and the change to 2.
+    #expect(await eventually { notes.lines.values.contains("held ? 4") })
     #expect(notes.lines.values.filter { $0.hasPrefix("held") } == ["held ? 2", "held ? 3", "held ? 4"])
   }
 }
