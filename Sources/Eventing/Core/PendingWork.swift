@@ -8,7 +8,8 @@ import Synchronization
 /// contending threads write from fields that the thread inside the core reads for each occurrence.
 // Safe: each field says what guards it.
 @usableFromInline final class PendingWork: @unchecked Sendable {
-  /// The queue of the event. Written by contending threads. Guarded by: core.mutex.
+  /// The posts and changes that threads have enqueued while a thread was in the event.
+  /// Guarded by: core.mutex.
   @exclusivity(unchecked) var mailbox: Mailbox
   /// The number of occurrences in the batch that the drain took out of the mailbox last, and the
   /// event's sequence number before the first of them. Guarded by: core.mutex.

@@ -64,10 +64,10 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
         membership { value, values in
           values.second = value
           if isThird { values.third = value as? Third }
-        }, isUsed: false)
+        }, isFirst: false)
     }
     if let third, key[2] != key[0], key[2] != key[1] {
-      _ = third.enlist(membership { value, values in values.third = value }, isUsed: false)
+      _ = third.enlist(membership { value, values in values.third = value }, isFirst: false)
     }
   }
 

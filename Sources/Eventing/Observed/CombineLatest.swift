@@ -107,7 +107,7 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
     if let found = first.combination(of: key, isUsed: true) {
       combination = typed(found)
     } else {
-      combination = typed(first.enlist(Combination(first, second, third, key).firstMembership, isUsed: true))
+      combination = typed(first.enlist(Combination(first, second, third, key).firstMembership, isFirst: true))
     }
     let use = CombinationUse(combination)
     // Another thread may have made the combination a moment ago, and not yet have added it to the

@@ -50,23 +50,23 @@ extension Observed.Storage {
     }
   }
 
-  /// Adds this observed value to the combination of `membership`, and pushes the current value onto
-  /// the combination's stack. Does neither if the value is part of the combination already.
+  /// Adds this observed value to the combination of `membership`, and gives the combination the
+  /// current value. Does neither if the value is part of the combination already.
   ///
-  /// If `isUsed` is true, another thread may just have added this value to another combination with
-  /// an equal `key`. Then the use begins in that older combination. The value is not added to the
-  /// combination of `membership`.
+  /// Equal combinations, of the same values in the same order, have an equal `key`. Two threads may
+  /// make equal combinations at once. The first value of the combinations decides which one both
+  /// threads use: the one that was added to the value first.
   ///
-  /// - Parameter isUsed: Whether to begin a use of the returned combination. True only for the
-  ///   first value of a combination.
-  /// - Returns: The older combination with an equal `key` if there is one, otherwise the
-  ///   combination of `membership`.
-  func enlist(_ membership: CombinationMembership<Value>, isUsed: Bool) -> any ValueCombination {
+  /// - Parameter isFirst: Whether this value is the first of the combination. If so, a use of the
+  ///   returned combination begins.
+  /// - Returns: The combination of `membership`. If this value is the first, and was already added
+  ///   to a combination with an equal `key`, that combination.
+  func enlist(_ membership: CombinationMembership<Value>, isFirst: Bool) -> any ValueCombination {
     core.mutex.withLock {
       let made = membership.combination
-      let found = unsafe memberships.first { isUsed ? $0.combination.key == made.key : $0.combination === made }
+      let found = unsafe memberships.first { isFirst ? $0.combination.key == made.key : $0.combination === made }
       let combination = found?.combination ?? made
-      if isUsed { combination.use() }
+      if isFirst { combination.use() }
       if found == nil {
         unsafe memberships = unsafe memberships + [membership]
         unsafe membership.push(box.current, nil)

@@ -225,7 +225,7 @@ import Synchronization
     scheduler.startUnits()
   }
 
-  /// Removes the waiters of the units that wait. The caller holds `scheduler.mutex`.
+  /// Removes the completions that wait for units not yet begun. The caller holds `scheduler.mutex`.
   func detachWaiters() -> [DetachedUnit] {
     var detached: [DetachedUnit] = []
     unsafe units.forEach { unit in

@@ -69,9 +69,9 @@ final class TraceRing: Sendable {
   fileprivate struct State {
     var filled = Deque<Chunk>()
     var current = Chunk()
-    /// The sum of ``Chunk/beginnings`` over the chunks that were overwritten.
+    /// The number of beginnings in the chunks that were overwritten: see ``Chunk/beginnings``.
     var overwritten = 0
-    /// The sum of ``Chunk/beginnings`` over the chunks in `filled`.
+    /// The number of beginnings in the chunks of `filled`: see ``Chunk/beginnings``.
     var filledCount = 0
 
     /// Subtracts a withdrawn call from the ``Chunk/beginnings`` of the chunk that has the record of

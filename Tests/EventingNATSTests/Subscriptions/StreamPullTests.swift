@@ -8,12 +8,12 @@
     /// A pull is a request for messages. The server serves all open pulls in turn, and a message
     /// does not name its pull. So ``StreamPulls`` counts each message for the oldest pull.
     ///
-    /// Here the server sends 512 messages of the first pull, and all 256 messages of the second
-    /// one. All 768 count for the first pull, so the second one seems open. Then the server ends
-    /// the first pull, and says that it has not sent 512 of this pull's messages. So
-    /// ``StreamPulls`` moves 256 of the counted messages to the second pull, which ends. If the
-    /// second pull stayed open until its deadline, the subscription would suspect that the consumer
-    /// is lost.
+    /// Here the first pull asks for 1,024 messages, and the second one for 256. The server sends
+    /// 512 for the first pull, and all 256 for the second one. ``StreamPulls`` counts all 768 for
+    /// the first pull, so the second one seems open. Then the server ends the first pull, and says
+    /// that it has sent only 512 of the 1,024 messages. So the other 256 belong to the second pull,
+    /// which ends. If the second pull stayed open until its deadline, the subscription would
+    /// suspect that the consumer is lost.
     @Test func aPullThatTheServerHasServedEndsWithTheOneBefore() {
       var (pulls, now) = (StreamPulls(), ContinuousClock.now)
       let first = pulls.begin(room: 1_024, of: 1_024, now)
