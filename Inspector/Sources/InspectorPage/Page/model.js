@@ -10,7 +10,6 @@ class Meter {
   constructor(count, time) {
     this.count = count;
     this.samples = [[time, count]];
-    this.countedAt = time;
     this.slots = new Float64Array(seconds);
     this.second = Math.floor(time / 1e9);
   }
@@ -21,18 +20,13 @@ class Meter {
   /** Adds a reading of the counter. The increase since the last reading is spread over the time since the last update. */
   add(count, time, before) {
     const from = Math.min(Math.max(before, this.samples.at(-1)[0]), time);
+    if (this.samples.at(-1)[0] < from) this.samples.push([from, this.count]);
     // A count falls if one of several forwards that are one edge is removed. How much the remaining ones counted since `from`
-    // is unknown. So the samples are moved to the new count and past that time: the rate stays what it was, for at most a second.
+    // is unknown, and taken as nothing. The samples are moved to the new count, so the increases before still count.
     if (count < this.count) {
       const less = this.count - count;
-      this.samples = time - this.countedAt > 1e9
-        ? [[time, count]] : this.samples.map(([at, each]) => [at + time - from, each - less]);
-      this.count = count;
-      this.advance(Math.floor(time / 1e9));
-      this.trim(time);
-      return;
+      this.samples = this.samples.map(([at, each]) => [at, each - less]);
     }
-    if (this.samples.at(-1)[0] < from) this.samples.push([from, this.count]);
     const more = Math.max(0, count - this.count);
     const last = Math.floor(time / 1e9);
     for (let second = Math.max(Math.floor(from / 1e9), last - seconds + 1); second <= last; second += 1) {
@@ -41,7 +35,6 @@ class Meter {
       if (second > this.second - seconds) this.slots[second % seconds] += more * part;
     }
     this.count = count;
-    this.countedAt = time;
     this.samples.push([time, count]);
     this.trim(time);
   }
