@@ -149,13 +149,13 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     }
     if let found = mutex.withLock({ waiter.found }) { return found }
     await waiter.gate.opened(within: limit, clock ?? Simulator.current?.clock ?? ContinuousClock())
-    let served = mutex.withLock { () -> [Waiter] in
+    let (found, served, rest) = mutex.withLock { () -> ([Payload]?, [Waiter], [Payload]) in
       unsafe waiting.removeAll { $0 === waiter }
-      return serve()
+      let served = serve()
+      return (waiter.found, served, unsafe all[taken...].map(\.payload))
     }
     for next in served { next.gate.open() }
-    if let found = mutex.withLock({ waiter.found }) { return found }
-    let rest = remaining
+    if let found { return found }
     let others = rest.count < count ? "" : ", for which an earlier expectation waits"
     throw RecorderError(
       "expected \(count) of \(Payload.self) within \(limit); there are \(rest.count)\(others): \(rest)", fileID, line)
