@@ -19,10 +19,11 @@ extension Event {
   ///     orders.deadLetters.addHandler { letter in try await store(letter.payload) }
   ///
   /// The failure is in ``failures``, too. A handler without retries makes a letter with each
-  /// failure; a batch makes one for each of its payloads. Behind ``EventSource/map(_:)`` or
-  /// ``EventSource/compactMap(_:)``, a handler on a lane makes no letters, and a handler with a
-  /// pace makes none of an occurrence that waited for the pace: the payload at which such a handler
-  /// fails is not one of this event.
+  /// failure; a batch makes one for each of its payloads. Some handlers receive values that a view
+  /// makes of the payloads: ``EventSource/map(_:)``, ``EventSource/compactMap(_:)``,
+  /// ``EventSource/signal``, ``Event/occurrences``, or a bus for handlers of another type. Such a
+  /// handler makes no letters if it is on a lane, and none of an occurrence that waited for its
+  /// pace.
   ///
   /// A letter is sent as soon as the handler has failed. A ``send(_:from:)`` does not wait for the
   /// handlers of letters; ``quiesce()`` does. Failures from before the first access to this
