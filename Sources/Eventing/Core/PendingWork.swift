@@ -28,7 +28,8 @@ import Synchronization
   /// The current value that new handlers of an ``Observed`` receive. Its fields say what guards
   /// them.
   @exclusivity(unchecked) var replayValue = ReplayValue()
-  /// The handlers of single keys, if the event is keyed. Set before the event is shared.
+  /// The handlers of single keys, if the event is keyed. Set by the initializer of the keyed event,
+  /// under `core.mutex`, because an inspection may read it already.
   @usableFromInline @exclusivity(unchecked) var keyIndex: KeyIndex?
 
   // Seldom used.

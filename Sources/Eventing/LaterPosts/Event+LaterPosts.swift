@@ -14,7 +14,7 @@ extension Event {
   /// task-local values are those of the caller.
   ///
   /// One timer serves all later posts of a clock in the process. Once nothing waits for the timer,
-  /// it rings at most once more. Clocks that are objects are told apart by identity, and clocks
+  /// it is not set again. Clocks that are objects are told apart by identity, and clocks
   /// that are values by `==`. A value without `==` that has stored properties counts as another
   /// clock each time. If a sleep of the clock fails, the posts that wait for that instant are made
   /// at once.
