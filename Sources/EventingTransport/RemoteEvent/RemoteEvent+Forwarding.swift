@@ -5,7 +5,7 @@ extension EventSource {
   ///
   /// A forward is a handler on a lane, and publishes the payloads in order. It begins to publish a
   /// payload when the engine has decided the place of the previous message in the order. It does
-  /// not wait for the ``Receipt`` of that message: up to 64 messages may be without a receipt at
+  /// not wait for the `Receipt` of that message: up to 64 messages may be without a receipt at
   /// one time. If the engine sends a message again, for example after a lost connection, later
   /// messages may arrive before that message.
   ///
