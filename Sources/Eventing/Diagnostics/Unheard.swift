@@ -40,7 +40,10 @@ extension EventCore {
     }
     // `Payload` is the payload type of this core's event, whichever thread calls. So the cast
     // succeeds, even if another thread made the `unheard` event.
-    return unheard.event as! Event<Occurrence<Payload>>
+    guard let occurrences = unheard.event as? Event<Occurrence<Payload>> else {
+      preconditionFailure("the unheard event of an event has occurrences of its payloads")
+    }
+    return occurrences
   }
 
   /// Posts an occurrence to the `unheard` event if the occurrence reached no handler. Called after
