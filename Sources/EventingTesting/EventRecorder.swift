@@ -132,11 +132,19 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   ///   - fileID: The file of the expectation, for the error.
   ///   - line: The line of the expectation, for the error.
   /// - Returns: The payloads, in the order of their arrival.
-  /// - Throws: A ``RecorderError`` if they did not arrive in time, or if they belong to an
-  ///   expectation that began earlier and still waits.
+  /// - Throws: A ``RecorderError`` if they did not arrive before the limit or the cancellation of
+  ///   the task, or if they belong to an expectation that began earlier and still waits.
   @discardableResult public func expect(
     _ count: Int, within limit: Duration = .seconds(10), clock: (any Clock<Duration>)? = nil,
     fileID: String = #fileID, line: Int = #line
+  ) async throws -> [Payload] {
+    try await take(count, "\(count) of \(Payload.self)", within: limit, clock, fileID, line)
+  }
+
+  /// Takes payloads for an expectation that an error describes as `expected`.
+  private func take(
+    _ count: Int, _ expected: String, within limit: Duration, _ clock: (any Clock<Duration>)?, _ fileID: String,
+    _ line: Int
   ) async throws -> [Payload] {
     if count <= 0 { return [] }
     let waiter = Waiter(count)
@@ -157,8 +165,8 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     for next in served { next.gate.open() }
     if let found { return found }
     let others = rest.count < count ? "" : ", for which an earlier expectation waits"
-    throw RecorderError(
-      "expected \(count) of \(Payload.self) within \(limit); there are \(rest.count)\(others): \(rest)", fileID, line)
+    let end = Task.isCancelled ? "; the task was cancelled" : " within \(limit)"
+    throw RecorderError("expected \(expected)\(end); there are \(rest.count)\(others): \(rest)", fileID, line)
   }
 
   private var remaining: [Payload] { mutex.withLock { unsafe all[taken...].map(\.payload) } }
@@ -189,12 +197,13 @@ extension EventRecorder where Payload: Equatable {
   ///     simulation, and outside of simulations for the continuous clock.
   ///   - fileID: The file of the expectation, for the error.
   ///   - line: The line of the expectation, for the error.
-  /// - Throws: A ``RecorderError`` if other payloads arrived, or too few arrived in time.
+  /// - Throws: A ``RecorderError`` if other payloads arrived, or too few arrived before the limit
+  ///   or the cancellation of the task. It names the expected payloads and those that arrived.
   public func expect(
     _ payloads: [Payload], within limit: Duration = .seconds(10), clock: (any Clock<Duration>)? = nil,
     fileID: String = #fileID, line: Int = #line
   ) async throws {
-    let found = try await expect(payloads.count, within: limit, clock: clock, fileID: fileID, line: line)
+    let found = try await take(payloads.count, "\(payloads)", within: limit, clock, fileID, line)
     if found != payloads { throw RecorderError("expected \(payloads); came \(found + remaining)", fileID, line) }
   }
 }

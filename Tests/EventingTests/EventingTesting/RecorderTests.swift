@@ -80,6 +80,25 @@ import Testing
     #expect(try await two.value == [1, 2])
   }
 
+  @Test func anErrorNamesTheExpectedPayloadsAndThoseThatCame() async throws {
+    let (event, clock) = (Event<String>(), ManualClock())
+    let recorder = EventRecorder(event)
+    event.post("coffee")
+    let tooFew = await #expect(throws: RecorderError.self) {
+      try await recorder.expect(["tea", "milk"], within: .zero)
+    }
+    #expect(
+      tooFew?.description.hasSuffix(#": expected ["tea", "milk"] within 0.0 seconds; there are 1: ["coffee"]"#) == true)
+    let other = await #expect(throws: RecorderError.self) { try await recorder.expect(["tea"]) }
+    #expect(other?.description.hasSuffix(#": expected ["tea"]; came ["coffee"]"#) == true)
+    let waiting = Task { try await recorder.expect(2, within: .seconds(5), clock: clock) }
+    #expect(await eventually { clock.sleeperCount == 1 })
+    waiting.cancel()
+    let cancelled = await #expect(throws: RecorderError.self) { _ = try await waiting.value }
+    #expect(
+      cancelled?.description.hasSuffix(": expected 2 of String; the task was cancelled; there are 0: []") == true)
+  }
+
   @Test func aRecorderInASimulationMeasuresByTheClockOfThat() throws {
     let failure = #expect(throws: SimulationFailure.self) {
       try Simulation.run(seed: 1) {
