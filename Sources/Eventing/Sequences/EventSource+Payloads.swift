@@ -6,13 +6,15 @@ extension EventSource {
   /// - Effective on return: the sequence has every payload that is sent after this call, in order,
   ///   whenever the loop begins.
   /// - Iterators are independent, and each has every payload. An iterator that is made after
-  ///   another one has taken a payload has only payloads that are sent after it was made. One that
-  ///   is made after the last iterator has gone finds nothing.
+  ///   another one has taken a payload has only payloads that are sent after it was made. If the
+  ///   only iterator goes before the end, for instance by a `break`, the next one goes on where it
+  ///   has stopped: payloads wait meanwhile, for as long as the sequence exists. A sequence of
+  ///   messages from another process ends with its only iterator.
   /// - Cancelling the task ends the loop at once. The sequence is removed from its event before
   ///   `next` returns. In a task that is cancelled already, `next` returns at once.
   /// - The sequence ends with its event, after the payloads that were sent. It does not retain the
-  ///   event. It is removed from the event with its last iterator or, if it never had one, when it
-  ///   is released.
+  ///   event. It is removed from the event when it and its iterators have been released, or when a
+  ///   loop that is its last has ended.
   /// - The sequence is a handler of the event: removing all handlers ends it, and it receives
   ///   nothing while the event is locked.
   /// - A `send` does not wait for loops, unless ``Buffering/suspendingSender(_:)`` makes it wait
@@ -86,6 +88,7 @@ extension Event {
 
   @usableFromInline init(to source: some EventSource<Payload>, _ buffering: Buffering, named name: String? = nil) {
     hub = SequenceHub(buffering, Payload.self)
+    unsafe hub.isKept = true  // no other thread has the hub yet
     hub.listen(to: source, named: name)
   }
 

@@ -27,10 +27,41 @@ extension SequenceHub {
     return buffer
   }
 
+  /// Removes the buffer of an iterator that was released before the end. If it was the only one of
+  /// a sequence that still exists, what it has left becomes the origin: the next iterator goes on
+  /// there.
+  ///
+  /// - Parameters:
+  ///   - batch: The payloads that the iterator has taken out of its buffer, and not returned.
+  ///   - marks: The marks of these payloads.
+  func leave(_ buffer: IteratorBuffer, _ batch: inout PayloadQueue<PayloadAlone>, _ marks: borrowing MarkQueue) {
+    mutex.lock()
+    let isLast = unsafe isKept && origin == nil && buffers.count == 1 && buffers[0] === buffer
+    // Messages of a transport do not wait for a loop that may never come: other members get them.
+    let isOfTransport = unsafe marks.isOn || buffer.marks.isOn
+    let isRemoved = recordReference.load()?.has(HandlerFlags.removed) == true
+    guard isLast, !isOfTransport, !isRemoved, !isBounded || batch.isEmpty else {
+      mutex.unlock()
+      return drop(buffer)
+    }
+    if !batch.isEmpty {
+      while unsafe !buffer.items.isEmpty {
+        _ = unsafe buffer.items.takeFirst()
+        unsafe batch.append(PayloadAlone(), takenFrom: &buffer.items)
+      }
+      unsafe swap(&batch, &buffer.items)
+    }
+    remove(buffer)
+    unsafe origin = buffer
+    noteOnly()
+    mutex.unlock()
+    if buffering.suspendsSender { buffer.forgetConsumer() }
+  }
+
   /// Removes the buffer of an iterator that has gone. The buffer is `nil` if the sequence itself
   /// has gone.
   ///
-  /// The handler is removed with the last iterator, or with a sequence that never had one.
+  /// The handler is removed with the last iterator, or with a sequence that has none.
   @usableFromInline func drop(_ buffer: IteratorBuffer?) {
     var senders: [WaitingSender] = []
     var (contents, gone): ([BufferContents], IteratorBuffer?) = ([], nil)
@@ -41,6 +72,8 @@ extension SequenceHub {
     if let buffer {
       empty(buffer, &senders, &contents)
       remove(buffer)
+    } else {
+      unsafe isKept = false
     }
     if let origin = unsafe origin, unsafe buffer == nil || buffers.isEmpty {
       empty(origin, &senders, &contents)

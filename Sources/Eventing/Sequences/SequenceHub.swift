@@ -4,7 +4,8 @@
 /// Until an iterator takes a payload, there is an additional buffer, the origin. Each new iterator
 /// copies the origin, so all iterators see every payload since the sequence was made. The first
 /// payload that is taken ends the origin. Otherwise the origin would keep every payload for as long
-/// as the sequence exists, and a task that iterates usually holds the sequence.
+/// as the sequence exists, and a task that iterates usually holds the sequence. If the last
+/// iterator goes before the sequence does, what it has left is the new origin.
 // Safe: each field says what guards it.
 @safe @usableFromInline final class SequenceHub: @unchecked Sendable {
   @usableFromInline let buffering: Buffering
@@ -12,7 +13,7 @@
   @usableFromInline let mutex = UnfairMutex()
 
   /// The origin: the buffer that new iterators copy. `nil` after any iterator has taken a payload,
-  /// because later iterators receive only new payloads; and after the last iterator has gone.
+  /// because later iterators receive only new payloads; and after the sequence has gone.
   /// Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var origin: IteratorBuffer?
   /// The buffers of the iterators. Guarded by: mutex.
@@ -23,6 +24,8 @@
   @usableFromInline @exclusivity(unchecked) var only: Unmanaged<IteratorBuffer>?
   /// The token of the handler; `nil` before it is added, and after its end. Guarded by: mutex.
   @exclusivity(unchecked) var token: HandlerToken?
+  /// Whether a sequence exists, which may make further iterators. Guarded by: mutex.
+  @usableFromInline @exclusivity(unchecked) var isKept = false
   /// Whether no more payloads come. Guarded by: mutex.
   @exclusivity(unchecked) var isEnded = false
   /// The payloads that were dropped for want of room, until `destroyDropped()` destroys them after

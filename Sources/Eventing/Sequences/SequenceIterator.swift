@@ -29,7 +29,7 @@
     record = hub.recordReference.load()
   }
 
-  deinit { if unsafe !isOver { hub.drop(buffer) } }
+  deinit { if unsafe !isOver { unsafe hub.leave(buffer, &batch, marks) } }
 
   /// Returns the next payload; `nil` at the end, and if the task is cancelled.
   @inlinable @inline(__always) func next<Payload>(_: Payload.Type, isolation: isolated (any Actor)?) async -> Payload? {

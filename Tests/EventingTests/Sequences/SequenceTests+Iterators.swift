@@ -17,6 +17,49 @@ extension SequenceTests {
     #expect(growth < 3)  // `growth` would be about 8 if making or dropping an iterator visited all the iterators
   }
 
+  @Test(arguments: [Buffering.unbounded, .newest(8), .oldest(8), .suspendingSender(8)])
+  func aLoopGoesOnWhereTheOneBeforeHasStopped(_ buffering: Buffering) async {
+    let event = Event<Int>()
+    do {
+      let payloads = event.payloads(buffering: buffering)
+      for number in 1...4 { event.post(number) }
+      #expect(await payloads.first { _ in true } == 1)
+      #expect(await Self.take(2, of: payloads) == [2, 3])
+      event.post(5)  // no iterator is there
+      #expect(await Self.take(2, of: payloads) == [4, 5])
+      event.finish()
+      #expect(await payloads.first { _ in true } == nil)
+    }
+  }
+
+  @Test func aSequenceKeepsItsPlaceOnlyWithItsLastIterator() async {
+    let event = Event<Int>()
+    do {
+      let payloads = event.payloads()
+      for number in 1...3 { event.post(number) }
+      do {
+        var (one, other) = (payloads.makeAsyncIterator(), payloads.makeAsyncIterator())
+        #expect(await other.next(isolation: #isolation) == 1)
+        #expect(await one.next(isolation: #isolation) == 1)
+        _ = consume one  // the other iterator still has everything
+        event.post(4)
+        #expect(await other.next(isolation: #isolation) == 2)
+      }
+      #expect(event.handlerCount == 1)
+      #expect(await Self.take(2, of: payloads) == [3, 4])
+    }
+    #expect(!event.hasHandlers)
+  }
+
+  @Test func aSequenceWhoseHandlerWasRemovedDoesNotGoOn() async {
+    let event = Event<Int>()
+    let payloads = event.payloads()
+    for number in 1...3 { event.post(number) }
+    #expect(await payloads.first { _ in true } == 1)
+    event.removeAll()
+    #expect(await payloads.first { _ in true } == nil)
+  }
+
   /// An iterator that several tasks can use, without unsafe code.
   actor Shared {
     private let get: (isolated Shared) async -> Int?
