@@ -17,11 +17,10 @@ extension Event: EventSource {
     return HandlerToken(newHandler.record, anchor)
   }
 
-  /// Adds an inline handler without options: see ``EventSource/attachInline(once:fileID:line:_:)``.
+  /// Adds an inline handler without options: see ``EventSource/attachInline(fileID:line:_:)``.
   @inlinable @discardableResult public nonisolated func attachInline(
-    once: Bool, fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (Payload) throws -> Void
+    fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
-    core.attachInline(once: once, .whileDebugging(fileID, line), HandlerClosure<Payload>(body).erased, name)
+    core.attachInline(.whileDebugging(fileID, line), HandlerClosure<Payload>(body).erased, name)
   }
 }
