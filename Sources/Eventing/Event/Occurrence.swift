@@ -12,6 +12,13 @@ public struct Occurrence<Payload: Sendable>: Sendable {
   public let instant: ContinuousClock.Instant
 }
 
+extension Occurrence {
+  /// Returns the occurrence with another payload.
+  func with<Other: Sendable>(_ payload: Other) -> Occurrence<Other> {
+    Occurrence<Other>(payload: payload, sender: sender, eventName: eventName, sequence: sequence, instant: instant)
+  }
+}
+
 extension Occurrence: CustomStringConvertible {
   /// One line for a log.
   public var description: String { "\(eventName ?? "event") #\(sequence): \(payload)" }

@@ -127,7 +127,7 @@ protocol BusEvent: Actor {
 
 extension Event: BusEvent {
   nonisolated func source<Other: Sendable>(of type: Other.Type, for handler: BusHandler) -> any EventSource<Other> {
-    ConvertedSource(base: self, isFilter: Other.self == Payload.self) { payload in
+    ConvertedSource(base: self, letter: Other.self == Payload.self ? .same : .lost) { payload in
       handler.isOver ? nil : payload as? Other
     }
   }

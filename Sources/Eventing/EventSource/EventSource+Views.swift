@@ -36,25 +36,26 @@ extension EventSource {
   @inlinable public nonisolated func filter(_ isIncluded: @escaping @Sendable (Payload) -> Bool) -> some EventSource<
     Payload
   > {
-    ConvertedSource(base: self, isFilter: true) { isIncluded($0) ? $0 : nil }
+    ConvertedSource(base: self, letter: .same) { isIncluded($0) ? $0 : nil }
   }
 
   /// A view whose handlers are called without the payload: see ``map(_:)``.
   @inlinable public nonisolated var signal: some EventSource<Void> {
-    ConvertedSource(base: self, isFilter: Payload.self == Void.self) { _ in () }
+    ConvertedSource(base: self, letter: Payload.self == Void.self ? .same : .lost) { _ in () }
   }
 }
 
 /// A source of the payloads that a closure makes of another source's payloads.
 @usableFromInline struct ConvertedSource<Base: EventSource, Payload: Sendable>: EventSource {
   @usableFromInline let base: Base
-  /// Whether `convert` returns the payload itself, or `nil`.
-  @usableFromInline let isFilter: Bool
+  /// How a dead letter gets the payload of `base` from a result of `convert`. A filter returns the
+  /// payload itself.
+  @usableFromInline let letter: LetterPayload
   @usableFromInline let convert: @Sendable (Base.Payload) -> Payload?
 
-  @inlinable init(base: Base, isFilter: Bool = false, convert: @escaping @Sendable (Base.Payload) -> Payload?) {
+  @inlinable init(base: Base, letter: LetterPayload = .lost, convert: @escaping @Sendable (Base.Payload) -> Payload?) {
     self.base = base
-    self.isFilter = isFilter
+    self.letter = letter
     self.convert = convert
   }
 
@@ -63,7 +64,7 @@ extension EventSource {
   @inlinable func remove(_ token: HandlerToken) -> Bool { base.remove(token) }
   @inlinable func converted(_ handler: Handler<Payload>) -> Handler<Base.Payload> {
     var converted = handler.viewed(convert)
-    if isFilter { converted.options.hasOtherPayloads = handler.options.hasOtherPayloads }
+    converted.options.letter = handler.options.letter.behind(letter)
     return converted
   }
 }

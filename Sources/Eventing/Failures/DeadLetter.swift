@@ -45,13 +45,58 @@ final class DeadLetters: Sendable {
   let event: any AnyObject & Sendable
   /// The core of `event`.
   let core: EventCore
-  /// Posts a letter with a payload of the event.
-  let post: @Sendable (BorrowedPayload, HandlerFailure) -> Void
+  private let postWhole: @Sendable (BorrowedPayload, HandlerFailure) -> Void
 
   init<Payload: Sendable>(_ type: Payload.Type) {
     let event = Event<DeadLetter<Payload>>("dead letters")
     self.event = event
     core = event.core
-    post = { payload, failure in event.post(DeadLetter(payload: payload.payload(), failure: failure)) }
+    postWhole = { payload, failure in event.post(DeadLetter(payload: payload.payload(), failure: failure)) }
+  }
+
+  /// Posts a letter with a payload of the event.
+  func post(_ payload: BorrowedPayload, _ failure: HandlerFailure) { postWhole(payload, failure) }
+
+  /// Posts a letter with the payload of the event that `letter` gets from one that the handler
+  /// received, if it gets one.
+  func post(_ received: BorrowedPayload, _ letter: LetterPayload, _ failure: HandlerFailure) {
+    letter.withPayload(from: received) { if let whole = $0 { postWhole(whole, failure) } }
+  }
+}
+
+/// How a dead letter gets a payload of the event from one that a handler received.
+@usableFromInline enum LetterPayload: Sendable {
+  /// The handler receives the payloads of the event.
+  case same
+  /// A view stands before the handler, and the closure makes the payload of the event again.
+  case made(@Sendable (BorrowedPayload) -> OwnedPayload)
+  /// A view stands before the handler, and the payload of the event cannot be made again.
+  case lost
+
+  /// Calls a closure with the payload of the event; with `nil` if it cannot be made again.
+  func withPayload<Result>(from received: BorrowedPayload, _ body: (BorrowedPayload?) -> Result) -> Result {
+    switch self {
+    case .same: return body(received)
+    case .made(let make):
+      let whole = make(received)
+      return body(whole.borrowed)
+    case .lost: return body(nil)
+    }
+  }
+
+  /// Returns how a dead letter gets the payload if a view stands before the handler, too.
+  ///
+  /// - Parameter view: How the payload before the view is made of the one behind it.
+  @usableFromInline func behind(_ view: LetterPayload) -> LetterPayload {
+    switch (self, view) {
+    case (_, .same): self
+    case (.same, _): view
+    case (.made(let inner), .made(let outer)):
+      .made { received in
+        let whole = inner(received)
+        return outer(whole.borrowed)
+      }
+    case (.lost, _), (_, .lost): .lost
+    }
   }
 }

@@ -13,16 +13,27 @@
 
   /// Returns a handler of keyed payloads, which listens to the key of this source.
   @inlinable func keyed(_ handler: Handler<Payload>) -> Handler<KeyedPayload<Key, Payload>> {
-    var handler: Handler<KeyedPayload<Key, Payload>> = handler.ofContents { $0.payload }
-    handler.options.key = KeyBox(key)
+    let box = KeyBox(key)
+    var handler: Handler<KeyedPayload<Key, Payload>> = handler.ofContents(letter: box.letter(Payload.self)) {
+      $0.payload
+    }
+    handler.options.key = box
     return handler
   }
 }
 
 extension Handler {
   /// Returns a handler that is like this one, but receives values that contain the payload.
-  @inlinable func ofContents<Whole: Sendable>(_ contents: @escaping @Sendable (Whole) -> Payload) -> Handler<Whole> {
-    guard let body = any.inline else { return viewed(contents) }
+  ///
+  /// - Parameter letter: How a dead letter gets such a value from the payload.
+  @inlinable func ofContents<Whole: Sendable>(
+    letter: LetterPayload, _ contents: @escaping @Sendable (Whole) -> Payload
+  ) -> Handler<Whole> {
+    guard let body = any.inline else {
+      var handler: Handler<Whole> = viewed(contents)
+      handler.options.letter = options.letter.behind(letter)
+      return handler
+    }
     var handler = Handler<Whole>(
       .inline,
       .direct(

@@ -40,6 +40,12 @@ public import Synchronization
 @usableFromInline final class KeyBox<Key: Hashable & Sendable>: Sendable {
   @usableFromInline let key: Key?
   @usableFromInline init(_ key: Key?) { self.key = key }
+
+  /// Returns how a dead letter gets the payload with this key from a payload that a handler of the
+  /// key received.
+  @usableFromInline func letter<Payload: Sendable>(_ type: Payload.Type) -> LetterPayload {
+    .made { [key] in OwnedPayload(KeyedPayload(key, $0.payload(Payload.self))) }
+  }
 }
 
 /// A ``KeyBox`` of any key type. Its key can be read as `any Hashable`.

@@ -10,6 +10,14 @@
     self.key = key
     self.payload = payload
   }
+
+  /// How a dead letter gets the payload with its key from what a handler of `anyKey` received.
+  @usableFromInline static var letterOfAnyKey: LetterPayload {
+    .made {
+      let received = $0.payload((key: Key, payload: Payload).self)
+      return OwnedPayload(KeyedPayload(received.key, received.payload))
+    }
+  }
 }
 
 /// Finds the table of a key. The core calls it without knowing the type of the keys.

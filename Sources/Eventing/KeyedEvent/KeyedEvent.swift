@@ -23,9 +23,11 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
 
   /// Creates an event without handlers.
   ///
-  /// - Parameter name: A name for logs, occurrences and snapshots.
-  public init(_ name: String? = nil) {
-    event = Event(name)
+  /// - Parameters:
+  ///   - name: A name for logs, occurrences and snapshots.
+  ///   - policy: The treatment of handlers that throw. By default their errors are only collected.
+  public init(_ name: String? = nil, onFailure policy: FailurePolicy = .collect) {
+    event = Event(name, onFailure: policy)
     tables = KeyTables()
     index = KeyIndex(tables)
     let (core, pendingWork, index) = (event.core, event.core.pendingWork, index)
@@ -49,18 +51,16 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
   /// sequence number and instant. The source retains the event.
   public var occurrences: some EventSource<Occurrence<(key: Key, payload: Payload)>> {
     event.occurrences.compactMap { whole in
-      whole.payload.key.map { key in
-        Occurrence(
-          payload: (key: key, payload: whole.payload.payload), sender: whole.sender, eventName: whole.eventName,
-          sequence: whole.sequence, instant: whole.instant)
-      }
+      whole.payload.key.map { whole.with((key: $0, payload: whole.payload.payload)) }
     }
   }
 
   /// A source of all payloads that are sent to a key, together with the key. The source retains the
   /// event.
   @inlinable public var anyKey: some EventSource<(key: Key, payload: Payload)> {
-    event.compactMap { keyed in keyed.key.map { (key: $0, payload: keyed.payload) } }
+    ConvertedSource(base: event, letter: KeyedPayload<Key, Payload>.letterOfAnyKey) { keyed in
+      keyed.key.map { (key: $0, payload: keyed.payload) }
+    }
   }
 }
 

@@ -106,13 +106,9 @@ public import Synchronization
   ) -> HandlerOutcome {
     let failure = HandlerFailure(HandlerToken(record, anchor), error, record.options, attempts: attempts)
     _ = anchor.report(failure)  // on a lane, the policy cannot stop the occurrence any more
-    deadLetters?.post(payload, failure)
+    anchor.deadLetters?.post(payload, record.options.letter, failure)
     return .failed(failure)
   }
-
-  /// The event of dead letters; `nil` before the first access to `Event.deadLetters`, and if the
-  /// handler stands behind a view that makes other payloads than those of the event.
-  final var deadLetters: DeadLetters? { record.options.hasOtherPayloads ? nil : anchor.deadLetters }
 
   @usableFromInline @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .relaxed) }
   /// Counts a call by a load and a store, which cost less than an atomic addition. The caller makes

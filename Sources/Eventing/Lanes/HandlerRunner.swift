@@ -243,7 +243,7 @@ extension AnyHandler {
     }
     self.init(place, view.map { .view($0, makeTransformed) } ?? .relay(makeTransformed), outer)
     options = inner.options
-    options.hasOtherPayloads = true
+    options.letter = .lost
     isOnce = inner.isOnce
     source = inner.source
   }

@@ -22,6 +22,13 @@ public struct Change<Value: Sendable>: Sendable {
   }
 }
 
+extension Change {
+  /// How a dead letter gets a change from the new value, which is what the handler received.
+  @usableFromInline static var letterOfNewValue: LetterPayload {
+    .made { OwnedPayload(Change(old: nil, new: $0.payload(Value.self))) }
+  }
+}
+
 extension Change: Equatable where Value: Equatable {}
 
 extension Change: CustomStringConvertible {

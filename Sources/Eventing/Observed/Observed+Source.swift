@@ -67,12 +67,14 @@ extension Observed: EventSource {
   @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
 
   @inlinable func converted(_ handler: Handler<Change<Value>>) -> Handler<Change<Value>> {
+    let letter = handler.options.letter  // a dead letter has the change as the handler received it
     var handler: Handler<Change<Value>> = handler.viewed { [options] change in
       if change.isPrior, !options.contains(.prior) { return nil }
       return Change(
         old: options.contains(.old) ? change.old : nil, new: options.contains(.new) ? change.new : nil,
         isPrior: change.isPrior)
     }
+    handler.options.letter = letter
     handler.options.wantsReplayValue = options.contains(.initial)
     handler.options.wantsPrior = options.contains(.prior)
     return handler
@@ -93,7 +95,9 @@ extension Observed: EventSource {
   @inlinable func attach(_ handler: Handler<Value>) -> HandlerToken { storage.event.attach(converted(handler)) }
   @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
   @inlinable func converted(_ handler: Handler<Value>) -> Handler<Change<Value>> {
+    let letter = handler.options.letter.behind(Change<Value>.letterOfNewValue)
     var handler: Handler<Change<Value>> = handler.viewed { change in change.isPrior ? nil : change.new }
+    handler.options.letter = letter
     handler.options.wantsReplayValue = wantsReplayValue
     return handler
   }

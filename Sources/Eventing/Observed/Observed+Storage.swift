@@ -31,8 +31,8 @@ extension Observed {
     /// ``Tracking``). Guarded by: core.mutex.
     @exclusivity(unchecked) var trackedReads: TrackedReads?
 
-    init(_ value: Value) {
-      event = Event<Change<Value>>()
+    init(_ value: Value, _ policy: FailurePolicy) {
+      event = Event<Change<Value>>(onFailure: policy)
       core = event.core
       pendingWork = core.pendingWork
       box = ObservedValue(value)

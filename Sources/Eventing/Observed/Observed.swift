@@ -25,10 +25,15 @@ public struct Observed<Value: Sendable>: Sendable {
 
   /// Creates a value without handlers.
   ///
-  /// - Parameter value: The value to begin with.
-  public init(_ value: Value) { storage = Storage(value) }
-  /// Creates the value of a property; the compiler calls this for `@Observed`.
-  public init(wrappedValue: Value) { self.init(wrappedValue) }
+  /// - Parameters:
+  ///   - value: The value to begin with.
+  ///   - policy: The treatment of handlers that throw. By default their errors are only collected.
+  public init(_ value: Value, onFailure policy: FailurePolicy = .collect) { storage = Storage(value, policy) }
+  /// Creates the value of a property; the compiler calls this for `@Observed` and for
+  /// `@Observed(onFailure: …)`.
+  public init(wrappedValue: Value, onFailure policy: FailurePolicy = .collect) {
+    self.init(wrappedValue, onFailure: policy)
+  }
 
   /// The current value.
   ///

@@ -7,8 +7,8 @@
   @usableFromInline var owner: Owner?
   /// Whether the closure takes the owner, so that no other owner may replace it.
   @usableFromInline var isOwnerBound = false
-  /// Whether the handler stands behind a view that makes other payloads than those of the event.
-  @usableFromInline var hasOtherPayloads = false
+  /// How a dead letter gets a payload of the event from one that the handler received.
+  @usableFromInline var letter = LetterPayload.same
   /// The key that a handler of a keyed event listens to; `nil` for all keys.
   @usableFromInline var key: AnyKeyBox?
   /// Whether the handler needs the instant at which a delivery begins.

@@ -43,8 +43,7 @@ struct PacedOccurrence: PayloadHeader {
   /// Returns a ``DeliveryTally``, which counts the outcomes of the delivery of this occurrence to
   /// the handler. That delivery begins when the pace lets the occurrence through.
   ///
-  /// - Parameter payload: The payload that was sent to the event; `nil` if the pace kept a payload
-  ///   that a view had made of it.
+  /// - Parameter payload: The payload of the event, for a dead letter; `nil` if there will be none.
   func tally(_ payload: BorrowedPayload?) -> DeliveryTally {
     DeliveryTally(
       payload, paced: sequence, completion, from: details?.sender, along: details?.path, at: details?.instant,

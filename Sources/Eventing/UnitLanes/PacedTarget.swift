@@ -195,7 +195,17 @@ import Synchronization
   private func deliver(
     _ payload: BorrowedPayload, _ occurrence: PacedOccurrence, for observers: Observers?, _ isEnding: Bool
   ) -> Bool {
-    var tally = occurrence.tally(record.options.hasOtherPayloads ? nil : payload)
+    let letter = anchor.deadLetters == nil ? LetterPayload.lost : record.options.letter
+    return letter.withPayload(from: payload) { whole in
+      deliver(payload, occurrence, occurrence.tally(whole), for: observers, isEnding)
+    }
+  }
+
+  private func deliver(
+    _ payload: BorrowedPayload, _ occurrence: PacedOccurrence, _ tally: consuming DeliveryTally,
+    for observers: Observers?, _ isEnding: Bool
+  ) -> Bool {
+    var tally = tally
     tally.observed = observers.map { ObservedOccurrence(observers: $0, sequence: occurrence.sequence) }
     let box = record.options.owner
     let owner = box?.object

@@ -41,13 +41,14 @@ extension UnitLane {
     // The result says whether the failure policy stops the occurrence. It is ignored: a call on a
     // lane does not hold up the delivery to the handlers that follow.
     _ = anchor.failures().note(failure, calls: unsafe unit.count)
-    guard let letters = deadLetters, let payload = unsafe unit.payload?.borrowed else {
+    guard let letters = anchor.deadLetters, let payload = unsafe unit.payload?.borrowed else {
       return .failed(failure)
     }
+    let letter = record.options.letter
     if let batch = modifiers.batch {
-      batch.forEach(payload) { letters.post($0, failure) }
+      batch.forEach(payload) { letters.post($0, letter, failure) }
     } else {
-      letters.post(payload, failure)
+      letters.post(payload, letter, failure)
     }
     return .failed(failure)
   }

@@ -45,6 +45,14 @@ import Testing
     withExtendedLifetime(view) {}
   }
 
+  @Test func failures() async {
+    let rooms = KeyedEvent<String, Int>("rooms", onFailure: .remove(after: 3))
+    rooms.deadLetters.addHandler { letter in print(letter.payload.key ?? "no key", letter.failure) }
+    rooms.unheard.addHandler { occurrence in print("nobody in", occurrence.payload.key ?? "no room") }
+
+    #expect(await rooms.send(1, to: "lobby").reachedNobody)
+  }
+
   // swift-format-ignore
   @Test func properties() async {
     let (player, mixer, view) = (Player(), Mixer(), VolumeView())
@@ -77,7 +85,7 @@ import Testing
   @Test func everyExampleIsRunHere() throws {
     let run = try Documentation.lines(ofTests: "KeysAndPropertiesArticleTests")
     let code = try Documentation.examples(Documentation.article("KeysAndProperties.md"))
-    #expect(code.count == 5)
+    #expect(code.count == 6)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in KeysAndPropertiesArticleTests.swift as it stands in the article: \(example.first ?? "")")

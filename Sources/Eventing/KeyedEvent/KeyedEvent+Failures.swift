@@ -1,0 +1,23 @@
+// Sources of failures, and of occurrences that reached no handler.
+
+extension KeyedEvent {
+  /// A source of the errors that handlers of any key throw: see ``Event/failures``.
+  public var failures: some EventSource<HandlerFailure> { event.failures }
+
+  /// A source of the payloads at which a handler failed, after its last attempt, with the key that
+  /// they were sent to: see ``Event/deadLetters``. The key is `nil` for a handler of
+  /// ``untargeted``.
+  public var deadLetters: some EventSource<DeadLetter<(key: Key?, payload: Payload)>> {
+    event.deadLetters.map { letter in
+      DeadLetter(payload: (key: letter.payload.key, payload: letter.payload.payload), failure: letter.failure)
+    }
+  }
+
+  /// A source of the occurrences that reached no handler of their key, nor of ``anyKey``: see
+  /// ``Event/unheard``. The key is `nil` if the payload was sent to no key.
+  public var unheard: some EventSource<Occurrence<(key: Key?, payload: Payload)>> {
+    event.unheard.map { whole in
+      whole.with((key: whole.payload.key, payload: whole.payload.payload))
+    }
+  }
+}

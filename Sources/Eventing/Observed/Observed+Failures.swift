@@ -1,0 +1,16 @@
+// Sources of failures, and of changes that reached no handler.
+
+extension Observed {
+  /// A source of the errors that handlers of changes throw: see ``Event/failures``.
+  public var failures: some EventSource<HandlerFailure> { storage.event.failures }
+
+  /// A source of the changes at which a handler failed, after its last attempt, as the handler
+  /// received them: see ``Event/deadLetters``. A handler of ``values`` receives the new value only.
+  public var deadLetters: some EventSource<DeadLetter<Change<Value>>> { storage.event.deadLetters }
+
+  /// A source of the changes that reached no handler: see ``Event/unheard``. Announcements
+  /// (``ChangeOptions/prior``) are not among them.
+  public var unheard: some EventSource<Occurrence<Change<Value>>> {
+    storage.event.unheard.filter { !$0.payload.isPrior }
+  }
+}
