@@ -7,7 +7,7 @@
     ///
     ///     model.$name.forward(to: renamed).store(in: &cancellables)
     ///
-    /// The demand is unlimited. A value is posted on the thread that publishes it, as by
+    /// The demand is unlimited. The thread that publishes a value calls
     /// ``Event/post(_:from:)``. When the publisher completes, nothing happens to the event.
     ///
     /// - Parameters:

@@ -8,7 +8,8 @@
     /// Creates an event that posts the changes of a property of an Objective-C object.
     ///
     /// The event observes the object until the event is released, and does not retain the object.
-    /// Inline handlers run on the thread that changes the property.
+    /// If the event is idle, inline handlers run on the thread that changes the property, before
+    /// the change returns. If it is busy, they run later, and on any thread.
     ///
     /// - Parameters:
     ///   - object: The object to observe.

@@ -9,7 +9,9 @@ extension Event where Payload == PostedNotification {
   /// `Event(notifications: name).addHandler { … }` hears nothing, because nothing retains the
   /// event. The compiler cannot warn.
   ///
-  /// Inline handlers run on the thread that posts the notification, inside the center's `post`.
+  /// If the event is idle, its inline handlers run on the thread that posts the notification,
+  /// inside the center's `post`. If it is busy, for instance with a notification that another
+  /// thread posts, they run later, and on any thread.
   ///
   /// - Parameters:
   ///   - name: The name of the notifications; `nil` for every name.

@@ -7,8 +7,13 @@ public import Foundation
 ///
 /// `Notification` is not `Sendable`, since its object and user info may be of any type. This value
 /// carries both between threads without using them, as a notification center does. The contents are
-/// as safe as their types are. If you post an object that must stay on its thread, add only inline
-/// handlers, which run on the thread that posts.
+/// as safe as their types are.
+///
+/// Every handler, an inline one too, may run on another thread than the poster's, after the
+/// center's `post` has returned: if the event is busy, its own queue delivers the notification. So
+/// an object that must stay on its thread, or is changed after the `post`, does not belong into a
+/// notification that an event carries. Observe the center itself there, and post what the handlers
+/// need.
 public struct PostedNotification: @unchecked Sendable {
   /// The name of the notification.
   public let name: Notification.Name

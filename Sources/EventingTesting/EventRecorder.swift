@@ -197,8 +197,8 @@ extension EventRecorder where Payload: Equatable {
   ///     simulation, and outside of simulations for the continuous clock.
   ///   - fileID: The file of the expectation, for the error.
   ///   - line: The line of the expectation, for the error.
-  /// - Throws: A ``RecorderError`` if other payloads arrived, or too few arrived before the limit
-  ///   or the cancellation of the task. It names the expected payloads and those that arrived.
+  /// - Throws: A ``RecorderError``, which names the expected payloads and those that arrived, if
+  ///   they differ, or if too few arrived before the limit or the cancellation of the task.
   public func expect(
     _ payloads: [Payload], within limit: Duration = .seconds(10), clock: (any Clock<Duration>)? = nil,
     fileID: String = #fileID, line: Int = #line

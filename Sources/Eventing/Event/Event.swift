@@ -1,7 +1,7 @@
 /// A place to send typed values through, from any thread or task, to handlers.
 ///
 ///     let progress = Event<Double>()
-///     progress.addHandler { fraction in print(fraction) }                      // right here
+///     progress.addHandler { fraction in print(fraction) }                      // inline
 ///     progress.addHandler(on: .main) { fraction in view.fraction = fraction }  // main actor
 ///     progress.addHandler { fraction in try await store.save(fraction) }       // async, in order
 ///     progress.post(0.5)                                                       // does not wait

@@ -9,7 +9,7 @@ import Testing
     @Sendable func print(_ items: Any...) { output.record(items.map { "\($0)" }.joined(separator: " ")) }
 
     let progress = Event<Double>("progress")
-    let bar = progress.addHandler { fraction in print("bar:", fraction) }   // inline: on the thread that posts
+    let bar = progress.addHandler { fraction in print("bar:", fraction) }   // inline: called where the event delivers
     progress.addHandler { fraction async in print("log:", fraction) }       // asynchronous: one call at a time
 
     progress.post(0.25)                     // calls bar, hands the value to log, and does not wait for it

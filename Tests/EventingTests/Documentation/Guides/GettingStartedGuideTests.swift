@@ -32,7 +32,7 @@ import Testing
     let (ledger, window, mailer) = (Ledger(), Window(), Mailer())
 
     let shop = Shop()
-    let booking = shop.placed.addHandler { order in ledger.book(order) }               // on the thread that posts
+    let booking = shop.placed.addHandler { order in ledger.book(order) }               // inline
     shop.placed.addHandler(on: .main) { order in window.show(order) }                  // on the main actor
     shop.placed.addHandler(named: "mail") { order in try await mailer.confirm(order) } // in a task, in order
     shop.place(Order(id: 1, total: 9.5))
