@@ -197,7 +197,7 @@ extension EventRecorder where Payload: Equatable {
   ///     simulation, and outside of simulations for the continuous clock.
   ///   - fileID: The file of the expectation, for the error.
   ///   - line: The line of the expectation, for the error.
-  /// - Throws: A ``RecorderError``, which names the expected payloads and those that arrived, if
+  /// - Throws: A ``RecorderError`` with the expectation and the payloads that arrived, if
   ///   they differ, or if too few arrived before the limit or the cancellation of the task.
   public func expect(
     _ payloads: [Payload], within limit: Duration = .seconds(10), clock: (any Clock<Duration>)? = nil,
