@@ -43,7 +43,7 @@ extension Outbox {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
           while true {
-            try await clock.sleep(for: interval)
+            try await clock.sleep(for: min(interval, .hundredYears))
             continuation.yield()
           }
         }
@@ -95,7 +95,7 @@ extension Outbox {
     do {
       payload = try JSONDecoder().decode(Payload.self, from: message.payload)
       headers = try JSONDecoder().decode([String: String].self, from: message.headers)
-    } catch { return (error, 0) }
+    } catch { return (OutboxError(.notDecodable, "expected a \(Payload.self); \(withoutContent(error))"), 0) }
     var attempts = 0
     while true {
       try Task.checkCancellation()
@@ -144,6 +144,22 @@ extension Outbox {
   }
 }
 
+/// Returns what a decoder says without the text that it has read, because an incident never
+/// contains the payload.
+private func withoutContent(_ error: any Error) -> String {
+  guard let error = error as? DecodingError else { return "the decoder threw a \(type(of: error))" }
+  func place(_ path: [any CodingKey]) -> String {
+    path.isEmpty ? "" : " at \(path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: "."))"
+  }
+  return switch error {
+  case .typeMismatch(let type, let context): "there is no \(type)\(place(context.codingPath))"
+  case .valueNotFound(let type, let context): "a \(type) is missing\(place(context.codingPath))"
+  case .keyNotFound(let key, let context): "\(key.stringValue) is missing\(place(context.codingPath))"
+  case .dataCorrupted(let context): "what is there cannot be decoded\(place(context.codingPath))"
+  @unknown default: "the decoder threw a DecodingError"
+  }
+}
+
 /// The codes of errors that concern one message and would recur in every attempt.
 private let hopelessCodes: Set<TransportError.Code> = [.notEncodable, .tooLarge, .badHeader, .badOption]
 
@@ -158,8 +174,16 @@ struct RelayPace: Sendable {
   ///
   /// - Parameter attempts: The number of attempts that have failed in a row.
   func pause(after attempts: Int) async throws {
-    try await clock.sleep(for: min(longest, shortest * (1 << min(attempts - 1, 20))))
+    var delay = min(max(shortest, .zero), longest)
+    for _ in 0..<min(attempts - 1, 20) { delay = delay > longest / 2 ? longest : delay * 2 }
+    try await clock.sleep(for: min(delay, .hundredYears))
   }
+}
+
+extension Duration {
+  /// The longest sleep. Clocks compute deadlines in 64 bits, and stop the program if a sum
+  /// overflows.
+  static let hundredYears = Duration.seconds(100 * 366 * 86_400)
 }
 
 extension DatabaseError {

@@ -7,6 +7,8 @@ public struct OutboxError: Error, Sendable, CustomStringConvertible {
     let name: String
     /// A message was appended outside a transaction.
     public static var noTransaction: Code { Code(name: "noTransaction") }
+    /// A stored message cannot be decoded: its type has changed since it was appended.
+    public static var notDecodable: Code { Code(name: "notDecodable") }
     /// The lock file that makes relays exclude each other cannot be opened or locked.
     public static var noLockFile: Code { Code(name: "noLockFile") }
     /// The name of the kind.

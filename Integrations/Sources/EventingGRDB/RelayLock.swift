@@ -31,7 +31,7 @@ struct RelayLock: Sendable {
     while true {
       try Task.checkCancellation()
       if let lock = try takeNow(outbox, in: database) { return lock }
-      try await clock.sleep(for: interval)
+      try await clock.sleep(for: min(interval, .hundredYears))
     }
   }
 

@@ -121,6 +121,47 @@ import Testing
     try await relaying(outbox, to: placed) { try await recorder.expect([1], within: .seconds(60)) }
   }
 
+  @Test func noIncidentContainsAPayload() async throws {
+    struct Card: Codable, Sendable { enum Kind: String, Codable { case visa }; var kind: Kind }
+    let (store, secret) = (try Store(), "SECRET-4111")
+    let placed = RemoteEvent<Card>("cards", over: InMemoryTransport())
+    let outbox = Outbox<Card>("cards", in: store.database)
+    let raw = [#"{"kind": "\#(secret)"}"#, #"{"kind": 1, "\#(secret)": 2}"#, #"{"\#(secret)" 4"#, #"["\#(secret)"]"#]
+    try await store.database.write { db in
+      for json in raw {
+        try db.execute(
+          sql: "INSERT INTO eventing_outbox (outbox, id, headers, payload) VALUES ('cards', 'x', ?, ?)",
+          arguments: [Data("{}".utf8), Data(json.utf8)])
+      }
+    }
+    let incidents = EventRecorder(outbox.incidents)
+    _ = try await relaying(outbox, to: placed) { try await incidents.expect(raw.count, within: .seconds(60)) }
+    let reasons = try await store.database.read { try outbox.setAside(in: $0).map(\.reason) }
+    for text in incidents.payloads.flatMap({ ["\($0)", "\($0.error)", $0.error.localizedDescription] }) + reasons {
+      #expect(!text.contains(secret))
+      #expect(text.contains("expected a Card"))
+    }
+  }
+
+  @Test(arguments: [Duration.seconds(Int64.max), .zero, .seconds(-1)])
+  func extremeDurationsMeanForEverOrAtOnce(_ duration: Duration) async throws {
+    let store = try Store()
+    let bus = InMemoryTransport(publishTimeout: .milliseconds(1))
+    let placed = RemoteEvent<Int>("orders.placed", over: bus)
+    let outbox = Outbox<Int>("orders", in: store.database)
+    try store.place(1, in: outbox)
+    bus.disconnect()
+    let incidents = EventRecorder(outbox.incidents)
+    let relay = Task {
+      try await outbox.relay(
+        to: placed, pollingEvery: max(duration, .milliseconds(1)), retryingAfter: duration, upTo: duration)
+    }
+    try await incidents.expect(duration > .zero ? 1 : 3, within: .seconds(60))
+    relay.cancel()
+    try await relay.value
+    #expect(try store.pendingCount == 1)
+  }
+
   @Test func severalRelaysOfOneDatabaseTakeTurns() async throws {
     let store = try Store()
     let bus = CountingTransport(InMemoryTransport())

@@ -89,8 +89,8 @@ func eventually(_ isTrue: () throws -> Bool) async throws -> Bool {
 }
 
 /// Runs a relay while a closure runs.
-func relaying<Result: Sendable>(
-  _ outbox: Outbox<Int>, to target: RemoteEvent<Int>, _ body: @escaping @Sendable () async throws -> Result
+func relaying<Payload: Codable & Sendable, Result: Sendable>(
+  _ outbox: Outbox<Payload>, to target: RemoteEvent<Payload>, _ body: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
   try await withThrowingTaskGroup(of: Void.self) { group in
     group.addTask {
