@@ -109,13 +109,13 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
     case .cancelled: throw CancellationError()
     case .late:
       throw EventingError(
-        code: .timedOut, description: "expected an answer to \(query) within \(limit ?? .zero); none came")
+        code: .timedOut, description: "expected an answer to the \(self) within \(limit ?? .zero); none came")
     case .answered, .finished:
       if case .failure(let error) = replies.first { throw error }
       throw EventingError(
         code: .unanswered,
         description:
-          "expected an answer to \(query); there are \(responderCount) responders, and each that was asked passed, had no room, or waits for this call"
+          "expected an answer to the \(self); there are \(responderCount) responders, and each that was asked passed, had no room, or waits for this call"
       )
     }
   }

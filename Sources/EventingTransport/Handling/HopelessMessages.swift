@@ -14,10 +14,10 @@ final class HopelessMessages: Sendable {
   }
 
   private struct Key: Hashable, Sendable {
-    let id: String
+    let id: ByteKey
     let position: UInt64?
 
-    init(_ message: RemoteMessage) { (id, position) = (message.identity, message.position) }
+    init(_ message: RemoteMessage) { (id, position) = (ByteKey(message.identity), message.position) }
   }
 
   /// The largest number of recorded messages. Further ones are not recorded, so handlers may see

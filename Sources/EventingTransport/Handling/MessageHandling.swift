@@ -25,7 +25,7 @@ struct MessageHandling: BegunMessage {
       let verdict = listener.verdict(on: message, outcome, isLooped: isLooped)
       listener.end(message, isHandled: verdict == .done)
       if let verdict { return verdict }
-      let reason = outcome.failures.first.map { "\($0.error)" } ?? "no handler took it"
+      let reason = outcome.failures.first.map { EventingTransport.reason(of: $0.error) } ?? "no handler took it"
       return await listener.giveUp(message, headerValue(reason))
     }
   }
@@ -107,7 +107,7 @@ final class Listener: Sendable {
       message.attempt = entry.attempts
       return HopelessMessage(listener: self, message: message, reason: entry.reason)
     }
-    switch seen?.begin(message.identity) {
+    switch seen?.begin(ByteKey(message.identity)) {
     case .handled: return DecidedMessage(decision: .done)
     case .inHand: return DecidedMessage(decision: .release(after: Listener.longPause))
     case .new, nil: break
@@ -131,7 +131,7 @@ final class Listener: Sendable {
   /// Tells the deduplication that the handling of a message has ended. Call this method once for
   /// each handling: a second call could end the handling of a copy of the message that has begun
   /// meanwhile.
-  func end(_ message: RemoteMessage, isHandled: Bool) { seen?.end(message.identity, isHandled: isHandled) }
+  func end(_ message: RemoteMessage, isHandled: Bool) { seen?.end(ByteKey(message.identity), isHandled: isHandled) }
 
   /// Publishes a dead letter, if the options name a subject for it. Returns the verdict on the
   /// message.

@@ -19,10 +19,10 @@ final class SeenMessages: Sendable {
   enum Answer: Sendable { case new, inHand, handled }
 
   struct State: Sendable {
-    var inHand: Set<String> = []
-    var handled: Set<String> = []
+    var inHand: Set<ByteKey> = []
+    var handled: Set<ByteKey> = []
     /// The handled ids as a ring buffer. If it is full, the oldest id is at `next`.
-    var ring: [String] = []
+    var ring: [ByteKey] = []
     var next = 0
   }
 
@@ -37,7 +37,7 @@ final class SeenMessages: Sendable {
 
   /// Records that a message is being handled, unless it is a repetition. Returns whether it is new,
   /// is being handled already, or was handled before.
-  func begin(_ id: String) -> Answer {
+  func begin(_ id: ByteKey) -> Answer {
     state.withLock { state in
       if state.handled.contains(id) { return .handled }
       return state.inHand.insert(id).inserted ? .new : .inHand
@@ -45,7 +45,7 @@ final class SeenMessages: Sendable {
   }
 
   /// Records the end of the handling of a message for which ``begin(_:)`` returned `new`.
-  func end(_ id: String, isHandled: Bool) {
+  func end(_ id: ByteKey, isHandled: Bool) {
     state.withLock { state in
       state.inHand.remove(id)
       guard isHandled, state.handled.insert(id).inserted else { return }

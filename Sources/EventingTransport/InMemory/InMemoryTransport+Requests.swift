@@ -8,7 +8,7 @@ extension InMemoryTransport {
     let exchange = Exchange()
     let timer = Scheduling.cancelledWhenDropped { [clock] in
       guard (try? await clock.sleep(for: limit)) != nil else { return }
-      exchange.end(
+      exchange.endLate(
         .failure(TransportError(.timedOut, "expected a reply to \(subject) within \(limit); none came")))
     }
     defer { withExtendedLifetime(timer) {} }
@@ -24,10 +24,13 @@ extension InMemoryTransport {
     request.subject = subject
     for responder in asked {
       Scheduling.task(priority: nil, on: EventContext.executor) { [request] in
-        if let reply = await responder.reply(to: request, { !exchange.isOver }) {
+        guard let reply = await responder.reply(to: request, { !exchange.isOver }) else {
+          return exchange.endOne(.failure(nobody))
+        }
+        if reply.headers[HeaderName.failure] == nil {
           exchange.end(.success(reply))
         } else {
-          exchange.endOne(nobody)
+          exchange.endOne(.success(reply))
         }
       }
     }
@@ -103,14 +106,17 @@ extension MemoryState {
   }
 }
 
-/// The wait for the reply to one request. It ends with the first reply, a timeout, a cancellation,
-/// or an error if no responder is left that may reply.
+/// The wait for the reply to one request. It ends with the first answer, with the first refusal if
+/// no responder is left that may answer, with a timeout, or with a cancellation.
 private final class Exchange: Sendable {
   struct State: Sendable {
     var result: Result<RemoteMessage, any Error>?
     var waiter: CheckedContinuation<Void, Never>?
     /// The number of responders that may still reply.
     var expected = 0
+    /// The refusal to tell if no responder answers. The error of a responder goes before a reply
+    /// that says only that there is no answer.
+    var refusal: Result<RemoteMessage, any Error>?
   }
 
   private let state = Guarded(State())
@@ -122,13 +128,20 @@ private final class Exchange: Sendable {
   /// loses. That responder never replies, so the caller waits until the time limit.
   func expect(_ count: Int) { state.withLock { $0.expected = count } }
 
-  /// Counts a responder that will not reply. After the last one, the exchange ends with `error`.
-  func endOne(_ error: TransportError) {
-    let isLast = state.withLock { state in
+  /// Counts a responder that has refused, or will not reply. After the last one, the exchange ends
+  /// with a refusal: one that does not wait for the others would beat their answers.
+  func endOne(_ refusal: Result<RemoteMessage, any Error>) {
+    let last = state.withLock { state -> Result<RemoteMessage, any Error>? in
       state.expected -= 1
-      return state.expected == 0
+      if state.refusal.map(\.isFailureOfResponder) != true { state.refusal = refusal }
+      return state.expected == 0 ? state.refusal : nil
     }
-    if isLast { end(.failure(error)) }
+    if let last { end(last) }
+  }
+
+  /// Ends the exchange at its time limit: with a refusal, if there was one.
+  func endLate(_ result: Result<RemoteMessage, any Error>) {
+    end(state.withLock { $0.refusal } ?? result)
   }
 
   /// Ends the exchange, unless it has ended already.
@@ -156,5 +169,13 @@ private final class Exchange: Sendable {
     }
     guard let result = state.withLock({ $0.result }) else { preconditionFailure("the wait ends with a result") }
     return try result.get()
+  }
+}
+
+extension Result<RemoteMessage, any Error> {
+  /// Whether this is a reply with the error of a responder, and not one without an answer.
+  fileprivate var isFailureOfResponder: Bool {
+    guard case .success(let reply) = self, let code = reply.headers[HeaderName.failure] else { return false }
+    return code != TransportError.Code.noResponders.name
   }
 }

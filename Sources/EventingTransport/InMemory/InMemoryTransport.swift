@@ -135,9 +135,12 @@ public final class InMemoryTransport: Transport {
   }
 
   /// Waits until the engine is reachable. Returns false after the limit. Throws if the engine is
-  /// closed.
+  /// closed, and at once if the task is cancelled.
   func reach(_ subject: String, within limit: Duration) async throws -> Bool {
-    if state.withLock({ $0.reach }) == .away { await waitForConnection(limit) }
+    if state.withLock({ $0.reach }) == .away {
+      await waitForConnection(limit)
+      try Task.checkCancellation()
+    }
     let reach = state.withLock { $0.reach }
     if reach == .closed { throw InMemoryTransport.closed(subject) }
     return reach == .open
@@ -152,13 +155,18 @@ public final class InMemoryTransport: Transport {
     let timer = Scheduling.cancelledWhenDropped { [weak self, clock] in
       if (try? await clock.sleep(for: limit)) != nil { self?.endWait(id) }
     }
-    await withCheckedContinuation { continuation in
-      let isOver = state.withLock { state in
-        let mustWait = !state.isConnected && !state.isClosed
-        if mustWait { state.publishers[id] = continuation }
-        return !mustWait
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state in
+          // A cancellation before this step found nothing to resume.
+          let mustWait = !state.isConnected && !state.isClosed && !Task.isCancelled
+          if mustWait { state.publishers[id] = continuation }
+          return !mustWait
+        }
+        if isOver { continuation.resume() }
       }
-      if isOver { continuation.resume() }
+    } onCancel: {
+      endWait(id)
     }
     withExtendedLifetime(timer) {}
   }

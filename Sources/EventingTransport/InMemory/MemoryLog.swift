@@ -36,7 +36,8 @@ struct MemoryLog: Sendable {
 
   /// Returns the position of the stored message with an id; `nil` if there is none.
   func position(of id: String) -> UInt64? {
-    guard let position = positions[stableHash(id)], self[position]?.id == id else { return nil }
+    guard let position = positions[stableHash(id)], self[position]?.id.utf8.elementsEqual(id.utf8) == true
+    else { return nil }
     return position
   }
 

@@ -113,7 +113,8 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     try RemoteContext.inject(into: &message.headers)
     do { try queries.encode(query, &message) } catch {
       throw TransportError(
-        .notEncodable, "expected a \(Query.self) that can be encoded for \(subject); the encoder says: \(error)")
+        .notEncodable,
+        "expected a \(Query.self) that can be encoded for \(subject); the encoder says: \(withoutContent(error))")
     }
     let most = transport.promises.largestPayload
     if message.body.count > most {
@@ -127,7 +128,8 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     }
     do { return try answers.decode(reply) } catch {
       throw TransportError(
-        .notDecodable, "expected a reply of \(Answer.self) to \(subject); the decoder says: \(headerValue("\(error)"))")
+        .notDecodable,
+        "expected a reply of \(Answer.self) to \(subject); the decoder says: \(headerValue(withoutContent(error)))")
     }
   }
 
@@ -152,7 +154,10 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     var reply = RemoteMessage()
     do {
       if let damage = message.damage { throw TransportError(.notDecodable, damage) }
-      let query = try queries.decode(message)
+      let query: Query
+      do { query = try queries.decode(message) } catch {
+        throw TransportError(.notDecodable, "expected a \(Query.self); the decoder says: \(withoutContent(error))")
+      }
       var answer: Result<Answer, any Error>?
       await RemoteContext.extract(message.headers) {
         do { answer = .success(try await question.first(AskedQuery(query: query, gate: gate))) } catch {
@@ -160,7 +165,11 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
         }
       }
       guard let answer else { preconditionFailure("a task-local value is bound around one call") }
-      try answers.encode(answer.get(), &reply)
+      let value = try answer.get()
+      do { try answers.encode(value, &reply) } catch {
+        throw TransportError(
+          .notEncodable, "expected a \(Answer.self) that can be encoded; the encoder says: \(withoutContent(error))")
+      }
       try checkHeaderSyntax(reply.headers)
       if reply.body.count > largest {
         throw TransportError(.tooLarge, "expected an answer of at most \(largest) bytes, got \(reply.body.count)")
@@ -169,7 +178,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
       let isUnanswered = (error as? EventingError)?.code == .unanswered
       let code: TransportError.Code = isUnanswered ? .noResponders : .responderFailed
       reply.body = []
-      reply.headers = [HeaderName.failure: code.name, HeaderName.failureReason: headerValue("\(error)")]
+      reply.headers = [HeaderName.failure: code.name, HeaderName.failureReason: headerValue(reason(of: error))]
     }
     return reply
   }

@@ -50,7 +50,8 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
     try RemoteContext.inject(into: &message.headers)
     do { try codec.encode(payload, &message) } catch {
       throw TransportError(
-        .notEncodable, "expected a \(Payload.self) that can be encoded for \(subject); the encoder says: \(error)")
+        .notEncodable,
+        "expected a \(Payload.self) that can be encoded for \(subject); the encoder says: \(withoutContent(error))")
     }
     let most = transport.promises.largestPayload
     if message.body.count > most {
@@ -98,7 +99,7 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
           send = try prepare(message)
           payload = try codec.decode(message)
         } catch {
-          return HopelessMessage(listener: listener, message: message, reason: headerValue("\(error)"))
+          return HopelessMessage(listener: listener, message: message, reason: headerValue(withoutContent(error)))
         }
         return listener.begin(message) { loops in
           let delivered = Delivered(occurrence: RemoteOccurrence(payload, message), loops: loops)

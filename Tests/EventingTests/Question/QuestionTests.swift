@@ -39,7 +39,7 @@ import Testing
     #expect(nobody?.code == .unanswered)
     #expect(
       nobody?.description
-        == "expected an answer to 1; there are 0 responders, and each that was asked passed, had no room, or waits for this call"
+        == "expected an answer to the question of Int, answered by Int; there are 0 responders, and each that was asked passed, had no room, or waits for this call"
     )
     let token = question.addResponder { _ in nil }
     #expect(await #expect(throws: EventingError.self) { try await question.first(1) }?.code == .unanswered)
@@ -59,7 +59,11 @@ import Testing
     #expect(await eventually { clock.sleeperCount == 1 })
     clock.advance(by: .seconds(2))
     let error = await #expect(throws: EventingError.self) { try await first.value }
-    #expect(error?.code == .timedOut && error?.description == "expected an answer to 1 within 2.0 seconds; none came")
+    #expect(
+      error?.code == .timedOut
+        && error?.description
+          == "expected an answer to the question of Int, answered by Int within 2.0 seconds; none came"
+    )
     question.addResponder { $0 * 2 }
     let all = Task { await question.all(3, within: .seconds(2), clock: clock).map { try? $0.get() } }
     #expect(await eventually { clock.sleeperCount == 1 })

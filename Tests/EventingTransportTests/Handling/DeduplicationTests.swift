@@ -21,6 +21,25 @@ import Testing
     }
   }
 
+  @Test func idsThatSwiftTakesForEqualAreTwoIds() throws {
+    try simulate(1...5) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let event = RemoteEvent<Int>("numbers", over: bus)
+      let notes = Notes<Int>()
+      event.addHandler { notes.note($0) }
+      try await event.listen(as: "one", deduplicating: .last(10))
+      let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+      try require(composed == decomposed, "Swift compares by canonical equivalence")
+      for (number, id) in [composed, decomposed, composed].enumerated() {
+        let message = RemoteMessage(id: id, body: Array("\(number)".utf8))
+        let receipt = try await bus.publish(message, to: "numbers")
+        try require(receipt.isDuplicate == (number == 2), "\(number)")
+      }
+      try await clock.sleep(for: .seconds(1))
+      try require(notes.values == [0, 1], "\(notes.values)")
+    }
+  }
+
   /// While the handler of a message runs, the engine forgets that it has delivered the message, and
   /// delivers it again.
   @Test(arguments: [true, false]) func aMessageThatIsInHandIsNotBegunAgain(awaitsVerdicts: Bool) throws {

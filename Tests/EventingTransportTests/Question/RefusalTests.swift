@@ -1,0 +1,72 @@
+import Eventing
+import EventingTesting
+import EventingTransport
+import Testing
+
+/// Tests of a question that several processes answer or refuse.
+@Suite(.timeLimit(.minutes(10))) struct RefusalTests {
+  typealias Other = @Sendable (Int) async throws -> Int?
+
+  @Test(arguments: ["has no answer", "fails"]) func aLaterAnswerBeatsAnEarlierRefusal(_ other: String) throws {
+    try simulate(1...20) { clock in
+      let bus = InMemoryTransport(clock: clock).plain
+      let (knows, refuses) = (
+        RemoteQuestion<Int, Int>("double", over: bus), RemoteQuestion<Int, Int>("double", over: bus)
+      )
+      knows.addResponder { number in
+        try await clock.sleep(for: .seconds(1))
+        return number * 2
+      }
+      refuses.addResponder { _ -> Int? in
+        if other == "fails" { throw Refused() }
+        return nil
+      }
+      try await knows.listen()
+      try await refuses.listen()
+      let answer = try await RemoteQuestion<Int, Int>("double", over: bus).first(21, within: .seconds(10))
+      try require(answer == 42, "\(answer)")
+    }
+  }
+
+  @Test func withoutAnAnswerTheErrorOfAResponderIsTold() throws {
+    try simulate(1...20) { clock in
+      let bus = InMemoryTransport(clock: clock).plain
+      let asker = RemoteQuestion<Int, Int>("double", over: bus)
+      let all = (0..<3).map { _ in RemoteQuestion<Int, Int>("double", over: bus) }
+      for (number, question) in all.enumerated() {
+        question.addResponder { _ -> Int? in
+          try await clock.sleep(for: .seconds(number))
+          if number == 1 { throw Refused() }
+          return nil
+        }
+        try await question.listen()
+      }
+      do {
+        _ = try await asker.first(1, within: .seconds(10))
+        throw Unmet(description: "an answer came")
+      } catch let error as TransportError {
+        try require(error.code == .responderFailed && error.description.contains("Refused"), "\(error)")
+      }
+    }
+  }
+
+  @Test func aRefusalIsToldAtTheTimeLimitIfOthersSayNothing() throws {
+    try simulate(1...20) { clock in
+      let bus = InMemoryTransport(clock: clock).plain
+      let (slow, refuses) = (
+        RemoteQuestion<Int, Int>("double", over: bus), RemoteQuestion<Int, Int>("double", over: bus)
+      )
+      slow.addResponder { number in
+        try await clock.sleep(for: .seconds(100))
+        return number
+      }
+      refuses.addResponder { _ -> Int? in throw Refused() }
+      try await slow.listen()
+      try await refuses.listen()
+      do {
+        _ = try await RemoteQuestion<Int, Int>("double", over: bus).first(1, within: .seconds(5))
+        throw Unmet(description: "an answer came")
+      } catch let error as TransportError { try require(error.code == .responderFailed, "\(error)") }
+    }
+  }
+}
