@@ -26,8 +26,10 @@ extension Outbox {
   ///     before, up to `longest`.
   ///   - longest: The longest delay.
   ///   - clock: The clock of the interval and of the delays.
-  /// - Throws: An error of the database, ``OutboxError``, or a `TransportError` with the code
-  ///   `closed`. Returns without an error when the task is cancelled.
+  /// - Throws: An error of the database, ``OutboxError``, or a `TransportError` that no retry could
+  ///   mend, and that concerns every message: the transport was closed (`closed`), or no stream
+  ///   stores the subject of `target` (`badSubject`). The messages stay. Returns without an error
+  ///   when the task is cancelled.
   public func relay(
     to target: RemoteEvent<Payload>, pollingEvery interval: Duration = .seconds(1),
     retryingAfter shortest: Duration = .milliseconds(100), upTo longest: Duration = .seconds(30),
@@ -102,7 +104,7 @@ extension Outbox {
       do {
         try await target.publish(payload, id: message.id, headers: headers)
         return nil
-      } catch let error as TransportError where error.code == .closed {
+      } catch let error as TransportError where endingCodes.contains(error.code) {
         throw error
       } catch let error as TransportError where hopelessCodes.contains(error.code) {
         return (error, attempts + 1)
@@ -159,6 +161,9 @@ private func withoutContent(_ error: any Error) -> String {
   @unknown default: "the decoder threw a DecodingError"
   }
 }
+
+/// The codes of errors that concern every message: the relay would stand still for ever.
+private let endingCodes: Set<TransportError.Code> = [.closed, .badSubject, .notPromised, .streamDiffers]
 
 /// The codes of errors that concern one message and would recur in every attempt.
 private let hopelessCodes: Set<TransportError.Code> = [.notEncodable, .tooLarge, .badHeader, .badOption]

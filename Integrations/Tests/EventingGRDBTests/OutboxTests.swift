@@ -224,6 +224,16 @@ import Testing
     #expect(bus.largestOverlap == 1)
   }
 
+  @Test func aSubjectThatNoStreamStoresEndsTheRelayAndLosesNothing() async throws {
+    let store = try Store()
+    let placed = RemoteEvent<Int>("orders.placed", over: InMemoryTransport(subjects: ["other.>"]))
+    let outbox = Outbox<Int>("orders", in: store.database)
+    try store.place(1, in: outbox)
+    let error = await #expect(throws: TransportError.self) { try await outbox.relay(to: placed) }
+    #expect(error?.code == .badSubject)
+    #expect(try store.pendingCount == 1)
+  }
+
   @Test func aClosedTransportEndsTheRelayAndLosesNothing() async throws {
     let store = try Store()
     let bus = InMemoryTransport()

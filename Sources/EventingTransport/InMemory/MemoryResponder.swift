@@ -62,13 +62,14 @@ final class MemoryResponder: TransportSubscription {
   ///   - message: The request.
   ///   - isWanted: A closure that returns whether the caller still waits.
   /// - Returns: The reply; `nil` if the responder ended first, or if the caller waits no longer.
-  func reply(to message: RemoteMessage, _ isWanted: () -> Bool) async -> RemoteMessage? {
+  func reply(to message: RemoteMessage, _ isWanted: @escaping @Sendable () -> Bool) async -> RemoteMessage? {
     guard await takeSlot() else {
       finish(hasSlot: false)
       return nil
     }
     defer { finish(hasSlot: true) }
-    return isWanted() ? await answer(message) : nil
+    guard isWanted() else { return nil }
+    return await RequestCaller.$isWaiting.withValue(isWanted) { await answer(message) }
   }
 
   private func takeSlot() async -> Bool {

@@ -1,22 +1,27 @@
 /// A subject with wildcards: `*` stands for one word, and a last `>` for one or more words.
+/// Subjects and words are compared by their bytes, as a broker compares them.
 struct SubjectFilter: Hashable, Sendable {
-  let text: String
-  private let words: [Substring]
+  private let key: ByteKey
+  private let words: [Substring.UTF8View]
   private let isPlain: Bool
+  var text: String { key.text }
+
+  static func == (one: SubjectFilter, other: SubjectFilter) -> Bool { one.key == other.key }
+  func hash(into hasher: inout Hasher) { key.hash(into: &hasher) }
 
   init(_ text: String) {
-    self.text = text
-    words = text.split(separator: ".")
+    key = ByteKey(text)
+    words = text.utf8.split(separator: UInt8(ascii: "."))
     isPlain = !text.utf8.contains(UInt8(ascii: "*")) && !text.utf8.contains(UInt8(ascii: ">"))
   }
 
   func matches(_ subject: String) -> Bool {
-    if isPlain { return text == subject }
+    if isPlain { return key == ByteKey(subject) }
     if text == ">" { return subject.utf8.contains { $0 != UInt8(ascii: ".") } }
-    let found = subject.split(separator: ".")
+    let found = subject.utf8.split(separator: UInt8(ascii: "."))
     for (index, word) in words.enumerated() {
-      if word == ">" { return found.count > index }
-      guard index < found.count, word == "*" || word == found[index] else { return false }
+      if word.elementsEqual(">".utf8) { return found.count > index }
+      guard index < found.count, word.elementsEqual("*".utf8) || word.elementsEqual(found[index]) else { return false }
     }
     return words.count == found.count
   }

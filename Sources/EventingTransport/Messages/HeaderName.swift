@@ -21,6 +21,8 @@ enum HeaderName {
   static let deadGroup = "Eventing-Dead-Group"
   /// The number of attempts to handle the message before it became a dead letter.
   static let deadAttempts = "Eventing-Dead-Attempts"
+  /// The time that the caller of a request waits for the reply, in milliseconds.
+  static let limit = "Eventing-Limit"
   /// The code of the error that a reply has in place of an answer: see ``TransportError/Code``.
   static let failure = "Eventing-Failure"
   /// The description of the error that a reply has in place of an answer.

@@ -63,7 +63,7 @@ struct RemoteWay: Sendable {
   /// Returns whether the way contains a subject of a transport.
   func contains(_ subject: String, over transport: String) -> Bool {
     let (steps, step) = (steps, Substring(RemoteWay.step(subject, transport)))
-    return steps.contains(step) || marks(steps).contains(step)
+    return steps.contains { $0.utf8.elementsEqual(step.utf8) } || marks(steps).contains(step)
   }
 
   /// Writes this way to the headers of the message that a forward is about to send.

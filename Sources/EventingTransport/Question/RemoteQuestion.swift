@@ -56,7 +56,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     _ body: @escaping @Sendable (Query) async throws -> Answer?
   ) -> HandlerToken {
     question.addResponder(named: name, priority: priority, fileID: fileID, line: line) { asked in
-      asked.gate.isOpen ? try await body(asked.query) : nil
+      asked.mayBegin ? try await body(asked.query) : nil
     }
   }
 
@@ -69,7 +69,8 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   /// Answers queries with the responders of this process, until the listening ends.
   ///
   /// No responder begins a query after the listening has ended: the caller gets
-  /// ``TransportError/Code/noResponders``. A query that has begun is answered.
+  /// ``TransportError/Code/noResponders``. A query that has begun is answered. None begins a query
+  /// whose caller does not wait any more: after its time limit or, in memory, its cancellation.
   ///
   /// - Parameters:
   ///   - group: The group: one member answers each query. Without a group, this process answers
@@ -111,6 +112,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     try checkHeaders(headers)
     var message = RemoteMessage(subject: subject, headers: headers)
     try RemoteContext.inject(into: &message.headers)
+    message.headers[HeaderName.limit] = RequestCaller.header(limit)
     do { try queries.encode(query, &message) } catch {
       throw TransportError(
         .notEncodable,
@@ -159,8 +161,9 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
         throw TransportError(.notDecodable, "expected a \(Query.self); the decoder says: \(withoutContent(error))")
       }
       var answer: Result<Answer, any Error>?
+      let asked = AskedQuery(query: query, gate: gate, isWanted: RequestCaller.waiting(for: message))
       await RemoteContext.extract(message.headers) {
-        do { answer = .success(try await question.first(AskedQuery(query: query, gate: gate))) } catch {
+        do { answer = .success(try await question.first(asked)) } catch {
           answer = .failure(error)
         }
       }

@@ -40,6 +40,23 @@ import Testing
     }
   }
 
+  @Test func subjectsThatSwiftTakesForEqualAreTwoSubjects() throws {
+    try simulate(1...5) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let (one, other) = (RemoteEvent<Int>("caf\u{E9}", over: bus), RemoteEvent<Int>("cafe\u{301}", over: bus))
+      let (ofOne, ofOther) = (Notes<Int>(), Notes<Int>())
+      one.addHandler { ofOne.note($0) }
+      one.forward(to: other)  // not a loop: another subject
+      other.addHandler { ofOther.note($0) }
+      try await one.listen(as: "one")
+      try await other.listen(as: "other")
+      try await one.publish(1)
+      try await other.publish(2)
+      try await clock.sleep(for: .seconds(1))
+      try require(ofOne.values == [1] && ofOther.values.sorted() == [1, 2], "\(ofOne.values) \(ofOther.values)")
+    }
+  }
+
   /// While the handler of a message runs, the engine forgets that it has delivered the message, and
   /// delivers it again.
   @Test(arguments: [true, false]) func aMessageThatIsInHandIsNotBegunAgain(awaitsVerdicts: Bool) throws {

@@ -1,7 +1,8 @@
 import Eventing
 import EventingTesting
-import EventingTransport
 import Testing
+
+@testable import EventingTransport
 
 /// Tests of a question that several processes answer or refuse.
 @Suite(.timeLimit(.minutes(10))) struct RefusalTests {
@@ -68,5 +69,34 @@ import Testing
         throw Unmet(description: "an answer came")
       } catch let error as TransportError { try require(error.code == .responderFailed, "\(error)") }
     }
+  }
+
+  @Test func noResponderBeginsAQueryWhoseCallerHasGone() throws {
+    try simulate(1...20) { clock in
+      let bus = InMemoryTransport(clock: clock).plain
+      let (question, begun) = (RemoteQuestion<Int, Int>("slow", over: bus), Notes<Int>())
+      question.addResponder { number in
+        begun.note(number)
+        try await clock.sleep(for: .seconds(3))
+        return number
+      }
+      try await question.listen(as: "one")
+      await withTaskGroup(of: Void.self) { group in
+        for number in 1...5 { group.addTask { _ = try? await question.first(number, within: .seconds(1)) } }
+      }
+      try await clock.sleep(for: .seconds(100))
+      try require(begun.count == 1, "\(begun.values)")
+    }
+  }
+
+  @Test func withoutAWordOfTheEngineTheLimitInTheRequestCounts() {
+    func isWaiting(_ limit: String?) -> Bool {
+      RequestCaller.waiting(for: RemoteMessage(headers: limit.map { ["Eventing-Limit": $0] } ?? [:]))()
+    }
+    for limit in ["0", "-5", "\(Int64.min)"] { #expect(!isWaiting(limit), "\(limit)") }
+    for limit in [nil, "60000", "\(Int64.max)", "1e3", ""] { #expect(isWaiting(limit), "\(limit ?? "none")") }
+    #expect(RequestCaller.header(.milliseconds(1_500)) == "1500")
+    #expect(RequestCaller.header(.seconds(-1)) == "0")
+    #expect(isWaiting(RequestCaller.header(.seconds(Int64.max))))
   }
 }
