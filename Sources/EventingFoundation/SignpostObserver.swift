@@ -33,6 +33,14 @@
       signposter.endInterval("handler", state, "\(outcome, privacy: .public)")
     }
 
+    public func dropped(
+      _ handler: HandlerToken, sequence: UInt64, after duration: Duration, in event: EventIdentity
+    ) {
+      guard signposter.isEnabled else { return }
+      let state = OSSignpostIntervalState.beginState(id: id(handler, sequence))
+      signposter.endInterval("handler", state, "dropped")
+    }
+
     public func skipped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
       guard signposter.isEnabled else { return }
       let label = label(handler, sequence, event)

@@ -20,8 +20,8 @@ import Testing
       lines.withLock { $0.append("call \(handler.name)") }
       calls.withLock { $0["\(handler.name)#\(call.sequence)"] = call.number }
     }
-    func ended(_ call: TracedCall, of handler: TracedHandler, threw: Bool) {
-      lines.withLock { $0.append("\(threw ? "threw" : "returned") \(handler.name)") }
+    func ended(_ call: TracedCall, of handler: TracedHandler, _ end: TracedEnd) {
+      lines.withLock { $0.append("\(end) \(handler.name)") }
     }
     func withdrew(_ call: TracedCall, of handler: TracedHandler) {
       lines.withLock { $0.append("withdrew \(handler.name)") }

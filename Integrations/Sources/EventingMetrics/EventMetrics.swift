@@ -67,9 +67,19 @@ public final class EventMetrics: EventObserver {
     series(names.event(event), names.handler(handler)).count(.skipped)
   }
 
-  /// Counts an occurrence that a handler dropped because its buffer was full.
+  /// Counts an occurrence that a handler dropped before a call: for want of room, or for a newer one.
   public func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
     series(names.event(event), names.handler(handler)).count(.dropped)
+  }
+
+  /// Counts and measures a call that a newer occurrence had cancelled.
+  public func dropped(
+    _ handler: HandlerToken, sequence: UInt64, after duration: Duration, in event: EventIdentity
+  ) {
+    let series = series(names.event(event), names.handler(handler))
+    series.running?.decrement()
+    series.duration?.recordNanoseconds(Int64(clamping: duration.attoseconds / 1_000_000_000))
+    series.count(.dropped)
   }
 
   /// Counts an occurrence that a lock holds for a handler.

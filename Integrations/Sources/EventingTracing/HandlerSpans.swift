@@ -45,4 +45,13 @@ public final class HandlerSpans: EventObserver {
     if let error { span.fail(error) }
     span.end()
   }
+
+  /// Ends the span of a call that a newer occurrence had cancelled. The span has not failed.
+  public func dropped(
+    _ handler: HandlerToken, sequence: UInt64, after duration: Duration, in event: EventIdentity
+  ) {
+    let span = running.withLock { $0.removeValue(forKey: Call(handler: handler.id, sequence: sequence)) }
+    span?.attributes["eventing.dropped"] = true
+    span?.end()
+  }
 }

@@ -33,8 +33,8 @@ import Synchronization
 
   /// The task-local values of the sender, if any are carried.
   @usableFromInline let context: CarriedContext?
-  /// Whether a `send` brought the occurrence and a lock has held it, so that a buffer that suspends
-  /// senders takes the occurrence even when full. Set before another thread has the completion.
+  /// Whether a full buffer takes the occurrence: a `send` brought it and a lock has held it, or a
+  /// pace passes it on before its time. Only the thread inside the core reads and sets this.
   @usableFromInline @exclusivity(unchecked) var needsNoRoom = false
   /// Whether lanes do not tell the observers that a lock holds the occurrence. True if an earlier
   /// lock held it, because the observers were told then. Also true if the completion was made with
@@ -67,6 +67,9 @@ import Synchronization
   /// The outstanding work, by the ``WaitNode`` (such as a lane) where it has to be done; empty
   /// unless ``isTracked`` is true. Guarded by: mutex.
   var outstanding: [ObjectIdentifier: Outstanding] = [:]
+  /// The pace that passes the occurrence on to a lane at this moment, if there is one: see
+  /// ``beginPassing(_:)``. Guarded by: mutex.
+  var passing: WaitNode?
   /// The tasks that wait. Guarded by: mutex.
   var waiters: [Waiter] = []
   /// The number of the waiter that was added last. Guarded by: mutex.
@@ -95,7 +98,7 @@ import Synchronization
     let node: WaitNode
     /// Whether reports count this work. False for a sequence, and for an event that the occurrence
     /// was forwarded to.
-    let isCounted: Bool
+    var isCounted: Bool
     /// The number of pieces of work.
     var count = 0
   }
@@ -178,13 +181,6 @@ import Synchronization
   /// have this account, too.
   var account: DeliveryAccount? { root.map(\.ownAccount) ?? ownAccount }
 
-  /// Returns a completion for an occurrence that was to be handled at once, and now waits on a
-  /// lane; `nil` if the occurrence has neither carried values nor observers.
-  @usableFromInline static func late(_ observed: ObservedOccurrence?) -> Completion? {
-    let context = CarriedContext.current()
-    return context != nil || observed != nil ? Completion(withoutWaiting: context, observed) : nil
-  }
-
   /// Notes when the occurrence was sent, and by which call, for a trace. Called before another
   /// thread has the completion.
   func noteOrigin() {
@@ -227,6 +223,10 @@ import Synchronization
       open += 1
       guard isTracked else { return }
       outstanding[ObjectIdentifier(node), default: Outstanding(node: node, isCounted: isCounted)].count += 1
+      if isCounted, let passing {
+        outstanding[ObjectIdentifier(passing)]?.isCounted = false
+        self.passing = nil
+      }
       for i in waiters.indices where mustDefer(node, waiters[i]) {
         waiters[i].deferredNodes.insert(ObjectIdentifier(node))
       }

@@ -19,11 +19,12 @@
   @usableFromInline var observed: ObservedOccurrence?
   /// Whether a lock held the occurrence, and this is its delivery after the end of the lock.
   @usableFromInline var isLate = false
-  /// Whether a `send` brought the occurrence and a lock has held it.
+  /// Whether a `send` brought the occurrence and a lock has held it, or a pace passes it on before
+  /// its time.
   ///
-  /// The sender no longer waits for the occurrence. But a full buffer that suspends senders takes
-  /// the occurrence as one of a `send`, while it drops those of a `post` (see ``isSend``). Stays
-  /// true if a handler's pace delays the occurrence after the lock.
+  /// The sender no longer waits for the held occurrence. But a full buffer that suspends senders
+  /// takes the occurrence as one of a `send`, while it drops those of a `post` (see ``isSend``).
+  /// Stays true if a handler's pace delays the occurrence after the lock.
   @usableFromInline var isLateSend = false
   /// Whether a further lock refused this occurrence, which a lock had held before (``isLate``).
   /// Then it must go back into the holding buffer.
@@ -89,6 +90,12 @@
       unsafe completion?.observed = observed
     }
     return completion
+  }
+
+  /// Makes the buffer of a handler's lane take the occurrence even if it is full.
+  mutating func needNoRoom() {
+    isLateSend = true
+    unsafe completion?.needsNoRoom = true
   }
 
   /// Returns the completion that goes onto a lane with the payload; `nil` if there is none. Creates

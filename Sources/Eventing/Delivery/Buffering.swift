@@ -7,7 +7,12 @@
 /// sequence, an occurrence counts as delivered when it has been handed over. If it is dropped
 /// later, to make room, only the snapshot and the arrivals show it.
 public struct Buffering: Hashable, Sendable {
-  enum Kind: Hashable, Sendable { case unbounded, oldest(Int), newest(Int), suspendingSender(Int) }
+  enum Kind: Hashable, Sendable {
+    case unbounded, oldest(Int), newest(Int), suspendingSender(Int)
+    /// Like `newest(1)`, but takes what the pace must pass on before its time, and then drops
+    /// nothing for it.
+    case paced
+  }
   let kind: Kind
 
   /// Nothing is dropped. This is the default.
@@ -36,12 +41,15 @@ public struct Buffering: Hashable, Sendable {
   /// - Parameter count: The number of occurrences that may wait. A number below 1 counts as 1.
   public static func suspendingSender(_ count: Int) -> Buffering { Buffering(kind: .suspendingSender(max(1, count))) }
 
+  /// The bound behind a throttle, if the user has given none.
+  static var paced: Buffering { Buffering(kind: .paced) }
+
   var isBounded: Bool { kind != .unbounded }
   /// Whether a new occurrence always gets a place in the buffer. If the buffer is full, the oldest
   /// occurrence that waits is dropped in its place.
   var keepsNewest: Bool {
     switch kind {
-    case .unbounded, .newest: true
+    case .unbounded, .newest, .paced: true
     case .oldest, .suspendingSender: false
     }
   }
@@ -54,6 +62,7 @@ extension Buffering: CustomStringConvertible {
     case .unbounded: "unbounded"
     case .oldest(let count): "oldest(\(count))"
     case .newest(let count): "newest(\(count))"
+    case .paced: "newest(1)"
     case .suspendingSender(let count): "suspendingSender(\(count))"
     }
   }

@@ -152,6 +152,14 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     report(Finding(.slowHandler, event, handler: handler, duration: duration, limit: .duration(slowest)))
   }
 
+  /// Reports the handler if its call, which a newer occurrence had cancelled, took longer than the
+  /// limit.
+  public func dropped(
+    _ handler: HandlerToken, sequence: UInt64, after duration: Duration, in event: EventIdentity
+  ) {
+    ended(handler, sequence: sequence, duration: duration, error: nil, in: event)
+  }
+
   // MARK: Variants without the event's identity, for observers that pass on what they are told
 
   /// Notes a handler: see ``added(_:in:)``.

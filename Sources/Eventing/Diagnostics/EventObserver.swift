@@ -32,13 +32,14 @@ public protocol EventObserver: Sendable {
   ///   - sequence: The sequence number of the occurrence.
   ///   - event: The event of the handler.
   func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity)
-  /// Called when a call of a handler has returned or thrown.
+  /// Called when a call of a handler has returned or thrown, or was longer than its time limit.
   ///
   /// - Parameters:
   ///   - handler: The token of the handler.
   ///   - sequence: The sequence number of the occurrence.
   ///   - duration: The time from the beginning of the call, suspensions included.
-  ///   - error: The error that the handler threw; `nil` if it returned.
+  ///   - error: The error with which the call failed, as in its ``HandlerFailure``; `nil` if it did
+  ///     not fail.
   ///   - event: The event of the handler.
   func ended(
     _ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?, in event: EventIdentity)
@@ -48,7 +49,21 @@ public protocol EventObserver: Sendable {
   /// view, an interceptor or a failure kept the occurrence from it.
   func skipped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity)
   /// Called for a handler that had no room for an occurrence; see ``Buffering``.
+  ///
+  /// Also called for an occurrence that a pace leaves out, or that a newer one replaces.
   func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity)
+  /// Called when a call has ended that a newer occurrence had cancelled; see
+  /// ``Handler/restarting()``. The occurrence counts as dropped, whatever the call returned or
+  /// threw, so ``ended(_:sequence:duration:error:in:)`` is not called.
+  ///
+  /// The default implementation calls ``dropped(_:sequence:in:)``.
+  ///
+  /// - Parameters:
+  ///   - handler: The token of the handler.
+  ///   - sequence: The sequence number of the occurrence.
+  ///   - duration: The time from the beginning of the call, suspensions included.
+  ///   - event: The event of the handler.
+  func dropped(_ handler: HandlerToken, sequence: UInt64, after duration: Duration, in event: EventIdentity)
   /// Called when a lock holds an occurrence for a handler; see ``Holding``.
   func held(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity)
   /// Called when a handler was added. When an observation begins, this is called first for each
@@ -100,6 +115,11 @@ extension EventObserver {
   }
   public func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
     dropped(handler, sequence: sequence)
+  }
+  public func dropped(
+    _ handler: HandlerToken, sequence: UInt64, after duration: Duration, in event: EventIdentity
+  ) {
+    dropped(handler, sequence: sequence, in: event)
   }
   public func held(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
     held(handler, sequence: sequence)

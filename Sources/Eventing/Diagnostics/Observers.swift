@@ -163,13 +163,25 @@ final class Observation: @unchecked Sendable {
 
   /// Tells the observers that a call has ended, and with which error. Called once for a call.
   @usableFromInline func ended(_ call: ObservedCall, of handler: HandlerToken, _ error: (any Error)?) {
-    if let traced = call.traced { endTraced(traced, of: TracedHandler(handler.record), threw: error != nil) }
+    if let traced = call.traced {
+      endTraced(traced, of: TracedHandler(handler.record), error == nil ? .returned : .threw)
+    }
     guard let place = call.place else { return }
     let duration = StableInstant.now.since(call.start)
     RunningCalls.end(place)
     observers.tell {
       $0.ended(handler, sequence: sequence, duration: duration, error: error, in: observers.event)
     }
+  }
+
+  /// Tells the observers that a call has ended that a newer occurrence had cancelled. Called in the
+  /// place of ``ended(_:of:_:)``.
+  @inline(never) func dropped(_ call: ObservedCall, of handler: HandlerToken) {
+    if let traced = call.traced { endTraced(traced, of: TracedHandler(handler.record), .dropped) }
+    guard let place = call.place else { return }
+    let duration = StableInstant.now.since(call.start)
+    RunningCalls.end(place)
+    observers.tell { $0.dropped(handler, sequence: sequence, after: duration, in: observers.event) }
   }
 
   /// Tells the observers that the payload was handed over to a sequence or another event.
@@ -179,7 +191,7 @@ final class Observation: @unchecked Sendable {
     observers.tell { $0.began(handler, sequence: sequence, in: observers.event) }
     observers.tell { $0.ended(handler, sequence: sequence, duration: .zero, error: nil, in: observers.event) }
     let traced = TracedHandler(handler.record)
-    if let call = call ?? beginTraced(traced, on: nil) { endTraced(call, of: traced, threw: false) }
+    if let call = call ?? beginTraced(traced, on: nil) { endTraced(call, of: traced, .returned) }
   }
 }
 

@@ -19,12 +19,19 @@ package protocol TraceSink: AnyObject, Sendable {
   /// A call of a handler begins.
   func began(_ call: TracedCall, of handler: TracedHandler)
   /// A call of a handler has ended.
-  func ended(_ call: TracedCall, of handler: TracedHandler, threw: Bool)
+  func ended(_ call: TracedCall, of handler: TracedHandler, _ end: TracedEnd)
   /// A call does not happen, although its beginning was told: the handler was skipped, or a lock
   /// holds the occurrence.
   func withdrew(_ call: TracedCall, of handler: TracedHandler)
   /// A handler is not called for an occurrence, or not until a lock ends.
   func noCall(_ reason: TracedNoCall, handler: TracedHandler, event: EventIdentity, sequence: UInt64)
+}
+
+/// How a traced call ended.
+package enum TracedEnd: Sendable {
+  case returned, threw
+  /// A newer occurrence had cancelled the call, so its occurrence was dropped.
+  case dropped
 }
 
 /// The reason for which a traced occurrence was not given to a handler.
@@ -194,9 +201,9 @@ extension ObservedOccurrence {
   }
 
   /// Tells traces that a call has ended.
-  func endTraced(_ call: TracedCall, of handler: TracedHandler, threw: Bool) {
+  func endTraced(_ call: TracedCall, of handler: TracedHandler, _ end: TracedEnd) {
     cell?.call.store(call.outer, ordering: .relaxed)
-    trace { $0.ended(call, of: handler, threw: threw) }
+    trace { $0.ended(call, of: handler, end) }
   }
 
   /// Tells traces that a call does not happen, after ``beginTraced(_:on:)`` told them that it
@@ -221,8 +228,8 @@ extension EventTracing {
     if isOn { sink.began(call, of: handler) }
   }
 
-  fileprivate func ended(_ call: TracedCall, _ handler: TracedHandler, threw: Bool) {
-    if isOn { sink.ended(call, of: handler, threw: threw) }
+  fileprivate func ended(_ call: TracedCall, _ handler: TracedHandler, _ end: TracedEnd) {
+    if isOn { sink.ended(call, of: handler, end) }
   }
 }
 
@@ -246,7 +253,7 @@ extension EventCore {
     var failure: (any Error)?
     do { unsafe try slot.pointee.call(payload) } catch { failure = error }
     unsafe tracing.cell._withUnsafeGuaranteedRef { $0.call.store(call.outer, ordering: .relaxed) }
-    unsafe tracing.trace._withUnsafeGuaranteedRef { $0.ended(call, handler, threw: failure != nil) }
+    unsafe tracing.trace._withUnsafeGuaranteedRef { $0.ended(call, handler, failure == nil ? .returned : .threw) }
     if let failure { unsafe tally.fail(slot.pointee.record, anchor, failure) } else { tally.report.delivered &+= 1 }
   }
 

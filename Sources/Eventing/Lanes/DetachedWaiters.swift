@@ -37,4 +37,11 @@ extension Completion {
   /// If a lock holds an item on a paused lane, the item gets the new completion in place of this
   /// one. So the waiters of this completion no longer wait for the item.
   var withoutWaiting: Completion? { unsafe isBound ? Completion(withoutWaiting: context, observed) : nil }
+
+  /// Returns a completion for an occurrence that was to be handled at once, and now waits on a
+  /// lane; `nil` if the occurrence has neither carried values nor observers.
+  @usableFromInline static func late(_ observed: ObservedOccurrence?) -> Completion? {
+    let context = CarriedContext.current()
+    return context != nil || observed != nil ? Completion(withoutWaiting: context, observed) : nil
+  }
 }

@@ -71,7 +71,7 @@ struct LaneQueue: ~Copyable {
   /// - Returns: The call that is dropped for want of room: this one, or one that waited.
   mutating func append(_ payload: BorrowedPayload, _ completion: Completion?) -> Dropped? {
     var dropped: Dropped?
-    switch buffering.decision(waiting: callCount, isSend: completion?.isSend == true) {
+    switch buffering.decision(waiting: callCount, completion) {
     case .keep: break
     case .dropIt: return Dropped(completion: completion, isNew: true, payload: nil)
     case .dropOldest:

@@ -40,7 +40,8 @@ extension Handler {
   /// interval, only the latest occurrence waits on the handler's lane, unless the delivery has a
   /// bound.
   ///
-  /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver at once what waits.
+  /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver at once what waits for
+  /// the pace. What waits on the lane already is delivered, too, unless the delivery has a bound.
   /// After a call that `quiesce()` makes, the interval begins anew. If the handler is inline, calls
   /// that come later than their occurrence run on the event's own queue.
   ///
@@ -49,7 +50,7 @@ extension Handler {
   ///   - clock: The clock that measures `interval`.
   public func throttled(to interval: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Handler {
     var copy = modified { $0.pace = Pace(kind: .throttle(max(.zero, interval)), clock: clock) }
-    if !any.place.buffering.isBounded { copy.any.place = any.place.buffered(.latest) }
+    if !any.place.buffering.isBounded { copy.any.place = any.place.buffered(.paced) }
     return copy.keepingTheLast()
   }
 

@@ -41,6 +41,9 @@ final class LaneUnit: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) var barriers: [Completion] = []
   /// Whether a newer occurrence has taken the place of the unit. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var isReplaced = false
+  /// Whether observers know that the call of the unit ended as dropped. Changed only by the thread
+  /// or task that runs the unit.
+  @exclusivity(unchecked) var isDropTold = false
   /// The slot that the unit keeps during a delay, if it keeps one. Guarded by: scheduler.mutex.
   @exclusivity(unchecked) var keptSlot: ExecutionSlot?
   /// The task of the running attempt, if it can be cancelled. Guarded by: scheduler.mutex.

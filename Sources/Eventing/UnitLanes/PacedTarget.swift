@@ -10,13 +10,13 @@ import Synchronization
   /// The handler behind the pace.
   let inner: HandlerRunner
   /// The lane of the handler; `nil` if it runs inline.
-  private let lane: DeliveryTarget?
+  let lane: DeliveryTarget?
   private let queue: any DelayQueueing
-  private let type: PayloadType
+  let type: PayloadType
   /// The occurrence that waits, if there is one.
-  @exclusivity(unchecked) private var pending: PayloadQueue<PacedOccurrence>
+  @exclusivity(unchecked) var pending: PayloadQueue<PacedOccurrence>
   /// Whether observers and waiters know that a lock holds the occurrence that waits.
-  @exclusivity(unchecked) private var isHeldReported = false
+  @exclusivity(unchecked) var isHeldReported = false
   /// The timer that runs, if any. If a timer rings while a lock holds the occurrence that waits, a
   /// throttle starts its next timer when the lock ends; a debounce, with the next payload.
   @exclusivity(unchecked) private var timer: UnitTimer?
@@ -71,7 +71,7 @@ import Synchronization
     return true
   }
 
-  private func pass(
+  func pass(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
   ) -> Bool {
     let (delivered, failed) = (tally.report.delivered, tally.report.failures.count)
@@ -156,103 +156,8 @@ import Synchronization
     }
     if mutant(.paceForgetsTheLast) { return dropPending() }
     let core = anchor.core
-    deliverPending(for: unsafe anchor.observers)
+    deliverPending(.inTime, for: unsafe anchor.observers)
     core?.unregisterDead()
-  }
-
-  /// Delivers the occurrence that waits, unless a lock holds it. If the delivery ends the
-  /// handler, the core unregisters it at its next `unregisterDead()`. Isolation: core.
-  ///
-  /// - Parameter isEnding: Whether the handler ends, so that no lock holds the occurrence.
-  private func deliverPending(for observers: Observers?, isEnding: Bool = false) {
-    guard unsafe !pending.isEmpty, isEnding || !holdPending() else { return }
-    var taken = PayloadQueue<PacedOccurrence>(type)
-    unsafe swap(&taken, &pending)
-    let occurrence = taken.takeFirst()
-    let payload = taken.taken
-    let isHeld =
-      if let context = occurrence.completion?.context {
-        context.run { deliver(payload, occurrence, for: observers, isEnding) }
-      } else {
-        deliver(payload, occurrence, for: observers, isEnding)
-      }
-    guard isHeld else {
-      unsafe isHeldReported = false
-      return taken.destroyTaken()
-    }
-    // `pending` is still empty: since the swap no handler was called, and no thread came inside.
-    taken.untake(occurrence)
-    unsafe swap(&taken, &pending)
-    noteHeld()
-  }
-
-  /// Decides once more, as the event did when the occurrence came, whether the handler may be
-  /// called. If so, passes the occurrence to the handler. Does not use `EventCore.visit`, which
-  /// would pass the payload through the handler's view. If there is a view, the payload has come
-  /// out of it already.
-  ///
-  /// - Returns: Whether a lock, which has just begun, holds the occurrence.
-  private func deliver(
-    _ payload: BorrowedPayload, _ occurrence: PacedOccurrence, for observers: Observers?, _ isEnding: Bool
-  ) -> Bool {
-    let letter = anchor.deadLetters == nil ? LetterPayload.lost : record.options.letter
-    return letter.withPayload(from: payload) { whole in
-      deliver(payload, occurrence, occurrence.tally(whole), for: observers, isEnding)
-    }
-  }
-
-  private func deliver(
-    _ payload: BorrowedPayload, _ occurrence: PacedOccurrence, _ tally: consuming DeliveryTally,
-    for observers: Observers?, _ isEnding: Bool
-  ) -> Bool {
-    var tally = tally
-    tally.observed = observers.map { ObservedOccurrence(observers: $0, sequence: occurrence.sequence) }
-    let box = record.options.owner
-    let owner = box?.object
-    if box != nil, owner == nil { record.set(HandlerFlags.removed) }
-    attempts: while record.has(HandlerFlags.notCallable) || !passAlone(payload, owner, &tally) {
-      // A lock that holds occurrences ends inside the core, where this thread is. So a lock that is
-      // seen here ends after this delivery, and its end calls resume().
-      switch refusal(isEnding: isEnding) {
-      case .retry: continue
-      case .pause: return true
-      case .skip:
-        tally.report.skipped += 1
-        counters.countSkipped(occurrence.completion)
-        break attempts
-      }
-    }
-    if record.has(HandlerFlags.ended), !isEnding { anchor.core?.noteDead(record) }
-    guard let completion = occurrence.completion, completion.isAwaited else { return false }
-    completion.arrive(self, tally.outcomeOfOneHandler)
-    return false
-  }
-
-  /// Passes an occurrence to the handler. Binds the ``CallCell`` of a traced occurrence meanwhile,
-  /// in which a trace finds the cause of what an inline handler sends.
-  private func passAlone(
-    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
-  ) -> Bool {
-    guard let cell = tally.observed?.cell else { return pass(payload, owner, &tally) }
-    return CallCell.$current.withValue(cell) { pass(payload, owner, &tally) }
-  }
-
-  /// Returns whether a lock holds the occurrence that waits. If so, keeps it until the lock ends.
-  private func holdPending() -> Bool {
-    let flags = record.state.load(ordering: .acquiring)
-    guard flags & HandlerFlags.ended == 0, flags & HandlerFlags.lockedAtAll != 0, flags & HandlerFlags.isHolding != 0
-    else { return false }
-    noteHeld()
-    return true
-  }
-
-  /// Reports once that a lock holds the occurrence that waits, and lets its waiters go on.
-  private func noteHeld() {
-    guard unsafe !isHeldReported else { return }
-    unsafe isHeldReported = true
-    let occurrence = unsafe pending.takeFirst()
-    if let completion = occurrence.completion, completion.isToBeTold { reportHeld(completion, at: self) }
-    unsafe pending.untake(occurrence.withoutWaiting)
   }
 
   // MARK: The end, barriers and locks
@@ -265,7 +170,7 @@ import Synchronization
       over.publish(true)
       return true
     }
-    deliverPending(for: unsafe anchor.observers, isEnding: true)
+    deliverPending(.end, for: unsafe anchor.observers)
     guard let lane else {
       record.set(HandlerFlags.removed)
       over.publish(true)
@@ -280,7 +185,7 @@ import Synchronization
 
   /// Delivers the occurrence that still waited when the event was released: see ``isLeft``.
   func deliverLeft(for observers: Observers?) {
-    deliverPending(for: observers, isEnding: true)
+    deliverPending(.end, for: observers)
     record.set(HandlerFlags.removed)
   }
 
@@ -293,7 +198,7 @@ import Synchronization
         unsafe timer?.cancel()
         startTimer(after: interval)
       }
-      deliverPending(for: unsafe anchor.observers)
+      deliverPending(.early, for: unsafe anchor.observers)
     }
     lane?.sendBarrier(completion)
   }
@@ -303,7 +208,7 @@ import Synchronization
   override func resume() {
     if unsafe timer == nil, unsafe !pending.isEmpty {
       if case .throttle(let interval) = pace.kind { startTimer(after: interval) }
-      deliverPending(for: unsafe anchor.observers)
+      deliverPending(.early, for: unsafe anchor.observers)
     }
     lane?.resume()
   }

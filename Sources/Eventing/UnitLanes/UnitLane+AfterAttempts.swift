@@ -138,7 +138,7 @@ extension UnitLane {
     }
     for completion in completions {
       if case .skipped = outcome { countSkipped(completion) }
-      if case .dropped = outcome { countDropped(completion) }
+      if case .dropped = outcome { countDropped(unsafe unit.isDropTold ? nil : completion) }
       if completion.isAwaited { completion.arrive(node, outcome) }
     }
   }

@@ -224,7 +224,7 @@ extension UnitLane {
   /// If there is no room for one more occurrence, drops the oldest one, or notes in `effects` that
   /// the new one is dropped. The caller holds `scheduler.mutex`.
   private func makeRoom(_ completion: Completion?, _ effects: inout Effects) {
-    switch buffering.decision(waiting: unsafe waitingPayloads, isSend: completion?.isSend == true) {
+    switch buffering.decision(waiting: unsafe waitingPayloads, completion) {
     case .keep: break
     case .dropIt: effects.isDropped = true
     case .dropOldest: dropOldest(&effects)

@@ -147,11 +147,9 @@ extension UnitLane {
     let observed = began(unit, cell)
     do {
       try callDetailed(payload, owner, body)
-      ended(observed, nil)
-      return .returned
+      return UnitAttempt(.returned, observed)
     } catch {
-      ended(observed, error)
-      return .threw(error)
+      return UnitAttempt(.threw(error), observed)
     }
   }
 
@@ -191,11 +189,9 @@ extension UnitLane {
       case .mainAsync(let body): try await body(HandlerArguments(payload, owner))
       default: preconditionFailure("a task runs asynchronous handlers only")
       }
-      ended(observed, nil)
-      return .returned
+      return UnitAttempt(.returned, observed)
     } catch {
-      ended(observed, error)
-      return .threw(error)
+      return UnitAttempt(.threw(error), observed)
     }
   }
 
@@ -224,8 +220,8 @@ extension UnitLane {
     timer?.cancel()
     scheduler.mutex.withLock { unsafe unit.attempt = nil }
     guard attempt.isLate.load(ordering: .acquiring), let limit = modifiers.timeLimit else { return result }
-    if case .refused = result { return result }
-    return .threw(limit.error)
+    if case .refused = result.end { return result }
+    return UnitAttempt(.threw(limit.error), result.observed)
   }
 
   /// Returns a ``CallCell`` for an attempt; `nil` if no occurrence of the unit is traced.
@@ -243,35 +239,41 @@ extension UnitLane {
   /// - Parameter cell: Names the attempt as the cause of what the handler sends; `nil` if no
   ///   occurrence of the unit is traced. A batch has several occurrences, and for each traced one a
   ///   call is reported. Afterwards the cell has the number of the last of these calls.
-  private func began(_ unit: LaneUnit, _ cell: CallCell?) -> [ObservedAttempt] {
+  private func began(_ unit: LaneUnit, _ cell: CallCell?) -> [UnitAttempt.Observed] {
     if unsafe unit.completions.isEmpty { return [] }
     return unsafe unit.completions.compactMap { completion in
       guard var observed = unsafe completion.observed else { return nil }
       if let cell, observed.cell != nil { observed.cell = cell }
-      return ObservedAttempt(occurrence: observed, call: observed.began(HandlerToken(record, anchor), on: self))
+      return UnitAttempt.Observed(occurrence: observed, call: observed.began(HandlerToken(record, anchor), on: self))
     }
   }
 
-  /// Tells the observers of the unit's occurrences that an attempt has ended.
-  private func ended(_ attempts: [ObservedAttempt], _ error: (any Error)?) {
-    for attempt in attempts.reversed() {
-      attempt.occurrence.ended(attempt.call, of: HandlerToken(record, anchor), error)
+  /// Tells the observers of the unit's occurrences that an attempt has ended, and how.
+  ///
+  /// Called when the end is decided, and not where the handler returns: a time limit or a newer
+  /// occurrence may have the last word. So observers, reports and counts say the same.
+  private func tellEnd(of attempt: UnitAttempt, of unit: LaneUnit, isReplaced: Bool) {
+    for observed in attempt.observed.reversed() {
+      let token = HandlerToken(record, anchor)
+      if isReplaced {
+        unsafe unit.isDropTold = true
+        observed.occurrence.dropped(observed.call, of: token)
+      } else if case .threw(let error) = attempt.end {
+        observed.occurrence.ended(observed.call, of: token, error)
+      } else {
+        observed.occurrence.ended(observed.call, of: token, nil)
+      }
     }
-  }
-
-  /// A running attempt, as observers were told of it for one occurrence. An attempt of a batch has
-  /// several such values: one for each observed occurrence.
-  private struct ObservedAttempt {
-    let occurrence: ObservedOccurrence
-    let call: ObservedCall
   }
 
   // MARK: After an attempt
 
   /// Returns the result of a unit's run; `nil` if another attempt follows at once.
   private func next(_ unit: LaneUnit, _ attempt: UnitAttempt) -> UnitResult? {
-    if isReplaced(unit) { return .ended(.dropped) }
-    switch attempt {
+    let isReplaced = isReplaced(unit)
+    if !attempt.observed.isEmpty { tellEnd(of: attempt, of: unit, isReplaced: isReplaced) }
+    if isReplaced { return .ended(.dropped) }
+    switch attempt.end {
     case .returned: return .ended(.delivered)
     case .refused:
       switch refused(unit) {

@@ -154,10 +154,30 @@ final class CancellableAttempt: @unchecked Sendable {
   }
 }
 
-/// The outcome of one attempt.
-enum UnitAttempt: Sendable {
-  case returned
-  case threw(any Error)
-  /// The claim was refused, and the handler was not called.
-  case refused
+/// One attempt that has ended, or that was refused.
+struct UnitAttempt: Sendable {
+  enum End: Sendable {
+    case returned
+    case threw(any Error)
+    /// The claim was refused, and the handler was not called.
+    case refused
+  }
+
+  /// The attempt, as observers were told of its beginning for one occurrence. An attempt of a batch
+  /// has several such values: one for each observed occurrence.
+  struct Observed: Sendable {
+    let occurrence: ObservedOccurrence
+    let call: ObservedCall
+  }
+
+  let end: End
+  let observed: [Observed]
+
+  init(_ end: End, _ observed: [Observed]) {
+    self.end = end
+    self.observed = observed
+  }
+
+  /// An attempt whose claim was refused.
+  static var refused: UnitAttempt { UnitAttempt(.refused, []) }
 }

@@ -74,7 +74,7 @@ final class CallDurations {
     switch record.kind {
     case .callBegan: openCalls[record.call] = OpenCall(handler: record.handler, begunAt: record.time)
     case .callWithdrawn: openCalls[record.call] = nil
-    case .callReturned, .callThrew:
+    case .callReturned, .callThrew, .callDropped:
       guard let call = openCalls.removeValue(forKey: record.call) else { return }
       let duration = record.time >= call.begunAt ? record.time - call.begunAt : 0
       histograms[call.handler, default: DurationHistogram()].add(duration)

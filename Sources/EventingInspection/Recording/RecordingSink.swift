@@ -27,7 +27,7 @@ final class RecordingSink: TraceSink {
   func began(_ call: TracedCall, of handler: TracedHandler) { journal.began(call) }
 
   func ended(event: EventIdentity, sequence: UInt64) {}
-  func ended(_ call: TracedCall, of handler: TracedHandler, threw: Bool) {}
+  func ended(_ call: TracedCall, of handler: TracedHandler, _ end: TracedEnd) {}
   func withdrew(_ call: TracedCall, of handler: TracedHandler) {}
   func noCall(_ reason: TracedNoCall, handler: TracedHandler, event: EventIdentity, sequence: UInt64) {}
 }

@@ -20,8 +20,14 @@ final class RingSink: TraceSink {
 
   func began(_ call: TracedCall, of handler: TracedHandler) { append(.callBegan, call, handler, at: call.begunAt) }
 
-  func ended(_ call: TracedCall, of handler: TracedHandler, threw: Bool) {
-    append(threw ? .callThrew : .callReturned, call, handler, at: InspectionClock.now)
+  func ended(_ call: TracedCall, of handler: TracedHandler, _ end: TracedEnd) {
+    let kind: TraceRecord.Kind =
+      switch end {
+      case .returned: .callReturned
+      case .threw: .callThrew
+      case .dropped: .callDropped
+      }
+    append(kind, call, handler, at: InspectionClock.now)
   }
 
   func withdrew(_ call: TracedCall, of handler: TracedHandler) {

@@ -1,14 +1,14 @@
 /// One record of a trace. An occurrence and a call have two each: the beginning and the end.
 struct TraceRecord: Sendable {
   enum Kind: UInt8, Sendable {
-    case occurrenceBegan, occurrenceEnded, callBegan, callReturned, callThrew, callWithdrawn, skipped, dropped, held
+    case occurrenceBegan, occurrenceEnded, callBegan, callReturned, callThrew, callDropped, callWithdrawn, skipped, dropped, held
 
     /// Whether the record tells that an occurrence or a call begins, or that a handler was not
     /// called.
     var isBeginning: Bool {
       switch self {
       case .occurrenceBegan, .callBegan, .skipped, .dropped, .held: true
-      case .occurrenceEnded, .callReturned, .callThrew, .callWithdrawn: false
+      case .occurrenceEnded, .callReturned, .callThrew, .callDropped, .callWithdrawn: false
       }
     }
   }

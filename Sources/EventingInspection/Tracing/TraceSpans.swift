@@ -14,7 +14,7 @@ struct TraceSpans {
   }
 
   struct Call {
-    enum Outcome: String { case returned, threw, running }
+    enum Outcome: String { case returned, threw, dropped, running }
 
     let number: UInt64
     let handler: UInt64
@@ -96,10 +96,11 @@ struct TraceSpans {
           number: record.call, handler: record.handler, name: name, event: record.event, sequence: record.sequence,
           thread: record.thread, lane: record.detail, laneName: names?.lane,
           begin: record.time, end: max(end, record.time)))
-    case .callReturned, .callThrew:
+    case .callReturned, .callThrew, .callDropped:
       guard let place = callPlaces[record.call] else { return }
       calls[place].end = record.time
-      calls[place].outcome = record.kind == .callThrew ? .threw : .returned
+      calls[place].outcome =
+        record.kind == .callThrew ? .threw : record.kind == .callDropped ? .dropped : .returned
     case .callWithdrawn:
       guard let place = callPlaces.removeValue(forKey: record.call) else { return }
       withdrawn.insert(place)

@@ -199,7 +199,7 @@ private final class NumberSink: TraceSink {
   }
   func ended(event: EventIdentity, sequence: UInt64) {}
   func began(_ call: TracedCall, of handler: TracedHandler) {}
-  func ended(_ call: TracedCall, of handler: TracedHandler, threw: Bool) {}
+  func ended(_ call: TracedCall, of handler: TracedHandler, _ end: TracedEnd) {}
   func withdrew(_ call: TracedCall, of handler: TracedHandler) {}
   func noCall(_ reason: TracedNoCall, handler: TracedHandler, event: EventIdentity, sequence: UInt64) {}
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import EventingTesting
 import Synchronization
 import Testing
@@ -87,6 +88,54 @@ import Testing
     await clock.advanceWhenIdle(by: .seconds(9))
     await clock.waitUntilIdle()
     #expect(seen.values == [.zero, .seconds(6), .seconds(16)])
+  }
+
+  /// What has been passed on to the lane in time stays there, whatever passes the rest on early.
+  @Test(arguments: ["queue", "lane"], ["finish", "quiesce", "end", "unlock"])
+  func onlyWhatWaitsForThePaceIsReplaced(place: String, how: String) async throws {
+    let (gate, seen, clock, lane) = (Gate(), Recorder<Int>(), ManualClock(), Lane("busy"))
+    var event: Event<Int>? = Event("progress")
+    let other = Event<Int>("other")
+    let queue = DispatchQueue(label: "busy")
+    let handler: Handler<Int>
+    if place == "queue" {
+      queue.async { gate.wait() }
+      handler = Handler(on: .queue(queue)) { seen.record($0) }
+    } else {
+      let busy = Gate()
+      other.addHandler(on: .lane(lane)) { _ in
+        busy.open()
+        await gate.opened()
+      }
+      other.post(0)
+      await busy.opened()
+      handler = Handler(on: .lane(lane)) { payload async in seen.record(payload) }
+    }
+    let token = try #require(event?.attach(handler.throttled(to: .seconds(1), clock: clock)))
+    let first = try #require(event?.submit(1))
+    event?.post(2)
+    let last = try #require(event?.submit(3))
+    switch how {
+    case "finish": event?.finish()
+    case "quiesce": _ = event?.submit(4)
+    case "end": event = nil
+    default:
+      event?.lock(token, holding: .latest)
+      #expect(await eventually { clock.sleeperCount == 1 })
+      clock.advance(by: .seconds(1))
+      #expect(await last.report.deferred == 1)
+      event?.unlock(token)
+      _ = await event?.handlers
+    }
+    let barrier = how == "quiesce" ? Task.immediate { [event] in await event?.quiesce() } : nil
+    gate.open()
+    await barrier?.value
+    #expect(await first.report.delivered == 1)
+    #expect(await eventually { seen.count == 2 })
+    #expect(seen.values == (how == "quiesce" ? [1, 4] : [1, 3]))
+    event?.finish()
+    await event?.quiesce()
+    #expect(seen.count == 2)
   }
 }
 

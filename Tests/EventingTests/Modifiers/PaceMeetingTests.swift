@@ -76,4 +76,38 @@ import Testing
     #expect(seen.values == [[1, 1], [1, 1], [2, 2], [2, 2]])
     event.finish()
   }
+
+  /// A payload that opens the way for another handler when it is dropped, and then waits until the
+  /// sender has its report. So the report is read while the pace passes the newer payload on.
+  private final class Dropped: Sendable {
+    let onEnd: (@Sendable () -> Void)?
+    init(_ onEnd: (@Sendable () -> Void)? = nil) { self.onEnd = onEnd }
+    deinit { onEnd?() }
+  }
+
+  @Test func aReportThatIsReadWhileAPacePassesAnOccurrenceOnCountsTheHandlerOnce() async {
+    let (lane, clock, returns, isRead) = (Lane("shared"), ManualClock(), Gate(), Gate())
+    let (target, start, reports) = (Event<Dropped>("target"), Event<Int>("start"), Recorder<SendReport>())
+    target.add(Handler(on: .lane(lane)) { (_: Dropped) async in }.throttled(to: .seconds(1), clock: clock))
+    target.addHandler { payload async in if payload.onEnd == nil { await returns.opened() } }
+    start.addHandler(on: .lane(lane)) { (_: Int) async in
+      // The throttled handler waits on the lane behind this call. When the pace passes the second
+      // payload on, the lane drops the first.
+      let first = Dropped {
+        returns.open()
+        isRead.wait()
+      }
+      target.post(consume first)
+      let report = await target.send(Dropped())
+      isRead.open()
+      reports.record(report)
+    }
+    start.post(1)
+    #expect(await eventually { clock.sleeperCount == 1 && target.handlerCount == 2 })
+    while await target.handlers.map(\.callCount).max() != 2 { await Task.yield() }
+    await Task.detached { clock.advance(by: .seconds(1)) }.value
+    #expect(await eventually { reports.count == 1 })
+    #expect(reports.values.first.map { $0.delivered + $0.deferred + $0.dropped + $0.skipped } == 2)
+    #expect(reports.values.first?.deferred == 1)
+  }
 }

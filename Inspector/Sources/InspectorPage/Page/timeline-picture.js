@@ -186,7 +186,7 @@ export class TimelinePicture {
     const width = Math.max(span.ph === "i" ? 5 : 2, this.xAt(span.ts + (span.dur ?? 0)) - x);
     if (x + width < this.labels || x > this.canvas.clientWidth) return;
     const y = row.y + span.depth * lineHeight;
-    const color = span.args?.outcome === "threw" || span.cat === "dropped" ? colors.bad : span.cat === "occurrence" ? colors.accent : span.args?.outcome === "running" || span.ph === "i" ? colors.warn : colors.good;
+    const color = span.args?.outcome === "threw" || span.args?.outcome === "dropped" || span.cat === "dropped" ? colors.bad : span.cat === "occurrence" ? colors.accent : span.args?.outcome === "running" || span.ph === "i" ? colors.warn : colors.good;
     pen.fillStyle = color;
     pen.globalAlpha = span === this.chosen ? 1 : 0.75;
     pen.fillRect(x, y + 1, width, lineHeight - 3);
