@@ -67,7 +67,7 @@ public final class EventMetrics: EventObserver {
     series(names.event(event), names.handler(handler)).count(.skipped)
   }
 
-  /// Counts an occurrence that a handler dropped before a call: for want of room, or for a newer one.
+  /// Counts an occurrence that a handler dropped without a call.
   public func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
     series(names.event(event), names.handler(handler)).count(.dropped)
   }

@@ -43,9 +43,9 @@ struct DistinctSource<Source: EventSource>: EventSource {
 
   private func distinct(_ handler: Handler<Source.Payload>) -> Handler<Source.Payload> {
     let (inner, last) = (handler.any, LastPayload<Source.Payload>(areEqual))
-    let (place, body, type) = (inner.place, inner.body, inner.type)
+    let (place, body, type, modifiers) = (inner.place, inner.body, inner.type, inner.options.modifierBox?.modifiers)
     let makeDistinct: @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler = { record, anchor in
-      let runner = HandlerRunner(place, body, type, record, anchor)
+      let runner = HandlerRunner(place, body, type, record, anchor, modifiers)
       let lane = runner.lane
       return TransformedHandler(lane: lane) { incoming, owner, tally in
         let (payload, losses) = (incoming.payload(Source.Payload.self), lane?.counters.losses ?? 0)

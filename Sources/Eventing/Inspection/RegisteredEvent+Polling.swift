@@ -62,7 +62,7 @@ extension RegisteredEvent {
         let running = counters.runningCalls
         // `ended` is read before `calls`. So a call that begins between these two reads is counted
         // as running.
-        handler.ended = counters.ended.load(ordering: .acquiring)
+        handler.ended = counters.endedCalls
         handler.calls = counters.calls.load(ordering: .acquiring)
         handler.skipped = found.skipped + counters.skipped.load(ordering: .acquiring)
         handler.dropped = counters.dropped.load(ordering: .acquiring)

@@ -17,7 +17,8 @@ public import Synchronization
   /// The number of calls that have begun. A batch counts once for each payload.
   @usableFromInline final let calls = Atomic<Int>(0)
   /// The number of calls that have ended. A batch counts once for each payload. 0 for a target that
-  /// does not count ends: a sink, or a pace before an inline handler.
+  /// does not count ends: a sink, or a pace before an inline handler. The highest bit is a flag of
+  /// a serial lane: see ``SerialLane/mayTakeBatch()``.
   @usableFromInline final let ended = Atomic<Int>(0)
   /// The number of occurrences that the lane took and then skipped.
   @usableFromInline final let skipped = Atomic<Int>(0)
@@ -48,6 +49,9 @@ public import Synchronization
   ///
   /// - Returns: Whether the lane holds no items, so that it is over now.
   @usableFromInline func finish() -> Bool { preconditionFailure("each lane overrides finish()") }
+  /// Skips what waits on the lane, because the handler has ended, and releases the payloads. Does so
+  /// even if a call of the handler still runs. Isolation: core.
+  func abandon() {}
   /// Sends a completion through the lane, behind the items that it holds. Isolation: core.
   @usableFromInline func sendBarrier(_ completion: Completion) {
     preconditionFailure("each lane overrides sendBarrier(_:)")
@@ -110,19 +114,25 @@ public import Synchronization
     return .failed(failure)
   }
 
-  @usableFromInline @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .relaxed) }
-  /// Counts a call by a load and a store, which cost less than an atomic addition. The caller makes
+  /// The number in ``ended``, without the flag.
+  final var endedCalls: Int { ended.load(ordering: .acquiring) & .max }
+
+  @usableFromInline @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .releasing) }
+  /// Counts a call by a load and a store, which cost less than an atomic addition. Publishes what
+  /// the thread did to its lane before: see ``SerialLane/mayTakeBatch()``. The caller makes
   /// sure that no other thread counts a call meanwhile.
   @usableFromInline @inline(__always) final func countCallAlone() {
-    calls.store(calls.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+    calls.publish(calls.load(ordering: .relaxed) &+ 1)
   }
 
-  @usableFromInline @inline(__always) final func countEnd() { ended.wrappingAdd(1, ordering: .relaxed) }
-  /// Counts the end of a call by a load and a store. The caller makes sure that no other thread
-  /// counts an end meanwhile.
-  @usableFromInline @inline(__always) final func countEndAlone() {
-    ended.store(ended.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+  /// Counts the end of a call. In the same step finds out whether the rest of the lane's batch was
+  /// taken away meanwhile, and if so waits until that is done.
+  @usableFromInline @inline(__always) final func countEnd() {
+    if ended.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue < 0 { awaitTaker() }
   }
+
+  /// Waits until the thread that takes the rest of the batch has done so.
+  @usableFromInline func awaitTaker() {}
 
   @usableFromInline final func countSkipped(_ completion: Completion?) {
     skipped.wrappingAdd(1, ordering: .relaxed)
@@ -130,6 +140,12 @@ public import Synchronization
     if let account = completion?.account { noteSkipped(in: account) }
     // The thread that locked the handler may not have called `noteChange()` yet.
     if record.has(HandlerFlags.lockedAtAll) { anchor.noteChange() }
+  }
+
+  /// Counts an occurrence whose call never begins, and tells its waiters and observers.
+  final func skip(_ completion: Completion?, at node: WaitNode) {
+    countSkipped(completion)
+    if let completion, completion.isAwaited { completion.arrive(node, .skipped) }
   }
 
   /// Notes in the account that an occurrence was skipped because of a lock, unless the handler has

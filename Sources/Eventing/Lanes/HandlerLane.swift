@@ -29,7 +29,7 @@ import Synchronization
   }
 
   override var runningCalls: RunningCount? {
-    let ended = ended.load(ordering: .acquiring)  // before `begun`: a call that begins in between counts as running
+    let ended = endedCalls  // before `begun`: a call that begins in between counts as running
     let begun = calls.load(ordering: .relaxed)
     return RunningCount(count: max(0, begun - ended), oldest: UInt64(begun))
   }
@@ -106,7 +106,7 @@ import Synchronization
   {
     guard record.claim() else { return .skipped }
     countCallAlone()
-    defer { countEndAlone() }
+    defer { countEnd() }
     do { try body(payload) } catch { return failure(error, payload) }
     return .delivered
   }
@@ -119,7 +119,7 @@ import Synchronization
   ) async -> HandlerOutcome {
     guard record.claim() else { return .skipped }
     countCallAlone()
-    defer { countEndAlone() }
+    defer { countEnd() }
     do { try await body(payload, on: place) } catch { return failure(error, payload) }
     return .delivered
   }

@@ -25,11 +25,13 @@
   /// result. For a forward, `take` sends the payload through another event.
   case relay(TransformedHandler)
 
+  /// - Parameter modifiers: The modifiers of the handler, if it has any. The runner of a handler
+  ///   behind a transform ignores them: they apply to the handler itself.
   init(
     _ place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord,
-    _ anchor: EventAnchor
+    _ anchor: EventAnchor, _ modifiers: HandlerModifiers?
   ) {
-    if let modifiers = record.options.modifierBox?.modifiers, !body.isTransformed {
+    if let modifiers, !body.isTransformed {
       let runner = HandlerRunner(unpaced: place, body, type, record, anchor, modifiers)
       self = modifiers.pace.map { .paced(PacedTarget(record, anchor, $0, runner, type)) } ?? runner
       return
@@ -44,7 +46,8 @@
     case (.task, let body): self = .task(TaskLane(record, anchor, body, type))
     case (.lane(let lane, let buffering), let body) where lane.takesSerialLanes && !buffering.isBounded:
       self = .serial(SerialLane(record, anchor, body, type))
-    case (.lane, let body), (.restarting, let body): self = .units(UnitLane(record, anchor, body, type))
+    case (.lane, let body), (.restarting, let body):
+      self = .units(UnitLane(record, anchor, body, type, HandlerModifiers()))
     case (_, let body): self = .serial(SerialLane(record, anchor, body, type))
     }
   }
@@ -63,9 +66,10 @@
     case (.task, let body, _) where !modifiers.needsUnits: self = .task(TaskLane(record, anchor, body, type))
     case (.concurrent, let body, _) where !modifiers.needsUnits:
       self = .concurrent(ConcurrentLane(record, anchor, body, type))
-    case (.lane, let body, _), (.restarting, let body, _): self = .units(UnitLane(record, anchor, body, type))
-    case (.concurrent, let body, _), (.task, let body, _): self = .units(UnitLane(record, anchor, body, type))
-    case (_, let body, _) where modifiers.needsUnitsInOrder: self = .units(UnitLane(record, anchor, body, type))
+    case (.lane, let body, _), (.restarting, let body, _), (.concurrent, let body, _), (.task, let body, _):
+      self = .units(UnitLane(record, anchor, body, type, modifiers))
+    case (_, let body, _) where modifiers.needsUnitsInOrder:
+      self = .units(UnitLane(record, anchor, body, type, modifiers))
     case (_, let body, _): self = .serial(SerialLane(record, anchor, body, type))
     }
   }
@@ -234,9 +238,9 @@ extension AnyHandler {
     _ conversion:
       @escaping @Sendable (BorrowedPayload, inout DeliveryTally, (BorrowedPayload, inout DeliveryTally) -> Bool) -> Bool
   ) {
-    let (place, body, type) = (inner.place, inner.body, inner.type)
+    let (place, body, type, modifiers) = (inner.place, inner.body, inner.type, inner.options.modifierBox?.modifiers)
     let makeTransformed: @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler = { record, anchor in
-      let runner = HandlerRunner(place, body, type, record, anchor)
+      let runner = HandlerRunner(place, body, type, record, anchor, modifiers)
       return TransformedHandler(lane: runner.lane) { incoming, owner, tally in
         conversion(incoming, &tally) { payload, tally in runner.take(payload, owner, record, anchor, &tally) }
       }

@@ -87,6 +87,19 @@ struct LaneQueue: ~Copyable {
     return dropped
   }
 
+  /// Takes all calls out. Barriers, and the item that ends the lane, stay.
+  mutating func takeCalls() -> LaneQueue {
+    var taken = LaneQueue(buffering, calls.takeAll())
+    swap(&taken.returned, &returned)
+    swap(&taken.isSorted, &isSorted)
+    return taken
+  }
+
+  private init(_ buffering: Buffering, _ calls: consuming PayloadQueue<CallHeader>) {
+    self.buffering = buffering
+    self.calls = calls
+  }
+
   /// Puts back, as the first call, one that ``moveFirst(to:)`` moved to `batch`.
   mutating func putBack(takenFrom batch: inout PayloadQueue<LaneItem>, _ completion: Completion?) {
     calls.prepend(CallHeader(completion: completion), takenFrom: &batch)
@@ -125,6 +138,7 @@ struct LaneQueue: ~Copyable {
     if let follower = takeFollower() { return batch.append(follower) }
     guard !calls.isEmpty else { return }
     batch.append(.call(calls.takeFirst().completion), takenFrom: &calls)
+    calls.recycle()
   }
 
   /// Removes and returns the first item; `nil` if there is none. Calls that were put back are not
@@ -133,7 +147,9 @@ struct LaneQueue: ~Copyable {
     if let follower = takeFollower() { return Popped(item: follower, payload: nil) }
     guard !calls.isEmpty else { return nil }
     let completion = calls.takeFirst().completion
-    return Popped(item: .call(completion), payload: calls.ownedPayloadOfTaken())
+    let payload = calls.ownedPayloadOfTaken()
+    calls.recycle()
+    return Popped(item: .call(completion), payload: payload)
   }
 
   /// Removes and returns the first of the `followers` (a barrier, or the item that ends the lane),

@@ -210,6 +210,14 @@ import Synchronization
     return isIdle
   }
 
+  final override func abandon() {
+    var taken = mutex.withLock { unsafe items.takeCalls() }
+    while let call = taken.popReturned() { skip(call.completion, at: self) }
+    while let popped = taken.popFirst() {
+      if case .call(let completion) = popped.item { skip(completion, at: self) }
+    }
+  }
+
   /// Ends all waits for a lane that a lock has paused: reports the calls as held by the lock, and
   /// lets the barriers pass. The caller does not hold the mutex.
   final func release(_ waiters: DetachedWaiters) {

@@ -179,9 +179,13 @@ extension SerialLane {
         }
         let isDry = unsafe batch.isEmpty
         if isDry, !mutant(.laneIsNotWoken) { phase = .idle }
+        unsafe isParked = false
         mutex.unlock()
         if isDry { return nil }
         if mutant(.laneIsReversed) { unsafe batch.reverse() }
+      } else if !quota.hasBegun {
+        unpark()
+        if unsafe batch.isEmpty { continue }
       }
       if !isBounded, quota.isOver { return giveWay() }
       switch unsafe batch.takeFirst() {
@@ -198,7 +202,14 @@ extension SerialLane {
   /// Schedules another drain, so that other work may use the queue or the pool first. Returns
   /// `nil`.
   @inline(never) private func giveWay() -> (BorrowedPayload, Completion?)? {
+    park()
     schedule()
     return nil
   }
+
+  /// Leaves `batch` to the next drain. Until that begins, the calls in `batch` can be abandoned.
+  @inline(never) func park() { mutex.withLock { unsafe isParked = true } }
+
+  /// Notes that a drain has begun that uses `batch`.
+  @inline(never) private func unpark() { mutex.withLock { unsafe isParked = false } }
 }

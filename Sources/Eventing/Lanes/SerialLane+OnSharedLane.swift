@@ -51,6 +51,7 @@ extension SerialLane {
       _ = openCount.exchange(0, ordering: .acquiringAndReleasing)
       let count = unsafe batch.count + items.count
       phase = count > 0 ? .running : .idle
+      unsafe isParked = true
       return unsafe SharedTurns(lane: self, count: count, era: era)
     }
     guard let turns, turns.count > 0 else { return }
@@ -71,7 +72,10 @@ extension SerialLane {
     guard fillBatch(in: turns.era) else { return 0 }
     let body = unsafe body
     while left > 0 {
-      if quota.isOver { return left }
+      if quota.isOver {
+        parkRest()
+        return left
+      }
       if unsafe batch.isEmpty, !fillBatch(in: turns.era) { return 0 }
       left -= 1
       guard case .call(let completion) = takeItem() else { continue }
@@ -99,9 +103,12 @@ extension SerialLane {
       conclude(outcome, completion, at: self)
       if isShared { break }
     }
-    if left == 0, unsafe batch.isEmpty { restIfEmpty() }
+    if left == 0, unsafe batch.isEmpty { restIfEmpty() } else { parkRest() }
     return left
   }
+
+  /// Leaves the rest of `batch` to the drain that comes to the next calls of this lane.
+  private func parkRest() { if unsafe !batch.isEmpty { park() } }
 
   /// Takes the next item out of `batch`. If it is a barrier, completes it; if it is the end, closes
   /// the lane.
@@ -125,11 +132,12 @@ extension SerialLane {
   /// - Parameter era: The value that ``era`` had when this lane added the entry: the number of
   ///   times that the lane had resumed after a lock.
   private func fillBatch(in era: Int) -> Bool {
-    if unsafe batch.isEmpty { unsafe batch.recycle() }
     mutex.lock()
     defer { mutex.unlock() }
     guard unsafe self.era == era, phase == .running else { return false }
+    unsafe isParked = false
     guard unsafe batch.isEmpty else { return true }
+    unsafe batch.recycle()
     unsafe swap(&items, &batch)
     unsafe takenCount &+= batch.count
     if unsafe !batch.isEmpty { return true }

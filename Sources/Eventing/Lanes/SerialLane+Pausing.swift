@@ -1,3 +1,5 @@
+import Synchronization
+
 // If a lock holds occurrences for the handler, the lane pauses, and its items stay on it. No send
 // waits for these items, and barriers complete at once.
 
@@ -81,18 +83,66 @@ extension SerialLane {
   /// Skips items that were taken out: their calls never begin. The caller does not hold the mutex.
   /// Isolation: core.
   func skip(_ taken: consuming LaneItems) {
-    func skip(_ item: LaneItem) { if case .call(let completion) = item { countSkipped(completion) } }
+    func skipItem(_ item: LaneItem) { if case .call(let completion) = item { self.skip(completion, at: self) } }
     while !taken.batch.isEmpty {
       let item = taken.batch.takeFirst()
       if item.hasPayload { taken.batch.destroyTaken() }
-      skip(item)
+      skipItem(item)
     }
     while !taken.items.isEmpty {
       let item = taken.items.takeFirst()
       if item.hasPayload { taken.items.destroyTaken() }
-      skip(item)
+      skipItem(item)
     }
-    while let popped = taken.bounded?.popFirst() { skip(popped.item) }
+    while let call = taken.bounded?.popReturned() { skip(call.completion, at: self) }
+    while let popped = taken.bounded?.popFirst() { skipItem(popped.item) }
+  }
+}
+
+// If the handler has ended, the calls that wait on its lane will never begin. They are skipped at
+// once, so that neither a send nor a payload waits for a call that hangs.
+
+extension SerialLane {
+  /// Skips all calls that wait: see ``DeliveryTarget/abandon()``.
+  func skipWaiting() {
+    var taken = LaneItems(type)
+    mutex.lock()
+    guard phase == .running else { return mutex.unlock() }  // finish() skips what a paused lane has
+    unsafe swap(&items, &taken.items)
+    unsafe takenCount &+= taken.items.count
+    taken.bounded = unsafe bounded?.takeCalls()
+    if unsafe isParked || !isBounded && mayTakeBatch() { taken.batch = unsafe batch.moveAll() }
+    for i in 0..<taken.batch.count { keepFollower(taken.batch[i]) }
+    for i in 0..<taken.items.count { keepFollower(taken.items[i]) }
+    mutex.unlock()
+    skip(taken)
+  }
+
+  /// Puts a barrier, or the end of the lane, back. The caller holds `mutex`.
+  private func keepFollower(_ item: LaneItem) {
+    switch item {
+    case .barrier, .end: appendFollower(item)
+    case .call, .done: break
+    }
+  }
+
+  /// Returns whether the caller may take items out of `batch`, although a drain runs: a call of the
+  /// handler runs, so the drain does not touch `batch` until that call has ended. The caller holds
+  /// `mutex`.
+  ///
+  /// The flag in ``DeliveryTarget/ended`` makes the drain wait for the mutex when it counts the end
+  /// of that call. If no call runs, the drain is about to claim one, is refused because the handler
+  /// has ended, and so skips what waits by itself.
+  private func mayTakeBatch() -> Bool {
+    let before = ended.bitwiseOr(.min, ordering: .acquiringAndReleasing).oldValue & .max
+    if calls.load(ordering: .acquiring) > before { return true }
+    ended.bitwiseAnd(.max, ordering: .acquiringAndReleasing)
+    return false
+  }
+
+  /// Waits until the thread that takes items out of `batch` has done so, and clears the flag.
+  func awaitEndOfTaking() {
+    mutex.withLock { _ = ended.bitwiseAnd(.max, ordering: .acquiringAndReleasing) }
   }
 }
 

@@ -30,6 +30,9 @@ public import Synchronization
   @exclusivity(unchecked) var takenCount = 0
   /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) var isEnding = false
+  /// Whether no drain uses `batch`, because the next one has not begun. Then `batch` belongs to the
+  /// thread that holds the mutex. Guarded by: mutex.
+  @exclusivity(unchecked) var isParked = false
   /// The items that wait, if the lane is bounded; otherwise `nil`. Guarded by: mutex.
   @exclusivity(unchecked) var bounded: LaneQueue?
 
@@ -136,11 +139,17 @@ public import Synchronization
     return !isRunning
   }
 
+  override func abandon() { skipWaiting() }
+  @usableFromInline override func awaitTaker() { awaitEndOfTaking() }
+
   override func resume() {
     if let shared { return resumeTurns(of: shared.scheduler) }
     mutex.lock()
     let isPaused = phase == .paused
-    if isPaused { phase = .running }
+    if isPaused {
+      phase = .running
+      unsafe isParked = true
+    }
     mutex.unlock()
     if isPaused { schedule() }
   }
@@ -188,7 +197,7 @@ public import Synchronization
   #endif
 
   /// Appends an item that is no call: a barrier, or the end of the lane. The caller holds `mutex`.
-  private func appendFollower(_ item: LaneItem) {
+  func appendFollower(_ item: LaneItem) {
     unsafe items.append(item)
     unsafe takenCount &-= 1
   }

@@ -4,7 +4,7 @@ import Synchronization
 // Safe: the inherited `mutex` guards `freeCalls`, the only mutable field that this class adds.
 @usableFromInline final class TaskLane: OverlappingLane, @unchecked Sendable {
   /// The largest number of ended calls that are kept for other occurrences.
-  private static let mostFreeCalls = 64
+  private let mostFreeCalls: Int
 
   /// Ended calls, each with its memory and with an invocation that nothing else refers to.
   /// Guarded by: mutex.
@@ -28,6 +28,7 @@ import Synchronization
     _ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType
   ) {
     guard case .task(let priority) = record.place else { preconditionFailure("\(record.place) runs no tasks") }
+    mostFreeCalls = PayloadLayout(type).keptCount(atMost: 64)
     super.init(record, anchor, body, type, priority: priority)
   }
 
@@ -104,7 +105,7 @@ import Synchronization
     if isFree { taken.call.empty() } else { taken.invocation.end() }
     let (waiting, isLast) = mutex.withLock { () -> ([Completion], Bool) in
       let waiting = vacate(executionSlot)
-      if isFree, waiting.isEmpty, unsafe freeCalls.count < Self.mostFreeCalls { unsafe freeCalls.append(taken) }
+      if isFree, waiting.isEmpty, unsafe freeCalls.count < mostFreeCalls { unsafe freeCalls.append(taken) }
       return (waiting, takeEnd())
     }
     if isLast { closeLate() }

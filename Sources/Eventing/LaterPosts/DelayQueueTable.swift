@@ -69,6 +69,7 @@ package final class DelayQueueTable: Sendable {
     state.withLock { state in
       state.entries[key]?.removeAll { $0.number == number }
       if state.entries[key]?.isEmpty == true { state.entries[key] = nil }
+      state.entries.giveBackRoom()
     }
   }
 }

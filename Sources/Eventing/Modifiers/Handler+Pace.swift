@@ -40,8 +40,8 @@ extension Handler {
   /// interval, only the latest occurrence waits on the handler's lane, unless the delivery has a
   /// bound.
   ///
-  /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver at once what waits for
-  /// the pace. What waits on the lane already is delivered, too, unless the delivery has a bound.
+  /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver at once what waits.
+  /// They replace nothing that is on the lane already, unless the delivery has a bound.
   /// After a call that `quiesce()` makes, the interval begins anew. If the handler is inline, calls
   /// that come later than their occurrence run on the event's own queue.
   ///

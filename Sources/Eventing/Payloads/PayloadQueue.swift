@@ -90,7 +90,7 @@ struct PayloadAlone: PayloadHeader {}
   /// payload ``taken`` of that queue. The caller has just called `other.takeFirst()`, which took
   /// the payload's old header out of `other`, and left the payload there.
   mutating func prepend<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
-    if head == 0 { relocate(to: 2 * capacity + 8, first: capacity + 8) }
+    if head == 0 { relocate(to: 2 * capacity + 2, first: capacity + 1) }
     head &-= 1
     unsafe layout.move(from: other.place(other.head &- 1), to: place(head))
     unsafe (headers.unsafelyUnwrapped + head).initialize(to: header)
@@ -105,7 +105,7 @@ struct PayloadAlone: PayloadHeader {}
       for i in 0..<count { moveElement(head + i, to: i) }
       (head, tail) = (0, count)
     } else {
-      relocate(to: max(8, 2 * capacity), first: 0)
+      relocate(to: max(layout.keptCount(atMost: 8), 2 * capacity), first: 0)
     }
   }
 
@@ -169,12 +169,13 @@ struct PayloadAlone: PayloadHeader {}
     unsafe (headers.unsafelyUnwrapped + head).initialize(to: header)
   }
 
-  /// If the queue is empty, starts at the front again, and frees the memory that a burst of
-  /// payloads needed. A payload that was taken out must have been destroyed or moved.
+  /// If the queue is empty, starts at the front again. Frees the memory if a burst of payloads has
+  /// made it large, in elements or in bytes. A payload that was taken out must have been destroyed
+  /// or moved.
   @inline(__always) mutating func recycle() {
     guard isEmpty else { return }
     (head, tail) = (0, 0)
-    if capacity > 2 * OverloadControl.limit { giveBackRoom() }
+    if capacity > 2 * OverloadControl.limit || capacity &* layout.stride > PayloadLayout.keptBytes { giveBackRoom() }
   }
 
   @inline(never) private mutating func giveBackRoom() {
@@ -185,6 +186,26 @@ struct PayloadAlone: PayloadHeader {}
   }
 
   // MARK: All elements
+
+  /// Takes all elements out, with the memory. O(1)
+  mutating func takeAll() -> PayloadQueue {
+    var taken = PayloadQueue(layout)
+    swap(&self, &taken)
+    return taken
+  }
+
+  /// Moves all elements into a new queue. The payload ``taken`` stays where it is, so it may be in
+  /// use meanwhile. O(n)
+  mutating func moveAll() -> PayloadQueue {
+    var moved = PayloadQueue(layout, capacity: count)
+    let first = head
+    defer { (head, tail) = (first, first) }
+    while !isEmpty {
+      let header = takeFirst()
+      if header.hasPayload { moved.append(header, takenFrom: &self) } else { moved.append(header) }
+    }
+    return moved
+  }
 
   /// Takes all headers out, and moves the payloads into an array. Each header must have a payload.
   /// O(n)

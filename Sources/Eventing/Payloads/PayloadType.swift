@@ -33,6 +33,13 @@ struct PayloadLayout: Sendable {
   /// Whether copying a value copies its bytes, and destroying a value does nothing.
   var isTrivial: Bool { trivialSize >= 0 }
 
+  /// The most bytes of payload memory that an idle queue or lane keeps for further payloads.
+  static var keptBytes: Int { 65_536 }
+
+  /// The number of payloads for which a lane keeps memory: at least 1, and as many as fit into half
+  /// of ``keptBytes``, up to a limit.
+  func keptCount(atMost limit: Int) -> Int { max(1, min(limit, PayloadLayout.keptBytes / 2 / max(1, stride))) }
+
   /// The largest alignment of a Swift type, on all platforms. Vectors of 32 bytes and more have it,
   /// too, and the compiler imports no C record with a larger one.
   static let largestAlignment = 16

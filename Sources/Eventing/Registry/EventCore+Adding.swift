@@ -192,7 +192,11 @@ extension EventCore {
     var options = handler.options
     let key = options.key
     options.key = nil
-    if case .inline = handler.place, case .direct(let body) = handler.body, options.modifierBox == nil {
+    // The modifiers have closures and clocks of the user. They go to the runner only, which is
+    // released when the handler is retired: the record, which tokens retain, keeps none of them.
+    let modifiers = options.modifierBox?.modifiers
+    options.modifierBox = nil
+    if case .inline = handler.place, case .direct(let body) = handler.body, modifiers == nil {
       let needsSlowPath = handler.options.owner == nil ? 0 : HandlerFlags.needsSlowPath
       let record = DetailedRecord(once | needsSlowPath, options, handler.place, handler.source)
       unsafe record.key = key
@@ -205,7 +209,8 @@ extension EventCore {
             try withExtendedLifetime(object) { try body(payload) }
           }, handler.type), record)
     }
-    let record = DetailedRecord(once | HandlerFlags.needsSlowPath, options, handler.place, handler.source)
+    let record = DetailedRecord(
+      once | HandlerFlags.needsSlowPath, options, handler.place, handler.source, isRetried: modifiers?.retry != nil)
     unsafe record.key = key
     var slotBody = ErasedHandler.none
     if case .view(let view, _) = handler.body {
@@ -213,7 +218,7 @@ extension EventCore {
       let record = unsafe Unmanaged.passUnretained(record)  // the slot retains it
       slotBody = view.counting(handler.type) { unsafe record._withUnsafeGuaranteedRef { $0.countUnheard(1) } }
     }
-    let runner = HandlerRunner(handler.place, handler.body, handler.type, record, anchor)
+    let runner = HandlerRunner(handler.place, handler.body, handler.type, record, anchor, modifiers)
     unsafe record.runner = runner
     if !handler.isOnce, let body = runner.postBody(options.owner, handler.type, in: self) {
       unsafe record.takesPosts = true

@@ -221,7 +221,9 @@ extension EventCore {
       details.set(HandlerFlags.removed)
       return nil
     }
-    return lane.finish() ? nil : lane
+    if lane.finish() { return nil }
+    if details.has(HandlerFlags.ended) { lane.abandon() }
+    return lane
   }
 
   /// Retires a handler that has no slot. The caller is inside the core, or is the only thread that
@@ -236,7 +238,12 @@ extension EventCore {
       let pendingWork = pendingWorkReference.load()
     else { return }
     let at = unsafe Int(details.retiringIndex)
-    guard unsafe pendingWork.retiringLanes[at].counters.isOver else { return }
+    let lane = unsafe pendingWork.retiringLanes[at]
+    guard lane.counters.isOver else {
+      // The event has ended before, and its handler was removed now.
+      if record.has(HandlerFlags.removed) { lane.abandon() }
+      return
+    }
     mutex.lock()
     unsafe pendingWork.retiringLanes.swapAt(at, pendingWork.retiringLanes.count - 1)
     let ended = unsafe pendingWork.retiringLanes.popLast()

@@ -23,7 +23,8 @@
   /// The place that the handler forwards to, if it is no event; `nil` otherwise.
   @usableFromInline var bridge: Bridge?
 
-  /// The modifiers that change when calls are made, and how; `nil` for none.
+  /// The modifiers that change when calls are made, and how; `nil` for none. Always `nil` in a
+  /// record: see `EventCore.pendingHandler(_:_:)`.
   @usableFromInline var modifierBox: ModifierBox?
 
   @inlinable init() {}

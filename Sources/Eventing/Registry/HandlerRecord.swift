@@ -143,11 +143,11 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) var keyTable: KeyTable?
 
   @usableFromInline init(
-    _ flags: UInt32, _ options: HandlerOptions, _ place: ExecutionPlace, _ source: SourceLine
+    _ flags: UInt32, _ options: HandlerOptions, _ place: ExecutionPlace, _ source: SourceLine, isRetried: Bool = false
   ) {
     self.options = options
     self.place = place
-    delays = options.modifierBox?.modifiers.retry == nil ? nil : HandlerDelays()
+    delays = isRetried ? HandlerDelays() : nil
     #if !DEBUG
       detailedSource = source
     #endif

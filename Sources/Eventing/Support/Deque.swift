@@ -22,7 +22,8 @@ package struct Deque<Element> {
     swap(&element, &elements[head])
     head += 1
     if isEmpty {
-      elements.removeAll(keepingCapacity: elements.capacity <= 2 * OverloadControl.limit)
+      let bytes = elements.capacity * MemoryLayout<Element?>.stride
+      elements.removeAll(keepingCapacity: elements.capacity <= 2 * OverloadControl.limit && bytes <= 65_536)
       head = 0
     } else if head > OverloadControl.limit, head > elements.count / 2 {
       elements.removeFirst(head)

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// An occurrence that waits for the pace of a handler.
 struct PacedOccurrence: PayloadHeader {
   let sequence: UInt64

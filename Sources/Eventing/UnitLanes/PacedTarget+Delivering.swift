@@ -60,7 +60,7 @@ extension PacedTarget {
     for observers: Observers?, _ reason: Reason, _ completion: Completion?
   ) -> Bool {
     var tally = tally
-    // What waits on the lane came in time: only what waits for the pace is replaced.
+    // Only what waits for the pace is replaced, and not what came to the lane in time.
     if reason != .inTime { tally.needNoRoom() }
     tally.observed = observers.map { ObservedOccurrence(observers: $0, sequence: occurrence.sequence) }
     let box = record.options.owner

@@ -203,6 +203,8 @@ import Synchronization
     lane?.sendBarrier(completion)
   }
 
+  override func abandon() { lane?.abandon() }
+
   override func endDelays() { lane?.endDelays() }
 
   override func resume() {

@@ -52,4 +52,54 @@ extension UnitLane {
     }
     return .failed(failure)
   }
+
+  /// Reports a unit that a lock held, and that will not run any more: as failed if an attempt
+  /// failed, otherwise as skipped. No sender waits for the unit, because the pause of the lane has
+  /// removed its waiters. Releases its payloads. Never called under a mutex.
+  func skip(_ unit: LaneUnit) {
+    if let error = unsafe unit.lastError {
+      reportOutcome(unit, failure(error, unit))
+      return unit.arriveBarriers()
+    }
+    var completions: [Completion?] = unsafe unit.completions
+    for i in unsafe 0..<(unit.gathered?.count ?? 0) { unsafe completions.append(unit.gathered?[i].completion) }
+    for completion in completions { countSkipped(completion) }
+    for _ in unsafe min(completions.count, unit.count)..<unit.count { countSkipped(nil) }
+    unit.clear()
+    unit.arriveBarriers()
+  }
+
+  /// Ends the units that wait: see ``DeliveryTarget/abandon()``. A unit that waits for a slot after
+  /// a delay between two attempts fails with its last error. The others are skipped.
+  func skipWaiting() {
+    var (skipped, failed, ended): ([LaneUnit], [LaneUnit], [LaneUnit]) = ([], [], [])
+    var timers: [UnitTimer] = []
+    let isOver = scheduler.mutex.withLock { () -> Bool in
+      closeBatches(&timers)
+      unsafe units.forEach { unit in
+        if unsafe unit.stage == .waiting, unsafe unit.attempts == 0 { skipped.append(unit) }
+        // The delay has ended: see resume(_:). So no other thread has the unit.
+        if unsafe unit.stage == .delayed, unsafe unit.keptSlot == nil, unsafe unit.isLastAttempt { failed.append(unit) }
+      }
+      for unit in skipped + failed {
+        endEarly(unit, &ended)
+        scheduler.noteEnded(&ended)
+        unit.key?.noteEnded(&ended)
+      }
+      guard unsafe liveCount == 0, unsafe isEnding else { return false }
+      unsafe isEnding = false
+      return true
+    }
+    for timer in timers { timer.cancel() }
+    for unit in skipped {
+      reportOutcome(unit, .skipped)
+      unit.arriveBarriers()
+    }
+    for unit in failed { skip(unit) }
+    if isOver {
+      closeLate()
+      shared?.remove(self)
+    }
+    withExtendedLifetime(ended) {}
+  }
 }

@@ -18,15 +18,13 @@ extension UnitLane {
   /// Nothing else refers to the kept unit. Only two queues had it: the unit left the scheduler's
   /// queue when it ran, and has now left the lane's queue, `units`.
   private func keep(_ unit: LaneUnit, _ ended: inout [LaneUnit]) {
-    if isDirect, unsafe !unit.isNeverReused, unsafe !isEnding, unsafe endedSpares.count < Self.mostSpareUnits {
+    if isDirect, unsafe !unit.isNeverReused, unsafe !isEnding, unsafe endedSpares.count < layout.keptCount(atMost: 256)
+    {
       unsafe endedSpares.append(unit)
     } else {
       ended.append(unit)
     }
   }
-
-  /// The largest number of ended units in `spareUnits`, and in `endedSpares`.
-  private static let mostSpareUnits = 256
 
   /// Fills `spareUnits` with the units that have ended. Isolation: core. The caller holds
   /// `scheduler.mutex`.

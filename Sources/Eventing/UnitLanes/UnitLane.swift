@@ -77,8 +77,11 @@ import Synchronization
   /// that asks; cleared inside the core.
   let isSweepWanted = Atomic<Bool>(false)
 
-  override init(_ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType) {
-    var modifiers = record.options.modifiers
+  init(
+    _ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType,
+    _ modifiers: HandlerModifiers
+  ) {
+    var modifiers = modifiers
     if case .restarting = record.place { modifiers.isRestarting = true }
     self.modifiers = modifiers
     delays = record.delays
@@ -111,22 +114,6 @@ import Synchronization
   /// Returns what a call on this lane waits for in the wait graph: a slot of the scheduler.
   override func needs(_ goal: Invocation) -> WaitNeeds { scheduler.needs(goal) }
 
-  /// Reports a unit that a lock held, and that will not run any more: as failed if an attempt
-  /// failed, otherwise as skipped. No sender waits for the unit, because the pause of the lane has
-  /// removed its waiters. Releases its payloads. Never called under a mutex.
-  private func skip(_ unit: LaneUnit) {
-    if let error = unsafe unit.lastError {
-      reportOutcome(unit, failure(error, unit))
-      return unit.arriveBarriers()
-    }
-    var completions: [Completion?] = unsafe unit.completions
-    for i in unsafe 0..<(unit.gathered?.count ?? 0) { unsafe completions.append(unit.gathered?[i].completion) }
-    for completion in completions { countSkipped(completion) }
-    for _ in unsafe min(completions.count, unit.count)..<unit.count { countSkipped(nil) }
-    unit.clear()
-    unit.arriveBarriers()
-  }
-
   override var waitingCount: Int { scheduler.mutex.withLock { unsafe waitingPayloads } }
 
   /// The slot of the oldest running call; `nil` if none runs. Never read under a mutex.
@@ -136,7 +123,7 @@ import Synchronization
   }
 
   override var runningCalls: RunningCount? {
-    let ended = ended.load(ordering: .acquiring)
+    let ended = endedCalls
     let count = max(0, calls.load(ordering: .relaxed) - ended)
     // Other calls may begin and end while the oldest call hangs. So the oldest call is identified
     // by the number of its unit, and not by the number of calls that have begun.
@@ -179,6 +166,8 @@ import Synchronization
     withExtendedLifetime(ended) {}
     return isIdle
   }
+
+  override func abandon() { skipWaiting() }
 
   override func endDelays() {
     scheduler.mutex.withLock { unsafe endsDelays = true }

@@ -101,7 +101,11 @@ final class HandlerDelays: @unchecked Sendable {
   }
 
   func remove(_ timer: UnitTimer) {
-    let removed = mutex.withLock { unsafe timers.removeValue(forKey: timer.number) }
+    let removed = mutex.withLock {
+      let removed = unsafe timers.removeValue(forKey: timer.number)
+      unsafe timers.giveBackRoom()
+      return removed
+    }
     withExtendedLifetime(removed) {}  // released after the unlock
   }
 

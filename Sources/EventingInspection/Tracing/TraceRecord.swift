@@ -1,7 +1,9 @@
 /// One record of a trace. An occurrence and a call have two each: the beginning and the end.
 struct TraceRecord: Sendable {
   enum Kind: UInt8, Sendable {
-    case occurrenceBegan, occurrenceEnded, callBegan, callReturned, callThrew, callDropped, callWithdrawn, skipped, dropped, held
+    case occurrenceBegan, occurrenceEnded
+    case callBegan, callReturned, callThrew, callDropped, callWithdrawn
+    case skipped, dropped, held
 
     /// Whether the record tells that an occurrence or a call begins, or that a handler was not
     /// called.

@@ -19,5 +19,48 @@
       #expect(room <= 2 * OverloadControl.limit)
       #expect(calls.value == 20_000)
     }
+
+    /// 32 KB.
+    private struct Image: Sendable { let words = InlineArray<4_096, UInt64>(repeating: 1) }
+
+    private static let places: [(String, AsyncDelivery)] = [
+      ("in order", .inOrder), ("bounded", .inOrder(buffering: .oldest(500))), ("concurrent", .concurrent(limit: 1)),
+      ("task", .task), ("lane", .lane(Lane())), ("wide lane", .lane(Lane(limit: 2))),
+    ]
+
+    /// A test of its own process: other tests allocate at the same time.
+    @Test func aLaneThatHadLargePayloadsGivesTheirMemoryBack() async {
+      await #expect(processExitsWith: .success) {
+        for (name, place) in LaneTests.places {
+          let (event, gate) = (Event<Image>("images"), Gate())
+          event.addHandler(on: place) { _ async in await gate.opened() }
+          let before = heapInUse()
+          for _ in 0..<400 { event.post(Image()) }
+          precondition(heapInUse() == 0 || heapInUse() - before > 12_000_000, name)
+          gate.open()
+          await event.quiesce()
+          let isBack = await eventually { heapInUse() - before < 1_000_000 }
+          precondition(isBack, "\(name): \(heapInUse() - before)")
+        }
+        // So does a busy event, and a sequence.
+        let (event, busy, gate) = (Event<Image>("images"), Gate(), Gate())
+        var payloads = event.payloads().makeAsyncIterator()
+        event.once { _ in
+          busy.open()
+          gate.wait()
+        }
+        let before = heapInUse()
+        let poster = Task.detached { event.post(Image()) }
+        await busy.opened()
+        for _ in 0..<400 { event.post(Image()) }
+        gate.open()
+        await poster.value
+        await event.quiesce()
+        event.finish()
+        while (try? await payloads.next()) != nil {}
+        let isBack = await eventually { heapInUse() - before < 1_000_000 }
+        precondition(isBack, "\(heapInUse() - before)")
+      }
+    }
   }
 #endif

@@ -90,7 +90,7 @@ import Testing
     #expect(seen.values == [.zero, .seconds(6), .seconds(16)])
   }
 
-  /// What has been passed on to the lane in time stays there, whatever passes the rest on early.
+  /// The first occurrence is on the lane when something passes the last one on early.
   @Test(arguments: ["queue", "lane"], ["finish", "quiesce", "end", "unlock"])
   func onlyWhatWaitsForThePaceIsReplaced(place: String, how: String) async throws {
     let (gate, seen, clock, lane) = (Gate(), Recorder<Int>(), ManualClock(), Lane("busy"))

@@ -1,0 +1,266 @@
+import EventingTesting
+import Testing
+
+@testable import Eventing
+
+extension OneOutcomeTests {
+  /// A way in which calls of a handler may end or not begin.
+  struct Way: Sendable, CustomTestStringConvertible {
+    let name: String
+    /// All that is said of each occurrence, in order. The report says the last word of the first
+    /// call, or `held`.
+    let words: [[Outcome]]
+    let handler: @Sendable (World) -> Handler<Int>
+    let drive: @Sendable (World, HandlerToken) async -> Void
+    var testDescription: String { name }
+
+    init(
+      _ name: String, _ words: [[Outcome]], _ handler: @escaping @Sendable (World) -> Handler<Int>,
+      _ drive: @escaping @Sendable (World, HandlerToken) async -> Void
+    ) {
+      (self.name, self.words, self.handler, self.drive) = (name, words, handler, drive)
+    }
+  }
+
+  fileprivate static let places: [(String, AsyncDelivery)] = [
+    ("in order", .inOrder), ("concurrent", .concurrent(limit: 2)), ("task", .task), ("lane", .lane(Lane("l"))),
+  ]
+  fileprivate static let serial: [(String, AsyncDelivery)] = [
+    ("in order", .inOrder), ("one at a time", .concurrent(limit: 1)), ("lane", .lane(Lane("l"))),
+    ("wide lane", .lane(Lane("w", limit: 1), buffering: .newest(9))),
+  ]
+  fileprivate static let twice = RetryPolicy.backoff(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
+
+  static let ways: [Way] =
+    places.flatMap { name, place -> [Way] in
+      [
+        Way("returns, \(name)", [[.delivered]], { w in Handler(on: place) { await w.call($0 + 1) } }) { w, _ in
+          w.submit(1)
+        },
+        Way("throws, \(name)", [[.failed]], { _ in Handler(on: place) { (_: Int) async throws in throw Problem() } }) {
+          w, _ in w.submit(1)
+        },
+        Way(
+          "time limit obeyed, \(name)", [[.failed]],
+          { w in Handler(on: place) { await w.call($0) }.timingOut(after: .seconds(1), clock: w.clock) }
+        ) { w, _ in
+          w.submit(1)
+          await w.begins()
+          await w.passes()
+        },
+        Way(
+          "time limit ignored, \(name)", [[.failed]],
+          { w in
+            Handler(on: place) { await w.callUncancelled($0) }.timingOut(after: .seconds(1), clock: w.clock)
+          }
+        ) { w, _ in
+          w.submit(1)
+          await w.begins()
+          await w.passes()
+          #expect(await eventually { w.clock.sleeperCount == 0 })
+          w.gate.open()
+        },
+        Way(
+          "retried, \(name)", [[.failed, .delivered]],
+          { w in
+            Handler(on: place) { (_: Int) async throws in if w.attempts.add() == 1 { throw Problem() } }
+              .retrying(twice, clock: w.clock)
+          }
+        ) { w, _ in
+          w.submit(1)
+          await w.passes()
+        },
+        Way(
+          "retried in vain, \(name)", [[.failed, .failed]],
+          { w in
+            Handler(on: place) { (_: Int) async throws in throw Problem() }.retrying(twice, clock: w.clock)
+          }
+        ) { w, _ in
+          w.submit(1)
+          await w.passes()
+        },
+      ]
+    }
+    + serial.flatMap { name, place -> [Way] in
+      [
+        Way("removed meanwhile, \(name)", [[.delivered], [.skipped]], { w in Handler(on: place) { await w.call($0) } })
+        { w, token in
+          w.submit(2)
+          await w.begins()
+          w.event.remove(token)
+          w.gate.open()
+        },
+        Way(
+          "used up meanwhile, \(name)", [[.delivered], [.skipped]],
+          { w in
+            Handler(on: place) { await w.call($0) }.once()
+          }
+        ) { w, _ in
+          w.submit(2)
+          w.gate.open()
+        },
+        Way(
+          "locked meanwhile, \(name)", [[.delivered], [.skipped]], { w in Handler(on: place) { await w.call($0) } }
+        ) { w, token in
+          w.submit(2)
+          await w.begins()
+          w.event.lock(token)
+          w.gate.open()
+          _ = await w.reports
+        },
+        Way(
+          "held meanwhile, \(name)", [[.delivered], [.held, .delivered]],
+          { w in Handler(on: place) { await w.call($0) } }
+        ) { w, token in
+          w.submit(2)
+          await w.begins()
+          w.event.lock(token, holding: .latest)
+          w.gate.open()
+          _ = await w.reports
+          w.event.unlock(token)
+        },
+      ]
+    } + [
+      Way(
+        "bounded, oldest", [[.delivered], [.delivered], [.dropped]],
+        { w in
+          Handler(on: .inOrder(buffering: .oldest(1))) { await w.call($0) }
+        }
+      ) { w, _ in
+        w.submit(1)
+        await w.begins()
+        w.submit(2)
+        w.gate.open()
+      },
+      Way(
+        "bounded, newest", [[.delivered], [.dropped], [.delivered]],
+        { w in
+          Handler(on: .inOrder(buffering: .newest(1))) { await w.call($0) }
+        }
+      ) { w, _ in
+        w.submit(1)
+        await w.begins()
+        w.submit(2)
+        w.gate.open()
+      },
+      Way(
+        "held, the older replaced", [[.held, .skipped], [.held, .delivered]],
+        { w in
+          Handler { (payload: Int) in w.begun.record(payload) }
+        }
+      ) { w, token in
+        w.event.lock(token, holding: .latest)
+        w.submit(2)
+        w.event.unlock(token)
+      },
+      Way(
+        "held, no room", [[.held, .delivered], [.skipped]],
+        { w in
+          Handler { (payload: Int) in w.begun.record(payload) }
+        }
+      ) { w, token in
+        w.event.lock(token, holding: .upTo(1))
+        w.submit(2)
+        w.event.unlock(token)
+      },
+      Way("batch", [[.delivered], [.delivered]], { w in Handler(batchesOf: 2, within: .seconds(1)) { _ in } }) {
+        w, _ in w.submit(2)
+      },
+      Way(
+        "batch that throws", [[.failed], [.failed]],
+        { w in
+          Handler(batchesOf: 2, within: .seconds(1)) { _ async throws in throw Problem() }
+        }
+      ) { w, _ in w.submit(2) },
+      Way(
+        "batch, removed meanwhile", [[.skipped], [.skipped]],
+        { w in
+          Handler(batchesOf: 3, within: .seconds(1), clock: w.clock) { _ in }
+        }
+      ) { w, token in
+        w.submit(2)
+        w.event.remove(token)
+      },
+      Way(
+        "throttled", [[.delivered], [.dropped], [.delivered]],
+        { w in
+          Handler(on: .inOrder) { await w.call($0 + 1) }.throttled(to: .seconds(1), clock: w.clock)
+        }
+      ) { w, _ in
+        w.submit(3)
+        await w.passes()
+      },
+      Way(
+        "throttled, inline", [[.delivered], [.dropped], [.delivered]],
+        { w in
+          Handler { (payload: Int) in w.begun.record(payload) }.throttled(to: .seconds(1), clock: w.clock)
+        }
+      ) { w, _ in
+        w.submit(3)
+        await w.passes()
+      },
+      Way(
+        "debounced", [[.dropped], [.dropped], [.delivered]],
+        { w in
+          Handler(on: .inOrder) { await w.call($0 + 1) }.debounced(for: .seconds(1), clock: w.clock)
+        }
+      ) { w, _ in
+        w.submit(3)
+        await w.passes()
+      },
+      Way(
+        "debounced, removed meanwhile", [[.skipped]],
+        { w in
+          Handler(on: .inOrder) { await w.call($0 + 1) }.debounced(for: .seconds(1), clock: w.clock)
+        }
+      ) { w, token in
+        w.submit(1)
+        w.event.remove(token)
+      },
+      Way(
+        "restarting, cancelled, throws", [[.dropped], [.delivered]],
+        { w in
+          Handler(on: .restarting) { (payload: Int) async throws in
+            await w.call(payload)
+            try Task.checkCancellation()
+          }
+        }
+      ) { w, _ in
+        w.submit(1)
+        await w.begins()
+        w.submit(1)
+      },
+      Way(
+        "restarting, cancelled, returns", [[.dropped], [.delivered]],
+        { w in
+          Handler(on: .inOrder) { await w.call($0) }.restarting()
+        }
+      ) { w, _ in
+        w.submit(1)
+        await w.begins()
+        w.submit(1)
+      },
+      Way(
+        "restarting, replaced while it waits", [[.dropped], [.dropped], [.delivered]],
+        { w in
+          Handler(on: .restarting) { await w.callUncancelled($0) }
+        }
+      ) { w, _ in
+        w.submit(1)
+        await w.begins()
+        w.submit(2)
+        w.gate.open()
+      },
+      Way(
+        "restarting, replaced between two attempts", [[.failed, .dropped], [.delivered]],
+        { w in
+          Handler(on: .restarting) { (payload: Int) async throws in if payload == 1 { throw Problem() } }
+            .retrying(twice, clock: w.clock)
+        }
+      ) { w, _ in
+        w.submit(1)
+        #expect(await eventually { w.clock.sleeperCount == 1 })
+        w.submit(1)
+      },
+    ]
+}

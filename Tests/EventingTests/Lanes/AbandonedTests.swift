@@ -1,0 +1,126 @@
+import Dispatch
+import EventingTesting
+import Testing
+
+@testable import Eventing
+
+/// Tests that what waits behind a call that hangs is skipped and released when its handler ends
+/// (G7, G10, G21).
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AbandonedTests {
+  private final class Payload: Sendable {
+    let number: Int
+    let canary: Canary
+    init(_ number: Int, _ live: LiveCount) { (self.number, canary) = (number, Canary(live)) }
+  }
+
+  enum Kind: CaseIterable, Sendable {
+    case inOrder, background, bounded, main, concurrent, timed, restarted, batched, keyed, retried, throttled
+    case lane, boundedOnLane, wideLane
+    /// The drain has dequeued all payloads together with that of the call that hangs.
+    case dequeuedOnQueue, dequeuedOnLane
+    /// Another handler's call hangs, and no call of this handler has begun.
+    case behindAnother, boundedBehindAnother
+  }
+
+  private static func handler(
+    _ kind: Kind, _ lane: Lane, _ queue: DispatchQueue, _ begun: Recorder<Int>, _ gate: Gate
+  ) -> Handler<Payload> {
+    let body: @Sendable (Payload) async throws -> Void = { payload in
+      begun.record(payload.number)
+      if payload.number == 0 { await Task.detached { await gate.opened() }.value }
+    }
+    let blocking: @Sendable (Payload) -> Void = { payload in
+      begun.record(payload.number)
+      if payload.number == 0 { gate.wait() }
+    }
+    let clock = ManualClock()
+    return switch kind {
+    case .inOrder: Handler(on: .inOrder, body)
+    case .background: Handler(on: .background, blocking)
+    case .bounded: Handler(on: .inOrder(buffering: .oldest(64)), body)
+    case .main: Handler(on: .main) { payload async throws in try await body(payload) }
+    case .concurrent: Handler(on: .concurrent(limit: 1), body)
+    case .timed: Handler(on: .inOrder, body).timingOut(after: .seconds(1), clock: clock)
+    case .restarted: Handler(on: .restarting, body)
+    case .batched: Handler(batchesOf: 1) { batch in for payload in batch { try await body(payload) } }
+    case .keyed: Handler(on: .concurrent(limit: 2), body).inOrder { _ in 0 }
+    case .retried: Handler(on: .inOrder, body).retrying(.immediately(attempts: 2))
+    case .throttled: Handler(on: .inOrder, body).throttled(to: .seconds(1), clock: clock)
+    case .lane, .dequeuedOnLane, .behindAnother: Handler(on: .lane(lane), body)
+    case .boundedOnLane, .boundedBehindAnother: Handler(on: .lane(lane, buffering: .oldest(64)), body)
+    case .wideLane: Handler(on: .lane(Lane(limit: 1), buffering: .oldest(64)), body)
+    case .dequeuedOnQueue: Handler(on: .queue(queue), blocking)
+    }
+  }
+
+  @Test(arguments: Kind.allCases, ["remove", "removeAll", "once", "finish and remove"])
+  func whatWaitsBehindACallThatHangsIsSkipped(kind: Kind, how: String) async {
+    let (lane, queue, live) = (Lane("l"), DispatchQueue(label: "q"), LiveCount())
+    let (begun, gate, before) = (Recorder<Int>(), Gate(), Gate())
+    let (event, other) = (Event<Payload>("e"), Event<Int>("other"))
+    let handler = AbandonedTests.handler(kind, lane, queue, begun, gate)
+    let isBehind = kind == .behindAnother || kind == .boundedBehindAnother
+    let isLate = kind == .dequeuedOnLane || isBehind
+    if isLate {
+      other.addHandler(on: .lane(lane)) { _ in await before.opened() }
+      other.post(0)
+    }
+    if isBehind, how == "once" { return before.open() }
+    if kind == .dequeuedOnQueue { queue.suspend() }
+    let token = event.attach(how == "once" ? handler.once() : handler)
+    var tickets = [event.submit(Payload(0, live))]
+    if !isLate, kind != .dequeuedOnQueue { #expect(await eventually { begun.count == 1 }) }
+    if how == "once", !isLate, kind != .dequeuedOnQueue { _ = await event.handlers }  // used up: nothing more waits
+    for number in 1...32 { tickets.append(event.submit(Payload(number, live))) }
+    if kind == .dequeuedOnQueue { queue.resume() }
+    if kind == .dequeuedOnLane { before.open() }
+    if !isBehind { #expect(await eventually { begun.count == 1 }) }
+    switch how {
+    case "remove": event.remove(token)
+    case "removeAll": event.removeAll()
+    case "once": event.post(Payload(99, live))  // finds the handler used up
+    default:
+      event.finish()
+      event.remove(token)
+    }
+    let waiting = isBehind ? tickets : Array(tickets.dropFirst())
+    for ticket in waiting {
+      let report = await ticket.report
+      #expect(report.delivered == 0 && report.skipped + report.dropped <= 1)
+    }
+    #expect(await eventually { live.alive <= 1 })
+    let barrier = Task { await event.quiesce() }
+    gate.open()
+    before.open()
+    await barrier.value
+    #expect(await eventually { live.alive == 0 })
+    #expect(begun.values == (isBehind ? [] : [0]))
+    #expect(await eventually { event.handlerCount == 0 })
+  }
+
+  /// Handlers are removed while their drain begins, runs and gives way.
+  @Test(arguments: ["queue", "inOrder", "lane"]) func aRemovalAtAnyTimeLosesNoReport(place: String) async {
+    let lane = Lane("l")
+    for round in 0..<300 {
+      let (event, live, calls) = (Event<Payload>("e"), LiveCount(), Counter())
+      let handler: Handler<Payload> =
+        switch place {
+        case "queue": Handler(on: .background) { _ in calls.add() }
+        case "lane": Handler(on: .lane(lane)) { _ async in calls.add() }
+        default: Handler { _ async in calls.add() }
+        }
+      let token = event.attach(handler)
+      let tickets = (0..<200).map { event.submit(Payload($0, live)) }
+      for _ in 0..<round { await Task.yield() }
+      event.remove(token)
+      var delivered = 0
+      for ticket in tickets {
+        let report = await ticket.report
+        #expect(report.delivered + report.skipped == 1)
+        delivered += report.delivered
+      }
+      #expect(delivered == calls.value)
+      #expect(await eventually { live.alive == 0 })
+    }
+  }
+}
