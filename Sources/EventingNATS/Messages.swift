@@ -75,7 +75,7 @@
 
     /// The headers in the form in which libnats can send them.
     var wireHeaders: [String: String] {
-      let empty = headers.filter { $0.value.utf8.allSatisfy { $0 == 32 || $0 == 9 } }
+      let empty = headers.filter(\.value.isEmpty)
       if empty.isEmpty { return headers }
       var result = headers
       for name in empty.keys { result[name] = nil }
@@ -106,6 +106,8 @@
   /// The facts about one delivery of a message of a stream. The server writes them into the reply
   /// subject of the message, to which the verdict is sent.
   struct StreamPlace: Sendable {
+    let stream: Substring
+    let consumer: Substring
     /// The number of times that the server has delivered the message.
     let delivered: Int
     let position: UInt64
@@ -123,36 +125,11 @@
         let number = UInt64(words[first + 2]), let time = Int64(words[first + 3]), delivered > 0, position > 0,
         position < .max
       else { return nil }
+      (stream, consumer) = (words[first - 2], words[first - 1])
       self.delivered = delivered
       self.position = position
       self.number = number
       self.time = Date(timeIntervalSince1970: Double(time) / 1e9)
-    }
-  }
-
-  /// The answer of a stream to a published message.
-  enum StoreAnswer: Equatable {
-    case stored(Receipt)
-    case refused(String)
-
-    /// Decodes the answer. To be fast for every publish, does not decode the JSON of a success:
-    /// finds the stored message's position behind `"seq":` in the text. Decodes JSON only for an
-    /// error.
-    init(_ body: [UInt8]) {
-      let text = String(decoding: body, as: UTF8.self)
-      if text.utf8.count < 4_096, !text.contains("\"error\":"),
-        let position = StoreAnswer.number(after: "\"seq\":", text)
-      {
-        self = .stored(Receipt(position: position, isDuplicate: text.contains("\"duplicate\":")))
-        return
-      }
-      let error = (try? JSONDecoder().decode(StreamAnswer.self, from: Data(body)))?.error
-      self = .refused(error?.description ?? "the answer is none of a stream")
-    }
-
-    private static func number(after key: String, _ text: String) -> UInt64? {
-      guard let range = text.range(of: key) else { return nil }
-      return UInt64(text[range.upperBound...].drop { $0 == " " }.prefix { $0.isNumber })
     }
   }
 

@@ -75,27 +75,17 @@
 
     /// The facts about a stream that a consumer depends on.
     struct StreamFacts: Sendable {
-      /// The time at which the stream was made; `nil` if the server does not say.
-      var created: String?
-      var lastPosition: UInt64
-
-      /// The time in ``created``, in whole milliseconds.
-      var creationTime: Date? {
-        // Foundation does not read nanoseconds.
-        guard let match = created?.firstMatch(of: /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?Z$/) else {
-          return nil
-        }
-        guard let seconds = try? Date("\(match.1)Z", strategy: .iso8601) else { return nil }
-        let digits = match.2.map { "0.\($0)" } ?? "0"
-        return seconds + (Double(digits) ?? 0)
-      }
+      /// The mark of the stream: a hash of the time at which it was made. A stream that is deleted
+      /// and made again has the same name and the same positions, but another mark.
+      let mark: String
+      let lastPosition: UInt64
     }
 
     /// Returns the facts about a stream.
     func facts(of stream: String) async throws -> StreamFacts {
       let answer = try await request("STREAM.INFO.\(stream)", Nothing?.none)
       guard let state = answer.state else { throw unseen(stream, answer) }
-      return StreamFacts(created: answer.created, lastPosition: state.lastPosition)
+      return StreamFacts(mark: StreamName.hash(answer.created ?? ""), lastPosition: state.lastPosition)
     }
 
     /// Returns the error for an answer that does not tell what was asked about a stream or its
@@ -116,13 +106,32 @@
       var created: String?
     }
 
-    /// Makes a consumer. If it exists already, checks that it is the consumer of the subject in
-    /// `config`.
+    /// Makes a consumer. If it exists already, checks that it is the consumer of the subject in its
+    /// configuration.
     ///
-    /// - Parameter isNeeded: A closure that returns whether the consumer must still be made. It is
-    ///   called directly before the request is sent, and must not block.
+    /// The stream may be made again while this method runs. The new stream would then have a
+    /// consumer with the mark of the old one. So the method looks at the stream once more
+    /// afterwards, and in that case deletes the consumer and begins again.
+    ///
+    /// - Parameters:
+    ///   - isNeeded: A closure that returns whether the consumer must still be made. It is called
+    ///     directly before the request is sent, and must not block.
+    ///   - makeConfig: A closure that makes the configuration from the facts about the stream.
     func makeConsumer(
-      _ stream: String, _ config: ConsumerConfig, isNeeded: @escaping @Sendable () -> Bool = { true }
+      _ stream: String, isNeeded: @escaping @Sendable () -> Bool = { true },
+      _ makeConfig: (StreamFacts) -> ConsumerConfig
+    ) async throws -> (config: ConsumerConfig, consumer: Consumer) {
+      while true {
+        let facts = try await facts(of: stream)
+        let config = makeConfig(facts)
+        let consumer = try await makeConsumer(stream, config, isNeeded)
+        if try await self.facts(of: stream).mark == facts.mark { return (config, consumer) }
+        if consumer.isNew { _ = try await request("CONSUMER.DELETE.\(stream).\(config.name)", Nothing?.none) }
+      }
+    }
+
+    private func makeConsumer(
+      _ stream: String, _ config: ConsumerConfig, _ isNeeded: @escaping @Sendable () -> Bool
     ) async throws -> Consumer {
       if let found = try await find(stream, config) { return found }
       let answer = try await request(

@@ -15,7 +15,8 @@
       let found = subject.split(separator: ".", omittingEmptySubsequences: false)
       for (index, word) in words.enumerated() {
         if word == ">" { return found.count > index }
-        guard index < found.count, word == "*" && found[index] != ">" || word == found[index] else { return false }
+        guard index < found.count, word == "*" && found[index] != ">" || word.utf8.elementsEqual(found[index].utf8)
+        else { return false }
       }
       return words.count == found.count
     }
@@ -29,14 +30,11 @@
       )
     }
 
-    /// Returns the name of a group's consumer, which is equal in all processes.
-    ///
-    /// A group has a name and a subject, and both identify it. The name of a consumer may not
-    /// contain dots, so the subject is hashed (FNV-1a).
-    static func consumer(_ group: String, _ subject: String) -> String {
+    /// Returns a hash of a text (FNV-1a), in characters that every name may contain.
+    static func hash(_ text: String) -> String {
       var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-      for byte in subject.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-      return "\(group)_\(String(hash, radix: 36))"
+      for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+      return String(hash, radix: 36)
     }
 
     /// Checks the name and the subjects of a stream.
@@ -59,7 +57,7 @@
           && words.enumerated().allSatisfy { index, word in
             !word.isEmpty
               && (word == "*" || word == ">" && index == words.count - 1 || !word.contains { "*>".contains($0) })
-          } && !subject.hasPrefix("$")
+          } && !subject.utf8.starts(with: "$".utf8) && words[0] != "_INBOX"
         if !isGood {
           throw TransportError(
             .badSubject,

@@ -1,6 +1,6 @@
 #if NATS
   import Eventing
-  import EventingNATS
+  @testable import EventingNATS
   import Foundation
   import Testing
 
@@ -107,6 +107,103 @@
     private struct Handled: BegunMessage {
       var knownVerdict: Verdict? { .done }
       var verdict: Verdict { get async { .done } }
+    }
+
+    /// Gives up each message of `test.a`, and collects the letters in `dead.one` of another stream.
+    private final class GivenUp: Sendable {
+      let server: NATSServer
+      let nats: NATS
+      let event: RemoteEvent<[UInt8]>
+      let letters = Guarded<[RemoteMessage]>([])
+      let incidents = Guarded<[TransportIncident]>([])
+
+      init(_ dead: String) async throws {
+        server = try NATSServer()
+        nats = try await server.connect()
+        let config = #"{"name":"DEAD","subjects":["dead.>"],"storage":"file","num_replicas":1,\#(dead)}"#
+        let made = try await nats.plain.request(
+          RemoteMessage(body: Array(config.utf8)), to: "$JS.API.STREAM.CREATE.DEAD", within: .seconds(20))
+        try #require(!String(decoding: made.body, as: UTF8.self).contains("error"))
+        event = RemoteEvent("test.a", over: try await nats.stream("TEST", subjects: ["test.>"]), codec: .bytes)
+        event.addHandler { _ in throw Refused() }
+        nats.incidents.addHandler { [incidents] incident in incidents.withLock { $0.append(incident) } }
+        var options = SubscribeOptions()
+        options.start = .first
+        _ = try await nats.stream("DEAD", subjects: ["dead.>"]).subscribe("dead.one", options) { [letters] message in
+          letters.withLock { $0.append(message) }
+          return Handled()
+        }
+        try await event.listen(as: "one", retry: .immediately(attempts: 1), deadLetter: "dead.one")
+      }
+
+      func letter(_ number: Int) async throws -> RemoteMessage {
+        try await eventually("expected \(number) letters, got incidents \(incidents.withLock { $0 })") {
+          letters.withLock { $0.count } == number
+        }
+        return letters.withLock { $0[number - 1] }
+      }
+    }
+
+    /// The server obeys headers whose names begin with `Nats-`. With them, it would refuse the
+    /// letter for ever, or delete the letters before it.
+    @Test func theServersInstructionsForAMessageAreNoneForItsLetter() async throws {
+      let given = try await GivenUp(#""allow_rollup_hdrs":true"#)
+      let client = try RawClient(given.server.port)
+      for (number, (name, value)) in [
+        ("Expected-Stream", "TEST"), ("Expected-Last-Sequence", "1"), ("Expected-Last-Msg-Id", "2"),
+      ].enumerated() {
+        client.publish(
+          "test.a", block: "NATS/1.0\r\nNats-Msg-Id: \(number + 1)\r\nNats-\(name): \(value)\r\n\r\n", body: "a")
+        let letter = try await given.letter(number + 1)
+        #expect(letter.headers["Eventing-Dead-Instruction-\(name)"] == value)
+        #expect(!letter.headers.keys.contains { $0.hasPrefix("Nats-") })
+      }
+      await given.nats.close()
+    }
+
+    /// A letter has more headers than its message. If the stream for letters refuses it because of
+    /// its size, it is cut, and its headers say so.
+    @Test func aLetterThatIsTooLargeIsCut() async throws {
+      let given = try await GivenUp(#""max_msg_size":1000"#)
+      try await given.event.publish([UInt8](repeating: 65, count: 900), headers: ["Trace": "t"])
+      let letter = try await given.letter(1)
+      #expect(letter.headers["Eventing-Dead-Left-Out"] == "1" && letter.headers["Trace"] == nil)
+      #expect(letter.headers["Eventing-Dead-Size"] == "900" && letter.headers["Eventing-Dead-Subject"] == "test.a")
+      #expect(letter.body == [UInt8](repeating: 65, count: 450))
+      try await eventually("expected that the message is given up") {
+        given.incidents.withLock { $0.contains { $0.kind == .deadLetter } }
+      }
+      let dead = RemoteEvent<[UInt8]>(
+        "dead.two", over: try await given.nats.stream("DEAD", subjects: ["dead.>"]), codec: .bytes)
+      let error = await transportError { try await dead.publish([UInt8](repeating: 65, count: 2_000)) }
+      #expect(error?.code == .tooLarge && error?.isLasting == true)
+      await given.nats.close()
+    }
+
+    /// The server allows control characters in subjects, but a header cannot have them.
+    @Test func theSubjectOfALetterIsEscaped() async throws {
+      let given = try await GivenUp(#""max_msgs":100"#)
+      let listener = RemoteKeyedEvent<String, [UInt8]>(
+        "test", over: try await given.nats.stream("TEST", subjects: ["test.>"]), codec: .bytes)
+      listener.anyKey.addHandler { _ in }
+      try await listener.listen(as: "all", retry: .immediately(attempts: 1), deadLetter: "dead.one")
+      let client = try RawClient(given.server.port)
+      client.publish("test.\u{1}%", block: "NATS/1.0\r\n\r\n", body: "a")
+      let letter = try await given.letter(1)
+      #expect(letter.headers["Eventing-Dead-Subject"] == "test.%01%25")
+      #expect(given.incidents.withLock { $0.allSatisfy { !"\($0)".contains("\u{1}") } })
+      await given.nats.close()
+    }
+
+    @Test func theServersAnswersAreTakenByTheirNumbers() {
+      func refusal(_ number: Int?, _ code: Int) -> StoreAnswer.Refusal {
+        StoreAnswer.Refusal(number: number, code: code)
+      }
+      #expect(refusal(10_054, 400) == .tooLarge && refusal(10_097, 400) == .tooLarge)
+      #expect(refusal(10_060, 400) == .never && refusal(10_071, 400) == .never && refusal(10_111, 500) == .never)
+      for number in [10_023, 10_047, 10_077, 10_008] { #expect(refusal(number, 503) == .comesAgain) }
+      #expect(refusal(10_109, 400) == .comesAgain)
+      #expect(refusal(99_999, 400) == .never && refusal(99_999, 503) == .comesAgain && refusal(nil, 404) == .comesAgain)
     }
 
     @Test func aLetterThatTheServerRefusesCallsNoHandlerAgain() async throws {

@@ -106,7 +106,7 @@ extension Outbox {
         return nil
       } catch let error as TransportError where endingCodes.contains(error.code) {
         throw error
-      } catch let error as TransportError where hopelessCodes.contains(error.code) {
+      } catch let error as TransportError where error.isLasting {
         return (error, attempts + 1)
       } catch {
         try Task.checkCancellation()
@@ -164,9 +164,6 @@ private func withoutContent(_ error: any Error) -> String {
 
 /// The codes of errors that concern every message: the relay would stand still for ever.
 private let endingCodes: Set<TransportError.Code> = [.closed, .badSubject, .notPromised, .streamDiffers]
-
-/// The codes of errors that concern one message and would recur in every attempt.
-private let hopelessCodes: Set<TransportError.Code> = [.notEncodable, .tooLarge, .badHeader, .badOption]
 
 /// The delays of a relay.
 struct RelayPace: Sendable {

@@ -10,8 +10,10 @@
     struct Item: Sendable {
       var number: UInt64 = 0
       let message: RemoteMessage
-      /// The subject for the verdict; `nil` without a stream, or if the stream was deleted.
-      var reply: String?
+      /// The subject for the verdict; `nil` without a stream.
+      let reply: String?
+      /// The name of the server's consumer that has sent the message; empty without a stream.
+      var consumer = ""
     }
 
     private struct State: Sendable {
@@ -61,11 +63,11 @@
         return state.waitingCount > 0 && item.number >= state.waiting[state.head].number
       }
     }
-    /// The smallest position of all messages in ``count`` whose verdict the server expects; `nil`
-    /// if there is none.
-    var firstPosition: UInt64? {
+    /// Returns the smallest position of all messages of a consumer in ``count``; `nil` if there is
+    /// none.
+    func firstPosition(of consumer: String) -> UInt64? {
       state.withLock { state in
-        (state.waiting[state.head...] + state.inHand.values + state.settling.values).filter { $0.reply != nil }
+        (state.waiting[state.head...] + state.inHand.values + state.settling.values).filter { $0.consumer == consumer }
           .compactMap(\.message.position).min()
       }
     }
@@ -96,24 +98,6 @@
         }
         state.inHand[item.number] = item
         return item
-      }
-    }
-
-    /// Removes the subjects for verdicts from the messages whose stream was deleted, so that no
-    /// verdict is sent. The stream that was made instead has other messages at their positions.
-    ///
-    /// - Parameter time: The time at which the stream was made again. Messages that were stored
-    ///   later belong to the new stream, and keep their subjects. If the time is `nil`, all
-    ///   subjects are removed.
-    func forgetReplies(before time: Date?) {
-      func isOld(_ item: Item) -> Bool {
-        guard let time else { return true }
-        return item.message.publishedAt < time
-      }
-      state.withLock { state in
-        for index in state.waiting.indices where isOld(state.waiting[index]) { state.waiting[index].reply = nil }
-        for (number, item) in state.inHand where isOld(item) { state.inHand[number]?.reply = nil }
-        for (number, item) in state.settling where isOld(item) { state.settling[number]?.reply = nil }
       }
     }
 

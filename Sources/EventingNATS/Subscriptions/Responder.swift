@@ -10,6 +10,9 @@
       var running = 0
       var drainers: [OneShot<Void>] = []
       var dropped = 0
+      /// The requests that were dropped since the last report because their reply would go to a
+      /// subject that is no inbox: their number, and the last of these subjects.
+      var hostile: (count: Int, subject: String) = (0, "")
       /// The number of replies that were made after the connection was closed, and that no incident
       /// has reported yet.
       var unsent = 0
@@ -60,7 +63,10 @@
     }
 
     private func receive(_ request: Arrival) {
-      guard request.reply != nil else { return }
+      guard let reply = request.reply else { return }
+      guard ReplySubject.isInbox(reply, of: engine.inboxPrefix) else {
+        return state.withLock { $0.hostile = ($0.hostile.count + 1, reply) }
+      }
       let place = state.withLock { state -> Place in
         if state.isOver { return .refused }
         if state.running < inFlight {
@@ -130,12 +136,17 @@
 
     func tick(_ now: ContinuousClock.Instant) { report() }
 
-    /// If requests were dropped since the last call of this method, posts an incident with their
+    /// If requests were dropped since the last call of this method, posts incidents with their
     /// number.
     private func report() {
-      let dropped = state.withLock { state in
-        defer { state.dropped = 0 }
-        return state.dropped
+      let (dropped, hostile) = state.withLock { state in
+        defer { (state.dropped, state.hostile) = (0, (0, "")) }
+        return (state.dropped, state.hostile)
+      }
+      if hostile.count > 0 {
+        let reason = "expected an inbox, as _INBOX.a, as the subject for a reply; got \(quoted(hostile.subject))"
+        engine.incidents.post(
+          TransportIncident(kind: .refused, subject: subject, event: subject, reason: reason, dropped: hostile.count))
       }
       if dropped > 0 {
         engine.incidents.post(

@@ -20,6 +20,10 @@
     /// The time after which the server ends a pull. A client cannot cancel a pull. So a member may
     /// still receive messages for this long after its event was locked.
     static let expiry = Duration.seconds(2)
+    /// The largest number of messages in one pull. The server may have a smaller limit.
+    var most = 1_024
+    /// The time after which the server ends a pull. The server may have a smaller limit.
+    var time = StreamPulls.expiry
     private var pulls: [Pull] = []
     private var last: UInt64 = 0
     /// A number (`Pull.token`): no pull with this number or a higher one was given up. ``endAll()``
@@ -36,13 +40,15 @@
     /// Begins a pull for the room that is left: `room` less the messages that the open pulls still
     /// expect. Returns `nil` if no room is left, or if little room is left and other pulls are
     /// open.
-    mutating func begin(room: Int, of inFlight: Int, _ now: ContinuousClock.Instant) -> (token: UInt64, batch: Int)? {
+    mutating func begin(
+      room: Int, of inFlight: Int, _ now: ContinuousClock.Instant
+    ) -> (token: UInt64, batch: Int, time: Duration)? {
       let left = pulls.reduce(0) { $0 + $1.left }
-      let room = min(room - left, 1_024)
-      guard room > 0, left == 0 || room * 2 >= inFlight || room >= 256 else { return nil }
+      let room = min(room - left, most)
+      guard room > 0, left == 0 || room * 2 >= inFlight || room >= min(256, most) else { return nil }
       last += 1
-      pulls.append(Pull(token: last, left: room, deadline: now + StreamPulls.expiry + .seconds(2)))
-      return (last, room)
+      pulls.append(Pull(token: last, left: room, deadline: now + time + .seconds(2)))
+      return (last, room, time)
     }
 
     /// Notes that a message has arrived: the oldest pull expects one message less.
@@ -88,17 +94,32 @@
   }
 
   extension ConsumerConfig {
+    /// Returns the beginning of the name of a subscription's consumer, to which the mark of the
+    /// stream is added. It is equal in all processes that have the group.
+    ///
+    /// A group has a name and a subject, and both identify it. The name of a consumer may not
+    /// contain dots, so the subject is hashed. A subscription without a group has a consumer of its
+    /// own.
+    static func baseName(_ subject: String, _ group: String?) -> String {
+      group.map { "\($0)_\(StreamName.hash(subject))_" }
+        ?? "one_\(String(UInt64.random(in: .min ... .max), radix: 36))\(String(UInt64.random(in: .min ... .max), radix: 36))_"
+    }
+
     /// Creates the configuration of the consumer of a subscription.
     ///
-    /// A subscription without a group has its own consumer. The server deletes this consumer when
-    /// it has been idle for some time.
-    init(_ subject: String, _ options: SubscribeOptions) {
-      let name =
-        options.group.map { StreamName.consumer($0, subject) }
-        ?? "one_\(String(UInt64.random(in: .min ... .max), radix: 36))\(String(UInt64.random(in: .min ... .max), radix: 36))"
-      self.init(name: name, filter: subject, ackWait: StreamAdmin.ackWait.nanoseconds)
+    /// The name of the consumer ends with the mark of the stream, and the server writes this name
+    /// into the subject for the verdict on each message. So a late verdict on a message of a stream
+    /// that was deleted never reaches the stream that was made instead.
+    ///
+    /// The server deletes the consumer of a subscription without a group when it has been idle for
+    /// some time.
+    init(
+      _ subject: String, _ options: SubscribeOptions, named baseName: String, in facts: StreamAdmin.StreamFacts
+    ) {
+      self.init(name: baseName + facts.mark, filter: subject, ackWait: StreamAdmin.ackWait.nanoseconds)
       if options.group == nil { inactiveThreshold = StreamAdmin.forgetting.nanoseconds }
       begin(at: options.start)
+      fixStart(after: facts.lastPosition)
     }
 
     /// Returns the configuration for making the consumer again, if the server loses the consumer:
@@ -124,7 +145,7 @@
     /// If the server loses its state of a consumer, the consumer begins again at the configured
     /// start. With `new`, the consumer would then leave out all messages that were stored earlier
     /// and are not handled yet.
-    mutating func fixStart(after lastPosition: UInt64) {
+    private mutating func fixStart(after lastPosition: UInt64) {
       if start == "new" { begin(at: .position(lastPosition &+ 1)) }
     }
 

@@ -20,14 +20,13 @@
     private func restore() async {
       do {
         if inflow.isOpen {
-          let admin = StreamAdmin(engine)
-          let facts = try await admin.facts(of: stream.name)
-          if isOtherStream(facts) { forgetPositions(before: facts.creationTime) }
-          let config = restartConfig(facts.lastPosition)
           // If a subscription without a group has ended, its consumer is not made again. The server
           // would keep the unused consumer for the time ``StreamAdmin/forgetting``.
-          let consumer = try await admin.makeConsumer(stream.name, config) { [state] in
-            !state.withLock { $0.isForgotten }
+          let isNeeded: @Sendable () -> Bool = { [state] in !state.withLock { $0.isForgotten } }
+          let (config, consumer) = try await StreamAdmin(engine).makeConsumer(stream.name, isNeeded: isNeeded) {
+            facts in
+            begin(in: facts)
+            return restartConfig(facts.lastPosition)
           }
           note(consumer.restart)
           state.withLock { state in
@@ -56,26 +55,19 @@
       wake()
     }
 
-    /// Returns whether the stream was deleted and made again since the last call.
-    private func isOtherStream(_ facts: StreamAdmin.StreamFacts) -> Bool {
-      state.withLock { state in
-        defer { state.streamCreated = facts.created }
-        return state.streamCreated != nil && facts.created != nil && state.streamCreated != facts.created
-      }
-    }
-
-    /// Forgets the positions in a stream that was deleted. The consumer then begins with the first
-    /// message of the new stream, which was made instead. If the consumer was configured to begin
-    /// at a time, the consumer begins with the first message of the new stream from that time on.
-    ///
-    /// - Parameter time: The time at which the new stream was made; `nil` if it is not known.
-    private func forgetPositions(before time: Date?) {
-      inflow.forgetReplies(before: time)
-      engine.released.removeAll(config.name)
-      state.withLock { state in
+    /// If the stream was deleted and made again, forgets the positions in the old stream. The
+    /// consumer then begins with the first message of the new stream. If the consumer was
+    /// configured to begin at a time, the consumer begins with the first message of the new stream
+    /// from that time on.
+    private func begin(in facts: StreamAdmin.StreamFacts) {
+      var new = ConsumerConfig(filter, options, named: baseName, in: facts)
+      let old = config.name
+      guard new.name != old else { return }
+      if new.start != "by_start_time" { new.begin(at: .first) }
+      engine.released.removeAll(old)
+      state.withLock { [new] state in
         (state.nextPosition, state.lastNumber, state.retreated) = (nil, 0, RetreatedPositions())
-        if state.first.start != "by_start_time" { state.first.begin(at: .first) }
-        state.restart = state.first
+        (state.first, state.restart) = (new, new)
       }
     }
 
@@ -107,7 +99,7 @@
       // `inflow` before it is counted in `nextPosition`, and enters `retreated` before it leaves
       // `inflow`. So a message that moves on between two of these reads is found by one of them.
       let (next, first, known) = state.withLock { ($0.nextPosition, $0.first, $0.restart) }
-      let inHand = inflow.firstPosition
+      let inHand = inflow.firstPosition(of: first.name)
       let own = [inHand, state.withLock { $0.retreated.first }].compactMap(\.self).min()
       var config = first
       if options.group == nil || known.start == "new" {

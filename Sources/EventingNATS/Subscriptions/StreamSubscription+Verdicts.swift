@@ -24,29 +24,35 @@
     }
 
     func apply(_ verdict: Verdict, to item: Inflow.Item) {
-      guard item.reply != nil else { return }  // the stream of the message was deleted
+      // If the stream of the message was deleted, the verdict reaches no consumer, and the position
+      // says nothing about the stream that was made instead.
+      guard isCurrent(item) else { return }
       let position = item.message.position ?? 0
       switch verdict {
       case .done:
-        settled(position)
+        settled(item, position)
         answer(item, "+ACK")
       case .reject:
-        settled(position)
+        settled(item, position)
         answer(item, "+TERM")
       case .retry(let delay): retreat(item, delay)
       case .release(let delay) where options.inFlight == 1:
         state.withLock { $0.pausedUntil = max($0.pausedUntil, .now + min(delay, .year)) }
         giveBackInOrder([item])
       case .release(let delay):
-        engine.released.add(config.name, position)
+        engine.released.add(item.consumer, position)
         retreat(item, delay)
       }
     }
 
+    /// Returns whether a message is of the stream as it is now, and not of one that was deleted and
+    /// made again.
+    private func isCurrent(_ item: Inflow.Item) -> Bool { item.consumer == config.name }
+
     /// Forgets that a message was returned to the server earlier, because it now has a final
     /// verdict.
-    private func settled(_ position: UInt64) {
-      engine.released.remove(config.name, position)
+    private func settled(_ item: Inflow.Item, _ position: UInt64) {
+      engine.released.remove(item.consumer, position)
       state.withLock { $0.retreated.remove(position) }
     }
 
@@ -64,11 +70,10 @@
       let isShared = options.group != nil
       guard state.withLock({ $0.retreated.mustAsk(now, isShared: isShared) }) else { return }
       Scheduling.task(priority: nil, on: nil) { [self] in
-        guard let found = try? await StreamAdmin(engine).find(stream.name, config) else { return }
+        // If the consumer is not there, the server has lost it, or the stream was made again.
+        guard let found = try? await StreamAdmin(engine).find(stream.name, config) else { return beginRestoring() }
         // If the consumer was made at a time that this member does not know, another member has
-        // made it again, perhaps in a new stream. Verdicts on messages of the old stream would then
-        // count for other messages: those at their positions in the new stream. Restoring prevents
-        // such verdicts.
+        // made it again.
         if state.withLock({ $0.consumerCreated != found.created }) { return beginRestoring() }
         note(found.restart)
       }
@@ -98,10 +103,10 @@
     /// The server does not keep the order between verdicts and pulls. So the next pull waits until
     /// the server has confirmed the last verdict.
     func giveBackInOrder(_ items: [Inflow.Item]) {
-      let items = items.filter { $0.reply != nil }
+      let items = items.filter(isCurrent)
       guard let last = items.last, let reply = last.reply else { return }
       for item in items {
-        engine.released.add(config.name, item.message.position ?? 0)
+        engine.released.add(item.consumer, item.message.position ?? 0)
         note(retreated: item)
       }
       for item in items.dropLast() { answer(item, "-NAK") }
@@ -117,8 +122,8 @@
     func giveBack(_ items: [Inflow.Item]) {
       // A small delay is needed: without it, nats-server 2.9 may redeliver the first of these
       // messages to a pull that has ended.
-      for item in items where item.reply != nil {
-        engine.released.add(config.name, item.message.position ?? 0)
+      for item in items where isCurrent(item) {
+        engine.released.add(item.consumer, item.message.position ?? 0)
         retreat(item, .milliseconds(20))
       }
     }

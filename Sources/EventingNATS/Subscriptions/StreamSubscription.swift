@@ -29,11 +29,10 @@
       var nextPosition: UInt64?
       /// The positions of the messages that were returned to the server for redelivery.
       var retreated = RetreatedPositions()
-      /// The time at which the stream was made.
-      var streamCreated: String?
       /// The time at which the consumer was made.
       var consumerCreated: String?
-      /// The configuration with which the consumer begins in this stream.
+      /// The configuration with which the consumer begins in this stream. The name of the consumer
+      /// has the mark of the stream.
       var first: ConsumerConfig
       /// The configuration for a new consumer if the server loses this one, so that no member loses
       /// a message. It is made of the server's last answer about the consumer.
@@ -41,6 +40,8 @@
       /// Why the consumer could not be made again at the last attempt; `nil` if it could, or if
       /// there was no attempt. An incident is posted when the reason changes.
       var restoringFailure: String?
+      /// The texts of the server about pulls that an incident has told.
+      var toldTexts: Set<String> = []
       /// The number of the last delivery that arrived, among all deliveries of the consumer.
       var lastNumber: UInt64 = 0
 
@@ -66,19 +67,24 @@
     let inflow: Inflow
     let begin: @Sendable (RemoteMessage) -> any BegunMessage
     let stream: StreamName
-    let config: ConsumerConfig
-    private let inbox: String
-    var filter: String { config.filter }
+    /// The subject of the subscription, which may have a wildcard.
+    let filter: String
+    /// The beginning of the names of this subscription's consumers: see
+    /// ``ConsumerConfig/baseName(_:_:)``.
+    let baseName: String
+    /// The configuration with which the consumer begins in this stream.
+    var config: ConsumerConfig { state.withLock { $0.first } }
+    let inbox: String
     var streamName: String? { stream.name }
     let state: Guarded<State>
 
     private init(
-      _ engine: Engine, _ stream: StreamName, _ config: ConsumerConfig, _ state: State,
+      _ engine: Engine, _ stream: StreamName, _ baseName: String, _ state: State,
       _ options: SubscribeOptions, _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
     ) {
       self.engine = engine
       self.stream = stream
-      self.config = config
+      (filter, self.baseName) = (state.first.filter, baseName)
       self.state = Guarded(state)
       self.options = options
       self.begin = begin
@@ -90,14 +96,12 @@
       _ engine: Engine, _ stream: StreamName, _ subject: String, _ options: SubscribeOptions,
       _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
     ) async throws -> StreamSubscription {
-      let admin = StreamAdmin(engine)
-      var config = ConsumerConfig(subject, options)
-      let facts = try await admin.facts(of: stream.name)
-      config.fixStart(after: facts.lastPosition)
-      let consumer = try await admin.makeConsumer(stream.name, config)
-      let state = State(
-        streamCreated: facts.created, consumerCreated: consumer.created, first: config, restart: consumer.restart)
-      let subscription = StreamSubscription(engine, stream, config, state, options, begin)
+      let baseName = ConsumerConfig.baseName(subject, options.group)
+      let (config, consumer) = try await StreamAdmin(engine).makeConsumer(stream.name) { facts in
+        ConsumerConfig(subject, options, named: baseName, in: facts)
+      }
+      let state = State(consumerCreated: consumer.created, first: config, restart: consumer.restart)
+      let subscription = StreamSubscription(engine, stream, baseName, state, options, begin)
       // The buffer needs room for the messages that pulls request, and for the few messages in
       // which the server says how a pull ended. The server sends no other messages to this inbox.
       let limit = options.inFlight + 1_024
@@ -121,24 +125,34 @@
 
     private func receive(_ arrival: Arrival) {
       if let status = arrival.status { return receive(status, arrival) }
-      guard let reply = arrival.reply, let place = StreamPlace(reply) else { return }
+      // Only the server writes to this inbox. If another program does, its message must not make
+      // this process send verdicts on messages of other consumers.
+      guard let reply = arrival.reply, let place = StreamPlace(reply),
+        place.stream.utf8.elementsEqual(stream.name.utf8),
+        place.consumer.utf8.starts(with: baseName.utf8)
+      else { return }
+      let current = config.name
+      let consumer = place.consumer.utf8.elementsEqual(current.utf8) ? current : String(place.consumer)
+      let mark = consumer.dropFirst(baseName.count)
       var message = arrival.message
       if arrival.headers[MessageHeader.id] == nil, arrival.headers["ce-id"] == nil {
-        message.id = "\(stream.name).\(place.position)"  // the publisher gave no id
+        message.id = "\(stream.name).\(mark).\(place.position)"  // the publisher gave no id
       }
-      message.attempt = max(1, place.delivered - engine.released.count(config.name, place.position))
+      message.attempt = max(1, place.delivered - engine.released.count(consumer, place.position))
       message.position = place.position
+      message.streamMark = String(mark)
       message.publishedAt = place.time
-      let item = Inflow.Item(message: message, reply: reply)
+      let item = Inflow.Item(message: message, reply: reply, consumer: consumer)
       if !inflow.append(item, limit: .max) { giveBack([item]) }
       // The position is noted only after the message was appended to `inflow`: see
       // `unlimitedRestartConfig`.
-      let (isOtherConsumer, fallenFrom) = state.withLock { state in
+      let (isOtherConsumer, fallenFrom) = state.withLock { state -> (Bool, UInt64?) in
         state.pulls.arrived()
+        // A message of a deleted stream says nothing about the stream that was made instead.
+        guard state.first.name == consumer else { return (false, nil) }
         return (place.number <= state.lastNumber, state.note(place))
       }
-      // If the delivery number has not grown, a new consumer may have sent the message, perhaps
-      // from a new stream. Restoring then prevents verdicts on messages of the old stream.
+      // If the delivery number has not grown, a new consumer may have sent the message.
       if isOtherConsumer { beginRestoring() }
       if let fallenFrom { noteRepetition(from: place.position, to: fallenFrom) }
       wake()
@@ -156,66 +170,7 @@
         ))
     }
 
-    /// Handles a message that the server sends about a pull: the pull has ended, or the consumer is
-    /// lost.
-    private func receive(_ status: Int, _ arrival: Arrival) {
-      let token = UInt64(arrival.subject.dropFirst(inbox.count + 1)) ?? 0
-      let unsent = arrival.headers[MessageHeader.unsent].flatMap { Int($0) }
-      let text = arrival.headers[MessageHeader.description] ?? ""
-      let mustRestore = state.withLock { state in
-        switch status {
-        case 404, 408: if let unsent { state.pulls.end(token, unsent: unsent) } else { state.pulls.end(token) }
-        case 409, 503:
-          state.pulls.endAll()
-          state.pausedUntil = .now + .milliseconds(200)
-        default: return false
-        }
-        return status == 503 || text.contains("Consumer")
-      }
-      if mustRestore { beginRestoring() }
-      wake()
-    }
-
-    // MARK: Pulls
-
-    func lookedReady(_ isReady: Bool) {
-      guard inflow.isOpen else { return }
-      if !isReady {
-        let hasPulls = state.withLock { state in
-          state.isReady = false
-          return !state.pulls.isEmpty
-        }
-        // If messages are returned while a pull is open, the server delivers them to this pull at
-        // once. So they are returned only after the pull has ended, which takes at most
-        // ``StreamPulls/expiry``.
-        guard !hasPulls else { return }
-        let waiting = inflow.settleWaiting()
-        giveBackInOrder(waiting)
-        for item in waiting { inflow.finish(item) }
-        return
-      }
-      guard engine.isConnected else { return }
-      let (count, now) = (inflow.count, ContinuousClock.now)
-      let pull = state.withLock { state in
-        state.isReady = true
-        return state.pausedUntil <= now && !state.isRestoring && state.returning == 0
-          ? state.pulls.begin(room: options.inFlight - count, of: options.inFlight, now) : nil
-      }
-      if let pull { send(pull) }
-    }
-
-    /// Sends a pull.
-    func send(_ pull: (token: UInt64, batch: Int)) {
-      var message = Outgoing(
-        subject: "$JS.API.CONSUMER.MSG.NEXT.\(stream.name).\(config.name)", reply: "\(inbox).\(pull.token)",
-        body: Array("{\"batch\":\(pull.batch),\"expires\":\(StreamPulls.expiry.nanoseconds)}".utf8))
-      message.isSent = { [state] reason in
-        if reason != nil { state.withLock { $0.pulls.end(pull.token) } }  // the next tick pulls again
-      }
-      // If the pull was given up while it waited for the connection, it is not sent.
-      message.isNeeded = { [state] in state.withLock { $0.pulls.isOpen(pull.token) } }
-      engine.sendQueue.send(message)
-    }
+    // MARK: Time
 
     func tick(_ now: ContinuousClock.Instant) {
       let (mustBeat, hasExpired, mustLook) = state.withLock { state in

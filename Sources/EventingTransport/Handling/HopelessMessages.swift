@@ -14,10 +14,14 @@ final class HopelessMessages: Sendable {
   }
 
   private struct Key: Hashable, Sendable {
-    let id: ByteKey
+    let id: ExactText
     let position: UInt64?
+    let streamMark: String
 
-    init(_ message: RemoteMessage) { (id, position) = (ByteKey(message.identity), message.position) }
+    init(_ message: RemoteMessage) {
+      id = ExactText(message.identity)
+      (position, streamMark) = (message.position, message.streamMark)
+    }
   }
 
   /// The largest number of recorded messages. Further ones are not recorded, so handlers may see

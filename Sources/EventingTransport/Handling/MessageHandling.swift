@@ -107,7 +107,7 @@ final class Listener: Sendable {
       message.attempt = entry.attempts
       return HopelessMessage(listener: self, message: message, reason: entry.reason)
     }
-    switch seen?.begin(ByteKey(message.identity)) {
+    switch seen?.begin(message.identity) {
     case .handled: return DecidedMessage(decision: .done)
     case .inHand: return DecidedMessage(decision: .release(after: Listener.longPause))
     case .new, nil: break
@@ -131,7 +131,7 @@ final class Listener: Sendable {
   /// Tells the deduplication that the handling of a message has ended. Call this method once for
   /// each handling: a second call could end the handling of a copy of the message that has begun
   /// meanwhile.
-  func end(_ message: RemoteMessage, isHandled: Bool) { seen?.end(ByteKey(message.identity), isHandled: isHandled) }
+  func end(_ message: RemoteMessage, isHandled: Bool) { seen?.end(message.identity, isHandled: isHandled) }
 
   /// Publishes a dead letter, if the options name a subject for it. Returns the verdict on the
   /// message.
@@ -144,17 +144,15 @@ final class Listener: Sendable {
     guard !Listener.isLetter(message) else {
       return .reject("\(reason). The message is a dead letter itself: it stays where it is stored")
     }
-    var (letter, reason) = (message, reason)
+    var letter = message
     letter.id = Listener.sendableID(message.boundedIdentity) + letterSuffix
-    letter.headers = message.headers.filter { (try? checkHeaderSyntax([$0.key: $0.value])) != nil }
-    let leftOut = message.headers.count - letter.headers.count
-    if leftOut > 0 { reason += ". Without \(leftOut) headers of the message, which cannot be sent" }
+    letter.headers = LetterHeaders.sendable(message.headers)
     letter.headers[HeaderName.deadReason] = headerValue(reason)
-    letter.headers[HeaderName.deadSubject] = message.subject
+    letter.headers[HeaderName.deadSubject] = LetterHeaders.escaped(message.subject)
     letter.headers[HeaderName.deadGroup] = options.group
     letter.headers[HeaderName.deadAttempts] = "\(message.attempt)"
     do {
-      let receipt = try await transport.publish(letter, to: subject)
+      let receipt = try await publish(letter, to: subject)
       hopeless.remove(message)
       return .reject(receipt.isDuplicate ? "\(reason). A message with the id of its dead letter was there" : reason)
     } catch let error as TransportError where Listener.lastingFaults.contains(error.code) {
@@ -163,6 +161,16 @@ final class Listener: Sendable {
     } catch {
       let tries = hopeless.note(message, reason)
       return .retry(after: Listener.letterPauses.delay(after: tries))
+    }
+  }
+
+  /// Publishes a dead letter. If it is too large, cuts it until the engine accepts it.
+  private func publish(_ letter: RemoteMessage, to subject: String) async throws -> Receipt {
+    var letter = letter
+    while true {
+      do { return try await transport.publish(letter, to: subject) } catch let error as TransportError
+        where error.code == .tooLarge
+      { guard letter.cutLetter() else { throw error } }
     }
   }
 

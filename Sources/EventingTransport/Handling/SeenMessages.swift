@@ -19,10 +19,10 @@ final class SeenMessages: Sendable {
   enum Answer: Sendable { case new, inHand, handled }
 
   struct State: Sendable {
-    var inHand: Set<ByteKey> = []
-    var handled: Set<ByteKey> = []
+    var inHand: Set<ExactText> = []
+    var handled: Set<ExactText> = []
     /// The handled ids as a ring buffer. If it is full, the oldest id is at `next`.
-    var ring: [ByteKey] = []
+    var ring: [ExactText] = []
     var next = 0
   }
 
@@ -37,15 +37,17 @@ final class SeenMessages: Sendable {
 
   /// Records that a message is being handled, unless it is a repetition. Returns whether it is new,
   /// is being handled already, or was handled before.
-  func begin(_ id: ByteKey) -> Answer {
-    state.withLock { state in
+  func begin(_ id: String) -> Answer {
+    let id = ExactText(id)
+    return state.withLock { state in
       if state.handled.contains(id) { return .handled }
       return state.inHand.insert(id).inserted ? .new : .inHand
     }
   }
 
   /// Records the end of the handling of a message for which ``begin(_:)`` returned `new`.
-  func end(_ id: ByteKey, isHandled: Bool) {
+  func end(_ id: String, isHandled: Bool) {
+    let id = ExactText(id)
     state.withLock { state in
       state.inHand.remove(id)
       guard isHandled, state.handled.insert(id).inserted else { return }

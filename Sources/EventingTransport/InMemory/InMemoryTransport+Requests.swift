@@ -61,7 +61,7 @@ extension InMemoryTransport {
     let responder = state.withLock { state -> MemoryResponder? in
       if state.isClosing { return nil }
       let responder = MemoryResponder(state.newID(), subject, group, max(1, inFlight), self, answer)
-      state.responders[ByteKey(subject), default: [:]][responder.id] = responder
+      state.responders[ExactText(subject), default: [:]][responder.id] = responder
       return responder
     }
     guard let responder else { throw InMemoryTransport.closed(subject) }
@@ -71,7 +71,7 @@ extension InMemoryTransport {
   func remove(_ responder: MemoryResponder) {
     // `gone` is released after the unlock: its closure's captures may run user code in `deinit`.
     let gone = state.withLock { state in
-      let subject = ByteKey(responder.subject)
+      let subject = ExactText(responder.subject)
       let gone = state.responders[subject]?.removeValue(forKey: responder.id)
       if state.responders[subject]?.isEmpty == true { state.responders[subject] = nil }
       return gone
@@ -92,7 +92,7 @@ extension MemoryState {
   ) -> (count: Int, asked: [MemoryResponder]) {
     var groups: [String: [MemoryResponder]] = [:]
     var chosen: [MemoryResponder] = []
-    for responder in (responders[ByteKey(subject)] ?? [:]).values.sorted(by: { $0.id < $1.id }) {
+    for responder in (responders[ExactText(subject)] ?? [:]).values.sorted(by: { $0.id < $1.id }) {
       if let group = responder.group { groups[group, default: []].append(responder) } else { chosen.append(responder) }
     }
     for group in groups.keys.sorted() {

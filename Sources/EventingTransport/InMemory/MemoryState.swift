@@ -121,7 +121,7 @@ struct MemoryState {
   /// The number of subscriptions without a group that were made.
   var lastListener: UInt64 = 0
   /// The responders of each subject, by their ids.
-  var responders: [ByteKey: [UInt64: MemoryResponder]] = [:]
+  var responders: [ExactText: [UInt64: MemoryResponder]] = [:]
   let chances: Chances
   /// The number of messages that were published without a stream.
   var lastPlain: UInt64 = 0

@@ -1,22 +1,21 @@
 /// A subject with wildcards: `*` stands for one word, and a last `>` for one or more words.
 /// Subjects and words are compared by their bytes, as a broker compares them.
 struct SubjectFilter: Hashable, Sendable {
-  private let key: ByteKey
+  let text: String
   private let words: [Substring.UTF8View]
   private let isPlain: Bool
-  var text: String { key.text }
 
-  static func == (one: SubjectFilter, other: SubjectFilter) -> Bool { one.key == other.key }
-  func hash(into hasher: inout Hasher) { key.hash(into: &hasher) }
+  static func == (one: SubjectFilter, other: SubjectFilter) -> Bool { one.text.utf8.elementsEqual(other.text.utf8) }
+  func hash(into hasher: inout Hasher) { ExactText(text).hash(into: &hasher) }
 
   init(_ text: String) {
-    key = ByteKey(text)
+    self.text = text
     words = text.utf8.split(separator: UInt8(ascii: "."))
     isPlain = !text.utf8.contains(UInt8(ascii: "*")) && !text.utf8.contains(UInt8(ascii: ">"))
   }
 
   func matches(_ subject: String) -> Bool {
-    if isPlain { return key == ByteKey(subject) }
+    if isPlain { return text.utf8.elementsEqual(subject.utf8) }
     if text == ">" { return subject.utf8.contains { $0 != UInt8(ascii: ".") } }
     let found = subject.utf8.split(separator: UInt8(ascii: "."))
     for (index, word) in words.enumerated() {

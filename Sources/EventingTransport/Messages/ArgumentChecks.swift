@@ -12,10 +12,12 @@ func shown(_ text: String) -> String {
   return result + (text.unicodeScalars.count > 80 ? "…\"" : "\"")
 }
 
-/// Returns a text as the value of a header: on one line, with at most 1,000 characters.
+/// Returns a text as the value of a header: on one line, with at most 1,000 characters, and without
+/// blanks at the beginning and the end.
 func headerValue(_ text: String) -> String {
-  String(
-    String.UnicodeScalarView(text.unicodeScalars.prefix(1_000).map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
+  let scalars = text.unicodeScalars.prefix(1_000).map { $0.value < 32 || $0.value == 127 ? " " : $0 }
+  let end = scalars.lastIndex { $0 != " " } ?? -1
+  return String(String.UnicodeScalarView(scalars[...end].drop { $0 == " " }))
 }
 
 /// Checks a subject to publish to or, if `allowsWildcard` is true, to subscribe to: its last word
@@ -73,6 +75,12 @@ package func checkHeaderSyntax(_ headers: [String: String]) throws {
     guard !value.utf8.contains(where: { $0 < 32 && $0 != 9 || $0 == 127 }) else {
       throw TransportError(
         .badHeader, "expected a value without line breaks and control characters for the header \(shown(name))")
+    }
+    // Engines remove such blanks.
+    let ends = [value.utf8.first, value.utf8.last]
+    guard !ends.contains(32), !ends.contains(9) else {
+      throw TransportError(
+        .badHeader, "expected a value without blanks at the beginning and the end for the header \(shown(name))")
     }
   }
 }

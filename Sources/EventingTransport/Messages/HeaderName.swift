@@ -23,6 +23,18 @@ enum HeaderName {
   static let deadAttempts = "Eventing-Dead-Attempts"
   /// The time that the caller of a request waits for the reply, in milliseconds.
   static let limit = "Eventing-Limit"
+  /// The beginning of the names of headers of a dead letter that were instructions to the engine in
+  /// its message. The rest of their names follows.
+  static let deadInstruction = "Eventing-Dead-Instruction-"
+  /// The beginning of the names of headers of a dead letter that could not be sent as they were in
+  /// its message. Their escaped names follow.
+  static let deadHeader = "Eventing-Dead-Header-"
+  /// The number of headers of its message that a dead letter lacks, because it would be too large
+  /// with them.
+  static let deadLeftOut = "Eventing-Dead-Left-Out"
+  /// The size of the body of the message, in bytes. Only a dead letter has this header that has
+  /// only the beginning of that body, because it would be too large with all of it.
+  static let deadSize = "Eventing-Dead-Size"
   /// The code of the error that a reply has in place of an answer: see ``TransportError/Code``.
   static let failure = "Eventing-Failure"
   /// The description of the error that a reply has in place of an answer.

@@ -21,18 +21,3 @@ extension RemoteMessage {
 
   private var isCloudEvent: Bool { headers["ce-specversion"] != nil }
 }
-
-/// A text that is equal to another one if its bytes are. Swift's `==` takes some different texts
-/// for equal, such as `é` in one character and in two, which are two ids for every engine.
-struct ByteKey: Hashable, Sendable {
-  let text: String
-
-  init(_ text: String) { self.text = text }
-
-  static func == (one: ByteKey, other: ByteKey) -> Bool { one.text.utf8.elementsEqual(other.text.utf8) }
-
-  func hash(into hasher: inout Hasher) {
-    for byte in text.utf8 { hasher.combine(byte) }
-    hasher.combine(UInt8.max)  // no byte of UTF-8: ends the text
-  }
-}

@@ -17,6 +17,9 @@ public struct RemoteMessage: Sendable {
   public var attempt: Int
   /// The position in the stream; `nil` if the engine stores nothing.
   public var position: UInt64?
+  /// A text that differs between a stream and the stream that is made again with its name, so that
+  /// a position is that of one message. Empty if the engine makes no stream again.
+  package var streamMark = ""
   /// The time at which the message was published. A message of a NATS stream has the time at which
   /// the server stored it; one over NATS without a stream, the time at which it arrived.
   public var publishedAt: Date

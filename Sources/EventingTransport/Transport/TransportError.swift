@@ -26,6 +26,8 @@ public struct TransportError: Error, Sendable {
     public static var badOption: Code { Code("badOption") }
     /// The body of a message is larger than the engine allows.
     public static var tooLarge: Code { Code("tooLarge") }
+    /// The engine refuses this very message, and would refuse it each time.
+    public static var rejected: Code { Code("rejected") }
     /// The codec could not encode a payload.
     public static var notEncodable: Code { Code("notEncodable") }
     /// The codec could not decode a reply.
@@ -55,6 +57,12 @@ public struct TransportError: Error, Sendable {
   public let code: Code
   /// A sentence that names what was expected and what was found.
   public let description: String
+
+  /// Whether each further attempt to publish the same message would fail in the same way. Then the
+  /// message, and not the engine or its state, is the reason.
+  public var isLasting: Bool {
+    [.badHeader, .badOption, .tooLarge, .rejected, .notEncodable].contains(code)
+  }
 
   /// Creates an error.
   ///

@@ -15,12 +15,15 @@
 
     /// Starts a server.
     ///
-    /// - Parameter configuration: Further lines of the configuration.
-    init(_ configuration: String = "", hasStreams: Bool = true) throws {
+    /// - Parameters:
+    ///   - configuration: Further lines of the configuration.
+    ///   - hasStreams: Whether the server has streams.
+    ///   - streams: Further lines of the configuration of the streams.
+    init(_ configuration: String = "", hasStreams: Bool = true, streams: String = "") throws {
       folder = NSTemporaryDirectory() + "eventing-nats-\(UUID().uuidString)"
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       port = try NATSServer.freePort()
-      let streams = hasStreams ? "jetstream { store_dir: \"\(folder)/streams\" }" : ""
+      let streams = hasStreams ? "jetstream { store_dir: \"\(folder)/streams\", \(streams) }" : ""
       self.configuration = "listen: \"127.0.0.1:\(port)\"\n\(streams)\n\(configuration)\n"
       try start()
     }

@@ -43,7 +43,7 @@
     @Test func aRequestThatComesDuringACloseIsAnswered() async throws {
       let isClosing = Guarded(false)
       let server = try TextServer(TextServer.info(), pongs: .max) { _ in
-        (isClosing.withLock { $0 } ? "MSG a 2 b 1\r\nx\r\n" : "") + "PONG\r\n"
+        (isClosing.withLock { $0 } ? "MSG a 2 _INBOX.b 1\r\nx\r\n" : "") + "PONG\r\n"
       }
       let nats = try await NATS.connect("nats://127.0.0.1:\(server.port)")
       _ = try await nats.plain.respond(to: "a", group: nil, inFlight: 1) { _ in
@@ -69,7 +69,7 @@
         return message
       }
       let raw = try RawClient(server.port)
-      for _ in 0..<4 { raw.publish("a", reply: "b", block: "NATS/1.0\r\n\r\n", body: "") }
+      for _ in 0..<4 { raw.publish("a", reply: "_INBOX.b", block: "NATS/1.0\r\n\r\n", body: "") }
       try await eventually("expected 3 begun requests") { begun.withLock { $0 } == 3 }
       await nats.close(within: .zero)
       isOver.withLock { $0 = true }

@@ -11,7 +11,7 @@
     /// Deletes the consumer of the group `one` at the server.
     private func deleteTheGroup(over nats: NATS) async throws {
       let names = try await nats.plain.request(RemoteMessage(), to: "$JS.API.CONSUMER.NAMES.TEST", within: .seconds(5))
-      let name = try #require(String(decoding: names.body, as: UTF8.self).firstMatch(of: /one_[0-9a-z]+/)).output
+      let name = try #require(String(decoding: names.body, as: UTF8.self).firstMatch(of: /one_[0-9a-z_]+/)).output
       _ = try await nats.plain.request(RemoteMessage(), to: "$JS.API.CONSUMER.DELETE.TEST.\(name)", within: .seconds(5))
     }
 
@@ -88,7 +88,9 @@
       for number in 1...3 { try await event.publish(number) }
       var options = SubscribeOptions()
       options.group = "one"
-      let (admin, config) = (StreamAdmin(stream.engine), ConsumerConfig("test.a", options))
+      let admin = StreamAdmin(stream.engine)
+      let config = ConsumerConfig(
+        "test.a", options, named: ConsumerConfig.baseName("test.a", "one"), in: try await admin.facts(of: "TEST"))
       var restart: UInt64 = 0
       while restart < 4 { restart = try await admin.find("TEST", config)?.restart.startPosition ?? 0 }
       #expect(restart == 4)
@@ -168,9 +170,7 @@
     @Test func theServerTellsWhereALostGroupBeginsAgain() throws {
       func restart(_ delivered: String, _ floor: String, _ start: String) throws -> ConsumerConfig {
         let text = #"{"delivered":{\#(delivered)},"ack_floor":{\#(floor)},"config":{"deliver_policy":\#(start)}}"#
-        var options = SubscribeOptions()
-        options.group = "one"
-        return ConsumerConfig("a", options).restarted(
+        return ConsumerConfig(name: "one", filter: "a", ackWait: 0).restarted(
           try JSONDecoder().decode(StreamAnswer.self, from: Data(text.utf8)))
       }
       let (none, sequence) = (#""consumer_seq":0,"stream_seq":0"#, #""by_start_sequence","opt_start_seq":5"#)

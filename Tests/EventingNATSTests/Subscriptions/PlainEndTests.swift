@@ -93,7 +93,7 @@
         return await Begun(isOver: isOver).verdict == .done ? message : RemoteMessage()
       }
       let raw = try RawClient(server.port)
-      for _ in 0..<3 { raw.publish("a", reply: "b", block: "NATS/1.0\r\n\r\n", body: "") }
+      for _ in 0..<3 { raw.publish("a", reply: "_INBOX.b", block: "NATS/1.0\r\n\r\n", body: "") }
       try await eventually("expected 3 begun requests") { begun.withLock { $0 } == 3 }
       server.end()
       try await eventually("expected a lost connection") { !nats.engine.isConnected }

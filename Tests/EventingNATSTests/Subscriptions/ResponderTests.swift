@@ -24,12 +24,12 @@
       nats.engine.remove(try #require(responder as? Responder))  // ends the calls of `tick`
       // One request runs, 4,096 wait, and the last two find no place.
       let refused = Guarded(0)
-      let subscription = try await other.plain.subscribe("replies", SubscribeOptions()) { _ in
+      let subscription = try await other.plain.subscribe("_INBOX.replies", SubscribeOptions()) { _ in
         refused.withLock { $0 += 1 }
         return Handled()
       }
       let raw = try RawClient(server.port)
-      for _ in 0..<4_099 { raw.publish("a", reply: "replies", block: "NATS/1.0\r\n\r\n", body: "") }
+      for _ in 0..<4_099 { raw.publish("a", reply: "_INBOX.replies", block: "NATS/1.0\r\n\r\n", body: "") }
       try raw.flush()
       try await eventually("expected 2 refusals, got \(refused.withLock { $0 })") { refused.withLock { $0 } == 2 }
       responder.cancel()
@@ -43,6 +43,35 @@
     private struct Handled: BegunMessage {
       var knownVerdict: Verdict? { .done }
       var verdict: Verdict { get async { .done } }
+    }
+
+    /// A program that may only ask names a subject of the server's own as the one for the reply, or
+    /// one of the application. The responder must not use its rights for that program.
+    @Test func aReplyGoesOnlyToAnInbox() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      for _ in 0..<3 { _ = try await stream.publish(RemoteMessage(), to: "test.a") }
+      let (incidents, asked) = (Guarded<[TransportIncident]>([]), Guarded(0))
+      nats.incidents.addHandler { incident in incidents.withLock { $0.append(incident) } }
+      let done = RemoteQuestion<Int, Void>("done", over: nats.plain, codec: .json, answerCodec: .nothing)
+      done.addResponder { _ in asked.withLock { $0 += 1 } }
+      try await done.listen(as: "one")
+      let raw = try RawClient(server.port)
+      let own = "\(nats.engine.inboxPrefix).s1.1"
+      let subjects = [
+        "$JS.API.STREAM.PURGE.TEST", "$SYS.REQ.SERVER.PING", "$KV.a.b", "test.a", "_INBOX.*", "_INBOX.>", own,
+      ]
+      for subject in subjects { raw.publish("done", reply: subject, block: "NATS/1.0\r\n\r\n", body: "1") }
+      try await eventually("expected an incident for each, got \(incidents.withLock { $0 })") {
+        incidents.withLock { $0.reduce(0) { $0 + $1.dropped } } == subjects.count
+      }
+      #expect(incidents.withLock { $0.allSatisfy { $0.kind == .refused && $0.event == "done" } })
+      try await done.first(1)  // the reply to the own inbox arrives
+      #expect(asked.withLock { $0 } == 1)
+      let info = try await nats.plain.request(RemoteMessage(), to: "$JS.API.STREAM.INFO.TEST", within: .seconds(20))
+      #expect(String(decoding: info.body, as: UTF8.self).contains(#""messages":3,"#))
+      await nats.close()
     }
 
     /// One query runs, 4,096 wait, and 103 find no place.

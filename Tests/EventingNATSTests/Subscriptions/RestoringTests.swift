@@ -106,9 +106,8 @@
       await nats.close()
     }
 
-    /// A member that has no open request for messages does not hear that the stream was deleted.
-    /// Its verdict on a message of the deleted stream would count for the message at the equal
-    /// position of the new stream.
+    /// A member that has no open request for messages does not hear that the stream was deleted. It
+    /// finds the new stream when it asks for its consumer.
     @Test func aMemberNoticesAStreamThatAnotherMemberHasFoundAgain() async throws {
       let server = try NATSServer()
       let (nats, other) = (try await server.connect(), try await server.connect())
@@ -119,22 +118,22 @@
       let made = try await stream.subscribe("test.a", options) { _ in Endless() }
       let subscription = try #require(made as? StreamSubscription)
       _ = try await stream.publish(RemoteMessage(), to: "test.a")
-      try await eventually("expected a message in hand") { subscription.inflow.items.first?.reply != nil }
+      try await eventually("expected a message in hand") { subscription.inflow.count == 1 }
       try await ask(other, "STREAM.DELETE.TEST")
       let second = try await other.stream("TEST", subjects: ["test.>"])
       let otherSubscription = try await second.subscribe("test.a", options) { _ in Endless() }
       subscription.askForFloor(.now + .seconds(60))
-      try await eventually(within: .seconds(20), "expected that the old message gets no verdict") {
-        subscription.inflow.items.map(\.reply) == [nil]
+      try await eventually(within: .seconds(20), "expected a consumer of the new stream") {
+        subscription.inflow.items.first.map { $0.consumer != subscription.config.name } ?? false
       }
+      #expect(subscription.config.name == (otherSubscription as? StreamSubscription)?.config.name)
       withExtendedLifetime(otherSubscription) {}
       await nats.close(within: .zero)
       await other.close(within: .zero)
     }
 
-    /// A new consumer counts its deliveries from 1 again. So a delivery whose number is not larger
-    /// than the last one shows that the consumer is new, and may belong to another stream.
-    @Test func aSmallerNumberOfADeliveryStartsTheSearchForAnotherStream() async throws {
+    /// The consumer of a deleted stream is gone with it, so a request for messages gets no answer.
+    @Test func aRequestForMessagesStartsTheSearchForAnotherStream() async throws {
       let server = try NATSServer()
       let (nats, other) = (try await server.connect(), try await server.connect())
       let isReady = Guarded(true)
@@ -159,32 +158,30 @@
       _ = try await second.publish(RemoteMessage(), to: "test.a")
       isReady.withLock { $0 = true }
       subscription.readinessChanged()
-      try await eventually("expected that only the new message gets a verdict") {
+      try await eventually("expected a message of each stream") {
+        let name = subscription.config.name
         let items = subscription.inflow.items.sorted { $0.number < $1.number }
-        return items.count == 2 && items[0].reply == nil && items[1].reply != nil
+        return items.count == 2 && items[0].consumer != name && items[1].consumer == name
       }
       withExtendedLifetime(otherSubscription) {}
       await nats.close(within: .zero)
       await other.close(within: .zero)
     }
 
-    /// The new stream has other messages at the positions of the deleted stream. A verdict on a
-    /// message of the deleted stream would count for one of these.
-    @Test func aMessageOfADeletedStreamGetsNoVerdict() throws {
+    /// A new consumer begins at the smallest position of the messages in hand. Positions in a
+    /// deleted stream say nothing about the new stream.
+    @Test func theFirstPositionInHandIsThatOfOneStream() throws {
       let inflow = Inflow(2)
-      for position in 1...3 as ClosedRange<UInt64> {
+      for (position, consumer) in [(1, "old"), (7, "new"), (8, "new")] as [(UInt64, String)] {
         var message = RemoteMessage()
         message.position = position
-        _ = inflow.append(Inflow.Item(message: message, reply: "a"), limit: 4)
+        _ = inflow.append(Inflow.Item(message: message, reply: "a", consumer: consumer), limit: 4)
       }
       let (first, second) = (try #require(inflow.take()), try #require(inflow.take()))
-      #expect(inflow.settle(first)?.reply == "a" && inflow.firstPosition == 1)
-      inflow.forgetReplies(before: nil)
-      #expect(inflow.firstPosition == nil && inflow.count == 3)
-      let settled = try #require(inflow.settle(second))
-      #expect(settled.reply == nil)
-      for item in [first, settled] { inflow.finish(item) }
-      #expect(inflow.take()?.reply == .some(nil) && inflow.count == 1)
+      _ = (inflow.settle(first), inflow.settle(second))
+      #expect(inflow.firstPosition(of: "old") == 1 && inflow.firstPosition(of: "new") == 7)
+      inflow.finish(second)
+      #expect(inflow.firstPosition(of: "new") == 8 && inflow.firstPosition(of: "other") == nil)
     }
   }
 #endif

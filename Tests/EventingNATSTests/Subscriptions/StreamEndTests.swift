@@ -141,7 +141,8 @@
       let subscription = try #require(
         try await stream.subscribe("test.a", SubscribeOptions()) { _ in Endless() } as? StreamSubscription)
       let before = nats.engine.pendingRequests.begin("a", until: .now, endsWhenLost: true).token
-      subscription.giveBackInOrder([Inflow.Item(message: RemoteMessage(), reply: "b")])
+      let item = Inflow.Item(message: RemoteMessage(), reply: "b", consumer: subscription.config.name)
+      subscription.giveBackInOrder([item])
       let after = nats.engine.pendingRequests.begin("a", until: .now, endsWhenLost: true).token
       #expect(after == before + 2)
       await nats.close()

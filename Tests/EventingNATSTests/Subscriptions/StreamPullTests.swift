@@ -46,5 +46,35 @@
       pulls.withLock { $0.end(1, unsent: 640) }  // `endAll` has given up pull 1, so its end changes nothing
       #expect(room() == nil)
     }
+
+    /// Without the limit, the server refuses each request, and no message ever comes.
+    @Test func theServersLimitForARequestIsTaken() async throws {
+      let server = try NATSServer(streams: "limits { max_request_batch: 10 }")
+      let nats = try await server.connect()
+      let (numbers, told) = (Guarded<[Int]>([]), Guarded<[TransportIncident]>([]))
+      nats.incidents.addHandler { incident in told.withLock { $0.append(incident) } }
+      let event = RemoteEvent<Int>("test.a", over: try await nats.stream("TEST", subjects: ["test.>"]))
+      event.addHandler { number in numbers.withLock { $0.append(number) } }
+      try await event.listen(as: "one")
+      for number in 1...30 { try await event.publish(number) }
+      try await eventually("expected 1...30, got \(told.withLock { $0 })") { numbers.withLock { $0 } == Array(1...30) }
+      #expect(
+        told.withLock { $0.count == 1 && $0[0].event == "test.a" && $0[0].reason.contains("MaxRequestBatch of 10") })
+      await nats.close()
+    }
+
+    @Test func theServersAnswersAboutRequestsAreKnown() {
+      #expect(PullAnswer(408, "Request Timeout") == .over && PullAnswer(404, "No Messages") == .over)
+      #expect(PullAnswer(503, "") == .noConsumer && PullAnswer(409, "Consumer Deleted") == .noConsumer)
+      #expect(PullAnswer(409, "Exceeded MaxRequestBatch of 10") == .most(10))
+      #expect(PullAnswer(409, "Exceeded MaxRequestExpires of 1m0.5s") == .longest(.seconds(60.5)))
+      #expect(PullAnswer(409, "Exceeded MaxRequestExpires of 500ms") == .longest(.milliseconds(500)))
+      #expect(PullAnswer(409, "Leadership Change") == .passing && PullAnswer(409, "Server Shutdown") == .passing)
+      for (status, text) in [
+        (409, "Exceeded MaxWaiting"), (409, "Exceeded MaxRequestBatch of 0"), (400, "Bad Request"),
+      ] {
+        #expect(PullAnswer(status, text) == .unknown)
+      }
+    }
   }
 #endif

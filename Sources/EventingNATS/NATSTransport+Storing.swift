@@ -1,0 +1,111 @@
+#if NATS
+  import Eventing
+  import EventingTransport
+
+  // Publishes to a stream.
+  extension NATSTransport {
+    /// Publishes a message with one id, repeatedly, until the stream has stored it.
+    func store(
+      _ message: Outgoing, _ room: StoredRoom, until end: ContinuousClock.Instant, _ entered: () -> Void
+    ) async throws -> Receipt {
+      let subject = message.subject
+      var mayBeStored = false
+      while true {
+        let copy = room.retain()
+        let outcome = await engine.exchange(
+          message, until: min(end, .now + .seconds(2)), endsWhenLost: true, entered: entered
+        ) { reason in
+          copy.set(reason)
+          room.release()
+        }
+        var isAnswered = true
+        switch outcome {
+        case .reply(let arrival) where arrival.status == nil:
+          switch StoreAnswer(arrival.body) {
+          case .stored(let receipt): return receipt
+          case .refused(let refusal, let reason):
+            let code: TransportError.Code =
+              switch refusal {
+              case .comesAgain: .refused
+              case .never: .rejected
+              case .tooLarge: .tooLarge
+              }
+            throw self.refusal(
+              "to store a message to \(subject); the server says: \(quoted(reason))", mayBeStored, code)
+          }
+        case .reply: await pause(.milliseconds(50))  // a server that is starting has no streams yet
+        case .late, .lost, .cancelled: isAnswered = false
+        case .refused(let reason):
+          throw refusal("to publish to \(subject); the server says: \(withoutCredentials(reason))", mayBeStored)
+        case .unsent(let reason):
+          throw refusal(
+            "to publish to \(subject); not sent: \(withoutCredentials(reason))", mayBeStored, unsentCode(message))
+        case .closed:
+          throw TransportError(
+            .mayBeStored, "expected a receipt for a message to \(subject); the connection was closed before it came")
+        }
+        let isTried = try await canStoreAgain(subject, after: copy, mayBeStored, isAnswered, until: end)
+        mayBeStored = mayBeStored || !isAnswered
+        if isTried { continue }
+        guard mayBeStored else {
+          throw TransportError(
+            .refused, "expected a stream that stores \(subject) within \(engine.publishTimeout); nobody responds")
+        }
+        throw TransportError(
+          .mayBeStored, "expected a receipt for a message to \(subject) within \(engine.publishTimeout); none came")
+      }
+    }
+
+    /// Returns the error for a message whose newest copy was refused, or cannot be sent. If no
+    /// answer comes, the transport sends the message again; what it sends each time is a copy.
+    ///
+    /// - Parameter mayBeStored: Whether the stream has possibly stored an earlier copy of the
+    ///   message. A message that is too large is never stored.
+    private func refusal(
+      _ expected: String, _ mayBeStored: Bool, _ code: TransportError.Code = .refused
+    ) -> TransportError {
+      mayBeStored && code != .tooLarge
+        ? TransportError(.mayBeStored, "expected \(expected). An earlier copy of the message may be stored")
+        : TransportError(code, "expected \(expected)")
+    }
+
+    /// Returns the code of the error for a message that libnats does not send. The connection may
+    /// have been restored with a server that accepts only smaller messages.
+    private func unsentCode(_ message: Outgoing) -> TransportError.Code {
+      message.size > engine.largestMessage ? .tooLarge : .refused
+    }
+
+    /// Waits until the engine is reachable and has sent the newest copy of the message. Returns
+    /// true if the next copy can be sent, and false after the deadline. Throws if the newest copy
+    /// cannot be sent, or the connection was closed.
+    ///
+    /// While the newest copy waits for the socket, another copy would only take memory.
+    ///
+    /// - Parameters:
+    ///   - mayBeStored: Whether the stream has possibly stored a copy before the newest one. If so,
+    ///     the thrown error says it.
+    ///   - isAnswered: Whether the server has answered the newest copy. If not, and the connection
+    ///     was closed, the thrown error says that this copy, too, is possibly stored.
+    func canStoreAgain(
+      _ subject: String, after copy: OneShot<String?>, _ mayBeStored: Bool, _ isAnswered: Bool,
+      until end: ContinuousClock.Instant
+    ) async throws -> Bool {
+      do {
+        guard try await engine.reach("publish to \(subject)", until: end) else { return false }
+        let timer = Scheduling.cancelledWhenDropped {
+          if (try? await Task.sleep(until: end)) != nil { copy.set(nil) }
+        }
+        let reason = await copy.value
+        withExtendedLifetime(timer) {}
+        try engine.checkOpen("publish to \(subject)")
+        if let reason {
+          throw refusal("to publish to \(subject); not sent: \(withoutCredentials(reason))", mayBeStored)
+        }
+      } catch let error as TransportError where error.code == .closed && (mayBeStored || !isAnswered) {
+        throw TransportError(
+          .mayBeStored, "expected a receipt for a message to \(subject); the connection was closed before it came")
+      }
+      return .now < end
+    }
+  }
+#endif

@@ -1,0 +1,69 @@
+/// Makes the headers of a dead letter from those of its message, which another program may have
+/// written.
+enum LetterHeaders {
+  /// Returns the headers in a form in which they can be sent, and which no engine obeys.
+  ///
+  /// A header whose name begins with `Nats-` is an instruction to the server: it would refuse the
+  /// letter, or delete others. So such a header gets the name ``HeaderName/deadInstruction`` with
+  /// the rest of its own. A name or a value that cannot be sent is escaped.
+  static func sendable(_ headers: [String: String]) -> [String: String] {
+    var result: [String: String] = [:]
+    for (name, value) in headers {
+      if name.lowercased().hasPrefix("nats-") {
+        result[HeaderName.deadInstruction + SubjectWord.escaped(String(name.dropFirst(5)))] = escaped(value)
+      } else if (try? checkHeaderSyntax([name: value])) != nil {
+        result[name] = value
+      } else {
+        result[HeaderName.deadHeader + SubjectWord.escaped(name)] = escaped(value)
+      }
+    }
+    return result
+  }
+
+  /// Returns a text as the value of a header, unchanged if possible. Otherwise each control
+  /// character, each `%`, and each blank at the beginning or the end is written as `%` with two
+  /// hexadecimal digits.
+  static func escaped(_ text: String) -> String {
+    if (try? checkHeaderSyntax(["a": text])) != nil { return text }
+    func isBlank(_ scalar: Unicode.Scalar) -> Bool { scalar == " " || scalar == "\t" }
+    let scalars = Array(text.unicodeScalars)
+    let first = scalars.firstIndex { !isBlank($0) } ?? scalars.endIndex
+    let last = scalars.lastIndex { !isBlank($0) } ?? 0
+    var result = ""
+    for (index, scalar) in scalars.enumerated() {
+      let isPlain =
+        scalar.value >= 32 && scalar.value != 127 && scalar != "%"
+        && (first...max(first, last) ~= index || !isBlank(scalar))
+      if isPlain {
+        result.unicodeScalars.append(scalar)
+      } else {
+        result += (scalar.value < 16 ? "%0" : "%") + String(scalar.value, radix: 16)
+      }
+    }
+    return result
+  }
+}
+
+extension RemoteMessage {
+  /// Makes a dead letter smaller, because the engine refuses it for its size. The first call leaves
+  /// out the headers of its message, apart from those with which the body is decoded. Each further
+  /// call removes half of the body. Headers say what is missing. Returns false if nothing is left
+  /// to remove.
+  mutating func cutLetter() -> Bool {
+    let kept = headers.filter { name, _ in
+      name == HeaderName.contentType
+        || name.hasPrefix("Eventing-") && !name.hasPrefix(HeaderName.deadHeader)
+          && !name.hasPrefix(HeaderName.deadInstruction)
+    }
+    if kept.count < headers.count {
+      let count = headers.count - kept.count
+      headers = kept
+      headers[HeaderName.deadLeftOut] = "\(count)"
+      return true
+    }
+    if body.isEmpty { return false }
+    headers[HeaderName.deadSize] = headers[HeaderName.deadSize] ?? "\(body.count)"
+    body.removeLast((body.count + 1) / 2)
+    return true
+  }
+}
