@@ -16,7 +16,9 @@
   /// The shared state of a connection. The connection, its transports and its subscriptions retain
   /// this object.
   final class Engine: Sendable {
-    private struct State: Sendable {
+    struct State: Sendable {
+      /// The connection of libnats. If the server ends it, the engine makes another.
+      var connection: LibraryConnection
       var isConnected = true
       var isClosed = false
       /// Whether a close has begun. Afterwards no subscription is added, because the close would
@@ -25,13 +27,18 @@
       /// The calls that wait until the server is reachable, with their deadlines.
       var waiting: [(deadline: ContinuousClock.Instant, isOver: OneShot<Void>)] = []
       var subscriptions: [ObjectIdentifier: any EngineSubscription] = [:]
-      /// The subscription that receives replies.
-      var inbox: LibrarySubscription?
+      /// The subscriptions that are made again with each connection.
+      var kept: [ObjectIdentifier: KeptSubscription] = [:]
+      /// Whether a thread restores the connection, or subscriptions that the server has refused.
+      var isReviving = false
+      /// Whether that thread must look once more before it ends.
+      var mustRevive = false
       var largestMessage: Int
       var lastInbox = 0
     }
 
-    let connection: LibraryConnection
+    /// The connection of libnats. If the server ends it, the engine makes another.
+    var connection: LibraryConnection { state.withLock { $0.connection } }
     let sendQueue: SendQueue
     let pendingRequests = PendingRequests()
     let budget = PublishBudget()
@@ -46,13 +53,20 @@
     let identity: String
     /// The prefix of all subjects for replies to this connection.
     let inboxPrefix: String
-    private let state: Guarded<State>
+    /// Connects again, with the options of the first connection. Blocks.
+    let connectAgain: @Sendable () throws -> LibraryConnection
+    let state: Guarded<State>
 
-    private init(_ connection: LibraryConnection, _ publishTimeout: Duration, _ identity: String) {
-      self.connection = connection
+    private init(
+      _ connection: LibraryConnection, _ publishTimeout: Duration, _ identity: String,
+      _ connectAgain: @escaping @Sendable () throws -> LibraryConnection
+    ) {
+      self.connectAgain = connectAgain
       self.publishTimeout = publishTimeout
       self.identity = identity
-      sendQueue = SendQueue(connection) { [unsent, incidents] in
+      let state = Guarded(State(connection: connection, largestMessage: connection.largestMessage))
+      self.state = state
+      sendQueue = SendQueue({ message in state.withLock { $0.connection }.send(message) }) { [unsent, incidents] in
         let count = unsent.withLock { $0 }
         guard count > 0 else { return }
         let reason = "expected to send all plain messages before the connection was closed; some were not sent"
@@ -60,7 +74,6 @@
       }
       inboxPrefix =
         "_INBOX.\(String(UInt64.random(in: .min ... .max), radix: 36))\(String(UInt64.random(in: .min ... .max), radix: 36))"
-      state = Guarded(State(largestMessage: connection.largestMessage))
     }
 
     deinit { sendQueue.close() }
@@ -68,20 +81,21 @@
     /// Makes the engine of a connection. Blocks until the server has taken the engine's
     /// subscription for replies.
     ///
-    /// - Parameter wait: The longest wait for the server.
+    /// - Parameters:
+    ///   - wait: The longest wait for the server.
+    ///   - connectAgain: A closure that connects again, with the same options.
     static func make(
       _ connection: LibraryConnection, _ events: ConnectionEvents, publishTimeout: Duration, identity: String,
-      within wait: Duration
+      within wait: Duration, _ connectAgain: @escaping @Sendable () throws -> LibraryConnection
     ) throws -> Engine {
-      let engine = Engine(connection, publishTimeout, identity)
+      let engine = Engine(connection, publishTimeout, identity, connectAgain)
       events.receive { [weak engine] in engine?.handle($0) }
       let (prefix, pendingRequests) = ("\(engine.inboxPrefix).r.", engine.pendingRequests)
-      let inbox = try connection.subscribe("\(prefix)*", group: nil, limit: nil, within: wait) { arrival in
+      _ = try engine.subscribe("\(prefix)*", group: nil, limit: nil, within: wait) { arrival in
         if let token = UInt64(arrival.subject.dropFirst(prefix.count), radix: 36) {
           pendingRequests.end(token, .reply(arrival))
         }
       }
-      engine.state.withLock { $0.inbox = inbox }
       // A thread instead of a task. Even while other code occupies Swift's pool, the server must be
       // told that handlers are running, and waits must time out.
       Foundation.Thread.detachNewThread { [weak engine] in
@@ -96,44 +110,8 @@
     /// The size of the largest message that the server accepts, in bytes, including headers.
     var largestMessage: Int { state.withLock { $0.largestMessage } }
 
-    private func handle(_ kind: ConnectionEvents.Kind) {
-      switch kind {
-      case .lost:
-        sendQueue.pause()
-        let isOpen = state.withLock { state in
-          state.isConnected = false
-          return !state.isClosed
-        }
-        if isOpen { incidents.post(TransportIncident(kind: .lost, reason: "the connection was lost")) }
-      case .reconnected:
-        pendingRequests.connectionWasLost()  // before new requests begin
-        let most = connection.largestMessage
-        let subscriptions = state.withLock { state in
-          state.isConnected = true
-          state.largestMessage = most
-          return Array(state.subscriptions.values)
-        }
-        // Before the send queue resumes, each subscription to a stream forgets its open pulls
-        // (requests for messages). So the pulls that still wait in the send queue are not sent any
-        // more.
-        for subscription in subscriptions { subscription.reconnected() }
-        sendQueue.resume()
-        endWaits { _ in true }
-        incidents.post(TransportIncident(kind: .reconnected, reason: "the connection is there again"))
-      case .closed:
-        let isNew = markClosed()
-        if isNew {
-          incidents.post(
-            TransportIncident(kind: .refused, reason: "the server refuses this connection for ever: it was closed"))
-        }
-      case .failed(let text, let shown):
-        pendingRequests.fail(text, shown: shown)
-        incidents.post(TransportIncident(kind: .refused, reason: shown))
-      }
-    }
-
     /// Marks the engine as closed and ends all waits. Returns whether the engine was open.
-    @discardableResult private func markClosed() -> Bool {
+    @discardableResult func markClosed() -> Bool {
       let isNew = state.withLock { state in
         defer { state.isClosed = true }
         return !state.isClosed
@@ -175,7 +153,7 @@
       }
     }
 
-    private func endWaits(_ condition: (ContinuousClock.Instant) -> Bool) {
+    func endWaits(_ condition: (ContinuousClock.Instant) -> Bool) {
       let ended = state.withLock { state in
         let ended = state.waiting.filter { condition($0.deadline) }
         if !ended.isEmpty { state.waiting.removeAll { condition($0.deadline) } }
@@ -278,11 +256,11 @@
       while isConnected, !sendQueue.isEmpty, .now < end { await pause(.milliseconds(5)) }
       let canFlush = isConnected
       guard markClosed() else { return }
-      let inbox = state.withLock { state in
-        defer { state.inbox = nil }
-        return state.inbox
+      let kept = state.withLock { state in
+        defer { state.kept = [:] }
+        return Array(state.kept.values)
       }
-      inbox?.end()
+      for subscription in kept { subscription.end() }
       let isClosed = OneShot<Void>()
       Foundation.Thread.detachNewThread { [connection] in
         if canFlush { try? connection.flush(within: .seconds(1)) }

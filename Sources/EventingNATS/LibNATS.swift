@@ -63,6 +63,9 @@
       _ = unsafe natsOptions_SetMaxReconnect(raw, -1)
       _ = unsafe natsOptions_SetReconnectWait(raw, 100)
       _ = unsafe natsOptions_SetReconnectJitter(raw, 100, 500)
+      // While the connection is lost, messages wait in the send queue. If libnats kept them, it
+      // would send them without a check to the next server, which may take only smaller ones.
+      _ = unsafe natsOptions_SetReconnectBufSize(raw, 0)
       _ = unsafe natsOptions_SetPingInterval(raw, 10_000)
       _ = unsafe natsOptions_SetSendAsap(raw, true)  // otherwise libnats collects messages for up to 1 ms
       switch options.credentials?.kind {
@@ -112,6 +115,10 @@
         }, context)
     }
 
+    /// Whether the connection was closed for ever. Then libnats does not connect again.
+    var isClosed: Bool { unsafe natsConnection_IsClosed(raw) }
+    /// Whether the server is connected, as far as libnats knows.
+    var isConnected: Bool { unsafe natsConnection_Status(raw) == NATS_CONN_STATUS_CONNECTED }
     /// The size of the largest message that the server accepts, in bytes, including headers.
     var largestMessage: Int { Int(unsafe natsConnection_GetMaxPayload(raw)) }
     /// Whether the server supports headers: version 2.2 or later.

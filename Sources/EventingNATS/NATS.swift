@@ -68,7 +68,8 @@
             throw ServerGreeting.lacksHeaders(connection.address, within: end - .now)
           }
           return try Engine.make(
-            connection, events, publishTimeout: min(publishTimeout, .year), identity: identity, within: end - .now)
+            connection, events, publishTimeout: min(publishTimeout, .year), identity: identity, within: end - .now
+          ) { try options.connect(events) }
         } catch let error as TransportError where error.code == .timedOut {
           throw options.lateness  // libnats may end a wait up to a millisecond before `end`
         } catch {

@@ -45,10 +45,6 @@
     /// the message on the next connection.
     static let mostLateWrites = 3
 
-    convenience init(_ connection: LibraryConnection, ended: @escaping @Sendable () -> Void) {
-      self.init({ connection.send($0) }, ended: ended)
-    }
-
     /// - Parameters:
     ///   - write: A closure that sends one message. It may block.
     ///   - ended: A closure that is called after the close, when each message was sent or dropped.
@@ -136,8 +132,8 @@
         switch message.isNeeded?() == false ? .sent : write(message) {
         case .sent: message.isSent?(nil)
         case .failed(let reason): message.isSent?(reason)
-        case .closed: message.isSent?(SendQueue.closedBefore)
-        case .away: return wait(batch[index...])
+        // If the server has closed the connection, the engine makes another.
+        case .away, .closed: return wait(batch[index...])
         case .late(let limit):
           var message = message
           message.lateWrites += 1

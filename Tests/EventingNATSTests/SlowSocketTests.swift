@@ -71,7 +71,8 @@
     }
 
     /// Checks a connection that was closed, for example by the server, while its send queue is
-    /// still open. The messages in the queue must end with the reason ``SendQueue/closedBefore``.
+    /// still open. The messages wait for another connection. When the queue is closed, they must
+    /// end with the reason ``SendQueue/closedBefore``.
     /// The engine counts the plain messages with this reason, and posts one incident with their
     /// number. For a message that the socket does not take in time, the engine posts an incident of
     /// its own.
@@ -80,7 +81,7 @@
       let made = try ConnectOptions(["nats://127.0.0.1:\(server.port)"], nil, nil, within: .seconds(20))
       let connection = try await onOwnThread { try made.connect(ConnectionEvents(made.secrets)) }
       connection.close()
-      let queue = SendQueue(connection) {}
+      let queue = SendQueue({ connection.send($0) })
       queue.pause()
       let ends = Guarded<[String?]>([])
       for subject in ["a", "b"] {
@@ -89,9 +90,9 @@
         queue.send(message)
       }
       queue.resume()
+      queue.close()
       try await eventually("expected two ends, got \(ends.withLock { $0 })") { ends.withLock { $0.count } == 2 }
       #expect(ends.withLock { $0 } == [SendQueue.closedBefore, SendQueue.closedBefore])
-      queue.close()
     }
   }
 #endif

@@ -34,6 +34,11 @@
         let subscription = LibrarySubscription(handle, self, receiver.completed)  // its `deinit` ends it
         try handle.setLimit(limit)
         do { try flush(within: wait) } catch {
+          if isClosed {
+            let text = connectionEvents.secrets.hide(in: lastError)
+            throw TransportError(
+              .refused, "expected the server to take a subscription to \(subject); it says: \(quoted(text))")
+          }
           throw TransportError(
             error.isLate ? .timedOut : .refused,
             "expected the server to take a subscription to \(subject) within \(wait); it did not")

@@ -5,7 +5,7 @@
   /// A subscription without a stream. If its queue is full, messages are dropped and counted.
   final class PlainSubscription: InflowSubscription {
     private struct State: Sendable {
-      var library: LibrarySubscription?
+      var library: KeptSubscription?
       /// The number of messages that this subscription itself dropped, and that no incident has
       /// reported yet. libnats counts its own drops.
       var dropped = 0
@@ -48,7 +48,7 @@
       let subscription = PlainSubscription(engine, subject, options, begin)
       do {
         let library = try await onOwnThread {
-          try engine.connection.subscribe(subject, group: options.group, limit: max(256, options.inFlight)) { arrival in
+          try engine.subscribe(subject, group: options.group, limit: max(256, options.inFlight)) { arrival in
             subscription.receive(arrival)
           }
         }

@@ -5,7 +5,7 @@
   /// A responder to the requests of a subject.
   final class Responder: EngineSubscription {
     private struct State: Sendable {
-      var library: LibrarySubscription?
+      var library: KeptSubscription?
       var waiting: [Arrival] = []
       var running = 0
       var drainers: [OneShot<Void>] = []
@@ -51,7 +51,7 @@
       let responder = Responder(engine, subject, inFlight, answer)
       do {
         let library = try await onOwnThread {
-          try engine.connection.subscribe(subject, group: group, limit: nil) { responder.receive($0) }
+          try engine.subscribe(subject, group: group, limit: nil) { responder.receive($0) }
         }
         responder.state.withLock { $0.library = library }
         try engine.add(responder, subject)

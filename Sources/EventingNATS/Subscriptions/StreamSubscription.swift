@@ -9,7 +9,7 @@
   /// them when they are available. The subscription pulls only while messages can be handled.
   final class StreamSubscription: InflowSubscription {
     struct State: Sendable {
-      var library: LibrarySubscription?
+      var library: KeptSubscription?
       var pulls = StreamPulls()
       /// Whether messages could be handled at the last check.
       var isReady = true
@@ -107,7 +107,7 @@
       let limit = options.inFlight + 1_024
       do {
         let library = try await onOwnThread {
-          try engine.connection.subscribe("\(subscription.inbox).*", group: nil, limit: limit) {
+          try engine.subscribe("\(subscription.inbox).*", group: nil, limit: limit) {
             subscription.receive($0)
           }
         }

@@ -11,7 +11,8 @@
     private let process = Guarded<Int32>(0)
     let port: Int
     let folder: String
-    let configuration: String
+    private let configuration: Guarded<String>
+    private let base: String
 
     /// Starts a server.
     ///
@@ -24,7 +25,8 @@
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       port = try NATSServer.freePort()
       let streams = hasStreams ? "jetstream { store_dir: \"\(folder)/streams\", \(streams) }" : ""
-      self.configuration = "listen: \"127.0.0.1:\(port)\"\n\(streams)\n\(configuration)\n"
+      base = "listen: \"127.0.0.1:\(port)\"\n\(streams)\nlog_file: \"\(folder)/log\"\n"
+      self.configuration = Guarded(configuration)
       try start()
     }
 
@@ -53,9 +55,28 @@
 
     // MARK: The process
 
+    /// Lets the process read other further lines of the configuration, and waits until it has.
+    func reload(_ configuration: String) async throws {
+      let before = reloads
+      self.configuration.withLock { $0 = configuration }
+      try writeConfiguration()
+      signal(SIGHUP)
+      try await eventually("expected that the server reads its configuration") { reloads > before }
+    }
+
+    private var reloads: Int {
+      let log = (try? String(contentsOfFile: "\(folder)/log", encoding: .utf8)) ?? ""
+      return log.matches(of: /Reloaded server configuration/).count
+    }
+
+    private func writeConfiguration() throws {
+      try (base + configuration.withLock { $0 } + "\n").write(
+        toFile: "\(folder)/server.conf", atomically: true, encoding: .utf8)
+    }
+
     func start() throws {
       let file = "\(folder)/server.conf"
-      try configuration.write(toFile: file, atomically: true, encoding: .utf8)
+      try writeConfiguration()
       let server = Process()
       server.executableURL = URL(fileURLWithPath: NATSServer.program)
       server.arguments = ["-c", file]

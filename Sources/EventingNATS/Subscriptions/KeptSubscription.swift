@@ -1,0 +1,123 @@
+#if NATS
+  import Eventing
+  import EventingTransport
+
+  /// A subscription of the engine. It outlives the connections of libnats, and a permission that
+  /// the server takes away for a time: the engine then makes a new subscription of libnats.
+  final class KeptSubscription: Sendable {
+    private struct State: Sendable {
+      /// The subscription of libnats; `nil` while there is none.
+      var library: LibrarySubscription?
+      /// A closure that is called with one message at a time; `nil` after the end.
+      var receive: (@Sendable (Arrival) -> Void)?
+      /// The number of messages that earlier subscriptions of libnats have dropped.
+      var dropped = 0
+      /// The time of the next attempt to make the subscription again; `nil` if none is needed.
+      var nextAttempt: ContinuousClock.Instant?
+      /// The pause before the attempt after the next one.
+      var pause = KeptSubscription.shortestPause
+      /// Whether an incident has told that the server refuses the subscription.
+      var isTold = false
+    }
+
+    private static let shortestPause = Duration.seconds(1)
+    private static let longestPause = Duration.seconds(5)
+    let subject: String
+    private let group: String?
+    private let bufferLimit: Int?
+    private let ended: @Sendable (KeptSubscription) -> Void
+    private let state: Guarded<State>
+
+    /// - Parameter ended: A closure that is called when the end begins.
+    init(
+      _ subject: String, group: String?, limit: Int?, _ receive: @escaping @Sendable (Arrival) -> Void,
+      ended: @escaping @Sendable (KeptSubscription) -> Void
+    ) {
+      self.ended = ended
+      (self.subject, self.group, bufferLimit) = (subject, group, limit)
+      state = Guarded(State(receive: receive))
+    }
+
+    /// The number of messages that libnats has dropped because its buffer was full.
+    var dropped: Int {
+      let (library, before) = state.withLock { ($0.library, $0.dropped) }
+      return before + (library?.dropped ?? 0)
+    }
+
+    /// The largest number of messages in the buffer of libnats; `nil` after the end.
+    var limit: Int? { state.withLock { $0.library }?.limit }
+
+    /// The time of the next attempt to make the subscription again; `nil` if none is needed.
+    var nextAttempt: ContinuousClock.Instant? { state.withLock { $0.nextAttempt } }
+
+    /// Makes the subscription of libnats. Blocks until the server has taken it. Afterwards the old
+    /// one, if there was one, has ended.
+    func begin(on connection: LibraryConnection, within wait: Duration = .seconds(3)) throws {
+      let old = state.withLock { state in
+        defer { state.library = nil }
+        return state.library
+      }
+      if let old {
+        let dropped = old.dropped
+        state.withLock { $0.dropped += dropped }
+        old.end()
+      }
+      guard let receive = state.withLock({ $0.receive }) else { return }
+      let library = try connection.subscribe(subject, group: group, limit: bufferLimit, within: wait, receive)
+      let isWanted = state.withLock { state in
+        guard state.receive != nil else { return false }
+        (state.library, state.nextAttempt, state.pause) = (library, nil, KeptSubscription.shortestPause)
+        state.isTold = false
+        return true
+      }
+      if !isWanted { library.end() }
+    }
+
+    /// Records that the subscription must be made again at once, because it was lost with its
+    /// connection.
+    func lost() { state.withLock { if $0.receive != nil, $0.nextAttempt == nil { $0.nextAttempt = .now } } }
+
+    /// Records that the server has refused the subscription, so that it is made again after a
+    /// pause. Returns whether the refusal is new.
+    func refused() -> Bool {
+      state.withLock { state in
+        guard state.receive != nil else { return false }
+        state.nextAttempt = .now + state.pause
+        state.pause = min(state.pause * 2, KeptSubscription.longestPause)
+        defer { state.isTold = true }
+        return !state.isTold
+      }
+    }
+
+    /// Whether an incident has told that the server refuses the subscription.
+    var isRefused: Bool { state.withLock { $0.isTold } }
+
+    /// Ends the subscription, as ``LibrarySubscription/end(_:delivered:)`` does.
+    func end(_ next: @escaping @Sendable () -> Void = {}, delivered: @escaping @Sendable () -> Void = {}) {
+      let (library, receive) = forget()
+      withExtendedLifetime(receive) {}
+      if let library { return library.end(next, delivered: delivered) }
+      next()
+      delivered()
+    }
+
+    /// Ends the subscription, and waits, as ``LibrarySubscription/end(waitingUntil:delivered:)``
+    /// does.
+    func end(
+      waitingUntil end: ContinuousClock.Instant, delivered: @escaping @Sendable () -> Void = {}
+    ) async {
+      let (library, receive) = forget()
+      withExtendedLifetime(receive) {}
+      if let library { return await library.end(waitingUntil: end, delivered: delivered) }
+      delivered()
+    }
+
+    private func forget() -> (LibrarySubscription?, (@Sendable (Arrival) -> Void)?) {
+      ended(self)
+      return state.withLock { state in
+        defer { (state.receive, state.nextAttempt) = (nil, nil) }
+        return (state.library, state.receive)
+      }
+    }
+  }
+#endif
