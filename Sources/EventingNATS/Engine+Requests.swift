@@ -8,9 +8,8 @@
     /// - Parameters:
     ///   - message: The message.
     ///   - deadline: The end of the wait.
-    ///   - endsWhenLost: What may end the wait early. If true, the wait ends as soon as a lost
-    ///     connection is restored, and a cancellation of the task does not end it. If false, a
-    ///     cancellation of the task ends the wait, and a lost connection does not.
+    ///   - endsWhenLost: Whether the wait ends as soon as a lost connection is restored. A
+    ///     cancellation of the task always ends it.
     ///   - entered: A closure that is called when the message has its place among all messages of
     ///     the connection.
     ///   - sent: A closure that is called once: with `nil` when the message was sent, or with the
@@ -24,7 +23,7 @@
       return await withTaskCancellationHandler {
         await outcome.value
       } onCancel: {
-        if !endsWhenLost { pendingRequests.end(token, .cancelled) }
+        pendingRequests.end(token, .cancelled)
       }
     }
 

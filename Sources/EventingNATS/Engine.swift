@@ -93,7 +93,7 @@
       let (prefix, pendingRequests) = ("\(engine.inboxPrefix).r.", engine.pendingRequests)
       _ = try engine.subscribe("\(prefix)*", group: nil, limit: nil, within: wait) { arrival in
         if let token = UInt64(arrival.subject.dropFirst(prefix.count), radix: 36) {
-          pendingRequests.end(token, .reply(arrival))
+          pendingRequests.reply(token, arrival)
         }
       }
       // A thread instead of a task. Even while other code occupies Swift's pool, the server must be
@@ -130,11 +130,19 @@
       }
     }
 
-    /// Waits until the server is reachable. Returns false after the deadline. Throws after a close.
+    /// Waits until the server is reachable. Returns false after the deadline. Throws after a close,
+    /// or when the task is cancelled.
     func reach(_ action: String, until deadline: ContinuousClock.Instant) async throws -> Bool {
       while true {
         let wait = beginWait(until: deadline)
-        await wait?.value
+        if let wait {
+          await withTaskCancellationHandler {
+            await wait.value
+          } onCancel: {
+            endWait(wait)
+          }
+          try Task.checkCancellation()
+        }
         try checkOpen(action)
         // The connection may be lost again directly after it was restored.
         if wait == nil || isConnected { return true }
@@ -151,6 +159,11 @@
         state.waiting.append((deadline, isOver))
         return isOver
       }
+    }
+
+    private func endWait(_ wait: OneShot<Void>) {
+      state.withLock { state in state.waiting.removeAll { $0.isOver === wait } }
+      wait.set(())
     }
 
     func endWaits(_ condition: (ContinuousClock.Instant) -> Bool) {

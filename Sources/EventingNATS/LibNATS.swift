@@ -117,8 +117,6 @@
 
     /// Whether the connection was closed for ever. Then libnats does not connect again.
     var isClosed: Bool { unsafe natsConnection_IsClosed(raw) }
-    /// Whether the server is connected, as far as libnats knows.
-    var isConnected: Bool { unsafe natsConnection_Status(raw) == NATS_CONN_STATUS_CONNECTED }
     /// The size of the largest message that the server accepts, in bytes, including headers.
     var largestMessage: Int { Int(unsafe natsConnection_GetMaxPayload(raw)) }
     /// Whether the server supports headers: version 2.2 or later.
@@ -158,10 +156,9 @@
       switch status {
       case NATS_OK: return .sent
       case NATS_CONNECTION_DISCONNECTED, NATS_INSUFFICIENT_BUFFER, NATS_NOT_YET_CONNECTED, NATS_IO_ERROR,
-        NATS_STALE_CONNECTION:
+        NATS_STALE_CONNECTION, NATS_CONNECTION_CLOSED:
         return .away
       case NATS_TIMEOUT: return .late(within: writeDeadline)
-      case NATS_CONNECTION_CLOSED: return .closed
       default: return .failed(LibraryError(status).text)
       }
     }
@@ -323,15 +320,5 @@
 
   private func check(_ status: natsStatus, _ expected: String) throws {
     if status != NATS_OK { throw LibraryError(status).refused(expected) }
-  }
-
-  /// Calls a closure with copies of strings as C strings.
-  private func withStrings(
-    _ strings: [String], _ body: (UnsafeMutableBufferPointer<UnsafePointer<CChar>?>) throws -> Void
-  ) rethrows {
-    let copies = unsafe strings.map { unsafe strdup($0) }
-    defer { unsafe copies.forEach { unsafe free($0) } }
-    var pointers = unsafe copies.map { unsafe UnsafePointer<CChar>($0) }
-    try unsafe pointers.withUnsafeMutableBufferPointer { try unsafe body($0) }
   }
 #endif

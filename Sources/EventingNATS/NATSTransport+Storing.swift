@@ -34,7 +34,10 @@
               "to store a message to \(subject); the server says: \(quoted(reason))", mayBeStored, code)
           }
         case .reply: await pause(.milliseconds(50))  // a server that is starting has no streams yet
-        case .late, .lost, .cancelled: isAnswered = false
+        case .cancelled:
+          throw TransportError(
+            .mayBeStored, "expected a receipt for a message to \(subject); the task was cancelled before it came")
+        case .late, .lost: isAnswered = false
         case .refused(let reason):
           throw refusal("to publish to \(subject); the server says: \(withoutCredentials(reason))", mayBeStored)
         case .unsent(let reason):
@@ -95,12 +98,20 @@
         let timer = Scheduling.cancelledWhenDropped {
           if (try? await Task.sleep(until: end)) != nil { copy.set(nil) }
         }
-        let reason = await copy.value
+        let reason = await withTaskCancellationHandler {
+          await copy.value
+        } onCancel: {
+          copy.set(nil)
+        }
         withExtendedLifetime(timer) {}
+        try Task.checkCancellation()
         try engine.checkOpen("publish to \(subject)")
         if let reason {
           throw refusal("to publish to \(subject); not sent: \(withoutCredentials(reason))", mayBeStored)
         }
+      } catch is CancellationError where mayBeStored || !isAnswered {
+        throw TransportError(
+          .mayBeStored, "expected a receipt for a message to \(subject); the task was cancelled before it came")
       } catch let error as TransportError where error.code == .closed && (mayBeStored || !isAnswered) {
         throw TransportError(
           .mayBeStored, "expected a receipt for a message to \(subject); the connection was closed before it came")

@@ -87,6 +87,7 @@
       let cost = PublishBudget.cost(outgoing.size)
       try await reach(subject, until: end)
       guard await engine.budget.take(cost, until: end) else {
+        try Task.checkCancellation()
         try engine.checkOpen("publish to \(subject)")
         throw TransportError(
           .refused,
@@ -173,6 +174,7 @@
       let outgoing = Outgoing(message, to: subject, needsID: false)
       let cost = PublishBudget.cost(outgoing.size)
       guard await engine.budget.take(cost, until: end) else {
+        try Task.checkCancellation()
         try engine.checkOpen("ask \(subject)")
         throw TransportError(
           .timedOut, "expected room for a question to \(subject) within \(limit); the server did not keep up")

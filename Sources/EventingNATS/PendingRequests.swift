@@ -19,9 +19,14 @@
       case cancelled
     }
 
+    /// The time for which a request waits for other replies, after a reply that is no answer.
+    static let graceTime = Duration.milliseconds(500)
+
     private struct Entry: Sendable {
       let subject: String
-      let deadline: ContinuousClock.Instant
+      var deadline: ContinuousClock.Instant
+      /// The first reply that is no answer. At the deadline, it is the result.
+      var refusal: Arrival?
       let outcome: OneShot<Outcome>
       /// Whether a loss of the connection ends the request. The request then ends when the
       /// connection is restored, not when it is lost.
@@ -62,6 +67,18 @@
     /// Ends one request.
     func end(_ token: UInt64, _ outcome: Outcome) {
       state.withLock { $0.entries.removeValue(forKey: token) }?.outcome.set(outcome)
+    }
+
+    /// Ends a request with a reply. If the reply says that its responder has no answer, the request
+    /// goes on for ``graceTime``, because another process may have an answer.
+    func reply(_ token: UInt64, _ arrival: Arrival) {
+      guard arrival.headers[MessageHeader.failure] != nil else { return end(token, .reply(arrival)) }
+      let deadline = ContinuousClock.now + PendingRequests.graceTime
+      state.withLock { state in
+        guard var entry = state.entries[token], entry.refusal == nil else { return }
+        (entry.refusal, entry.deadline) = (arrival, min(entry.deadline, deadline))
+        state.entries[token] = entry
+      }
     }
 
     /// Ends the requests whose deadline has passed.
@@ -105,7 +122,13 @@
         for token in ended.keys { state.entries[token] = nil }
         return Array(ended.values)
       }
-      for entry in ended { entry.outcome.set(outcome) }
+      for entry in ended {
+        if case .late = outcome, let refusal = entry.refusal {
+          entry.outcome.set(.reply(refusal))
+        } else {
+          entry.outcome.set(outcome)
+        }
+      }
     }
   }
 #endif

@@ -7,12 +7,11 @@
     /// The result of a call of ``send(_:)``.
     enum Sent {
       case sent
-      /// The connection is lost, and the message was not sent.
+      /// The connection is lost, or was closed by the server, and the message was not sent. libnats
+      /// or the engine connects again.
       case away
       /// The socket did not take the message in time, and libnats has ended the connection.
       case late(within: Duration)
-      /// The connection was closed for ever, by this process or by the server.
-      case closed
       case failed(String)
     }
   }
@@ -132,8 +131,7 @@
         switch message.isNeeded?() == false ? .sent : write(message) {
         case .sent: message.isSent?(nil)
         case .failed(let reason): message.isSent?(reason)
-        // If the server has closed the connection, the engine makes another.
-        case .away, .closed: return wait(batch[index...])
+        case .away: return wait(batch[index...])
         case .late(let limit):
           var message = message
           message.lateWrites += 1

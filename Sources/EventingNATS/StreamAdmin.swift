@@ -195,7 +195,8 @@
               .refused, "expected a server with JetStream (nats-server -js) that knows \(path); nobody responds")
           }
           try await Task.sleep(for: .milliseconds(50))
-        case .late, .lost, .cancelled:
+        case .cancelled: throw CancellationError()
+        case .late, .lost:
           if .now >= end {
             throw TransportError(.refused, "expected an answer to \(path) within \(engine.publishTimeout); none came")
           }

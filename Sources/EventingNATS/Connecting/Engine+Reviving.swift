@@ -118,8 +118,10 @@
       }
     }
 
-    /// The failed attempts to connect in a row.
+    /// The failed attempts to connect in a row, since the last success.
     private struct Attempts {
+      /// Whether the connection is new, and not all is subscribed again.
+      var isNew = false
       var count = 0
       var refusedLogins = 0
     }
@@ -142,7 +144,7 @@
           }
           return min(2, 0.1 * Double(attempts.count))
         }
-        attempts = Attempts()
+        attempts = Attempts(isNew: true)
       }
       let connection = connection
       for kept in state.withLock({ Array($0.kept.values) }) where kept.nextAttempt.map({ $0 <= .now }) ?? false {
@@ -162,7 +164,8 @@
           if connection.isClosed { return 0.1 }  // this subscription has ended the connection
         }
       }
-      if state.withLock({ !$0.isConnected && !$0.isClosed }), !connection.isClosed, connection.isConnected {
+      if attempts.isNew {
+        attempts.isNew = false
         noteReconnected()
       }
       if state.withLock({ Array($0.kept.values) }).contains(where: { $0.nextAttempt != nil }) { return 0.2 }

@@ -8,6 +8,9 @@
       var library: KeptSubscription?
       var waiting: [Arrival] = []
       var running = 0
+      /// The requests that are being answered, by a number for each.
+      var inHand: [UInt64: (request: Arrival, gate: QueryGate)] = [:]
+      var lastNumber: UInt64 = 0
       var drainers: [OneShot<Void>] = []
       var dropped = 0
       /// The requests that were dropped since the last report because their reply would go to a
@@ -100,8 +103,19 @@
     private func run(_ first: Arrival) async {
       var next: Arrival? = first
       while let request = next {
-        let reply = checked(await answer(request.message))
-        let isTaken = engine.reply(Outgoing(reply, to: request.reply ?? "", needsID: false), from: subject)
+        let gate = QueryGate()
+        let (number, isOver) = state.withLock { state in
+          state.lastNumber += 1
+          state.inHand[state.lastNumber] = (request, gate)
+          return (state.lastNumber, state.isOver)
+        }
+        if isOver, gate.refuse() { refuse(request) }
+        var message = request.message
+        message.queryGate = gate
+        let reply = checked(await answer(message))
+        state.withLock { _ = $0.inHand.removeValue(forKey: number) }
+        let isTaken =
+          gate.isRefused || engine.reply(Outgoing(reply, to: request.reply ?? "", needsID: false), from: subject)
         let (following, drainers, unsent) = state.withLock { state -> (Arrival?, [OneShot<Void>], Int) in
           if !isTaken { state.unsent += 1 }
           if !state.waiting.isEmpty { return (state.waiting.removeFirst(), [], 0) }
@@ -133,6 +147,9 @@
           ])
       }
     }
+
+    /// The number of requests that are being answered, for tests.
+    var inHandCount: Int { state.withLock { $0.inHand.count } }
 
     func tick(_ now: ContinuousClock.Instant) { report() }
 
@@ -182,12 +199,14 @@
 
     func cancel() {
       endDelivery()
-      let waiting = state.withLock { state in
+      let (waiting, inHand) = state.withLock { state in
         defer { state.waiting = [] }
         state.isOver = true
-        return state.waiting
+        return (state.waiting, Array(state.inHand.values))
       }
       for request in waiting { refuse(request) }
+      // A query that waits on the lane of a responder is not begun any more.
+      for query in inHand where query.gate.refuse() { refuse(query.request) }
       engine.remove(self)
       report()  // for requests dropped since the last `tick`: the engine now calls `tick` no more
     }

@@ -23,6 +23,8 @@ public struct RemoteMessage: Sendable {
   /// The time at which the message was published. A message of a NATS stream has the time at which
   /// the server stored it; one over NATS without a stream, the time at which it arrived.
   public var publishedAt: Date
+  /// For a query, decides whether a responder begins it or the engine answers that there is none.
+  package var queryGate: QueryGate?
   /// The reason why the engine could not read the headers, which then are missing; otherwise `nil`.
   /// A damaged message reaches no handler.
   package var damage: String?

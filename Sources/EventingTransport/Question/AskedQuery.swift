@@ -5,10 +5,14 @@ struct AskedQuery<Query: Sendable>: Sendable {
   let query: Query
   /// The gate of the listening that took the query. It closes when that listening ends.
   let gate: ListeningGate
+  /// The gate of this query; `nil` if the engine has given it none.
+  let own: QueryGate?
   /// Returns whether the caller still waits for the answer.
   let isWanted: @Sendable () -> Bool
 
-  var mayBegin: Bool { gate.isOpen && isWanted() }
+
+  /// Returns whether a responder may begin the query.
+  func begin() -> Bool { gate.isOpen && isWanted() && own?.begin() ?? true }
 }
 
 /// Says whether the caller of a request still waits. An engine that knows binds ``isWaiting`` around
@@ -34,6 +38,52 @@ package enum RequestCaller {
 
   /// A hundred years, in milliseconds.
   private static let longestLimit: Int64 = 100 * 366 * 86_400 * 1_000
+}
+
+/// Decides, once for each query, whether a responder begins it, or the engine answers that there is
+/// no responder. The engine does so when it closes while the query waits on the lane of a
+/// responder.
+package final class QueryGate: Sendable {
+  private enum State {
+    /// The query may not wait for a responder, so it counts as begun.
+    case given
+    /// The engine has closed before the query could wait.
+    case late
+    case waiting, begun, refused
+  }
+
+  private let state = Guarded(State.given)
+
+  package init() {}
+
+  /// Records that the query may wait for a responder.
+  func hold() { state.withLock { if $0 == .given { $0 = .waiting } } }
+
+  /// Records that a responder begins the query. Returns false if the engine has closed.
+  func begin() -> Bool {
+    state.withLock { state in
+      if state == .waiting { state = .begun }
+      return state == .begun || state == .given
+    }
+  }
+
+  /// Records that the engine closes. Returns whether the query was waiting: the engine then answers
+  /// it.
+  package func refuse() -> Bool {
+    state.withLock { state in
+      switch state {
+      case .given: state = .late
+      case .waiting:
+        state = .refused
+        return true
+      case .late, .begun, .refused: break
+      }
+      return false
+    }
+  }
+
+  /// Whether the engine has answered the query.
+  package var isRefused: Bool { state.withLock { $0 == .refused } }
 }
 
 /// A gate that closes when the listening of a question ends. No responder begins a query

@@ -56,7 +56,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     _ body: @escaping @Sendable (Query) async throws -> Answer?
   ) -> HandlerToken {
     question.addResponder(named: name, priority: priority, fileID: fileID, line: line) { asked in
-      asked.mayBegin ? try await body(asked.query) : nil
+      asked.begin() ? try await body(asked.query) : nil
     }
   }
 
@@ -102,9 +102,10 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   ///   - headers: The headers of the query.
   /// - Returns: The answer.
   /// - Throws: ``TransportError``. The code is ``TransportError/Code/noResponders``, without a
-  ///   wait, if no process listens, or if no responder of the asked process has an answer. It is
-  ///   ``TransportError/Code/responderFailed`` if a responder threw, and
-  ///   ``TransportError/Code/timedOut`` after the limit.
+  ///   wait, if no process listens. The code is the same if no responder of the asked processes has
+  ///   an answer, and ``TransportError/Code/responderFailed`` if a responder threw. An engine that
+  ///   does not know how many processes it has asked waits up to half a second for an answer of
+  ///   another one. The code is ``TransportError/Code/timedOut`` after the limit.
   public func first(
     _ query: Query, within limit: Duration = .seconds(5), headers: [String: String] = [:]
   ) async throws -> Answer {
@@ -160,8 +161,10 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
       do { query = try queries.decode(message) } catch {
         throw TransportError(.notDecodable, "expected a \(Query.self); the decoder says: \(withoutContent(error))")
       }
+      message.queryGate?.hold()
       var answer: Result<Answer, any Error>?
-      let asked = AskedQuery(query: query, gate: gate, isWanted: RequestCaller.waiting(for: message))
+      let asked = AskedQuery(
+        query: query, gate: gate, own: message.queryGate, isWanted: RequestCaller.waiting(for: message))
       await RemoteContext.extract(message.headers) {
         do { answer = .success(try await question.first(asked)) } catch {
           answer = .failure(error)

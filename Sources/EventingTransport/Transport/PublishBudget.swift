@@ -23,6 +23,8 @@ package final class PublishBudget: Sendable {
     /// too little free room for the waiter. Otherwise `nil`.
     var front: UInt64?
     var lastID: UInt64 = 0
+    /// The ids of calls that were cancelled before they began to wait.
+    var cancelled: Set<UInt64> = []
     /// A time that is not later than any deadline.
     var earliest: ContinuousClock.Instant?
     /// The number of times that a waiter was examined, for tests.
@@ -58,20 +60,42 @@ package final class PublishBudget: Sendable {
   package static func cost(_ bytes: Int) -> Int { min(total, 1 + bytes / 4_096) }
 
   /// Waits until `cost` units of room are free, and takes them. Returns false if too few were free
-  /// until the deadline.
+  /// until the deadline, or if the task is cancelled before.
   package func take(_ cost: Int, until deadline: ContinuousClock.Instant) async -> Bool {
     if state.withLock({ $0.waiters.isEmpty && PublishBudget.take(cost, &$0) }) { return true }
-    return await withCheckedContinuation { continuation in
-      let isTaken = state.withLock { state in
-        if state.waiters.isEmpty, PublishBudget.take(cost, &state) { return true }
-        state.lastID += 1
-        state.waiters[state.lastID] = Waiter(cost: cost, deadline: deadline, continuation: continuation)
-        state.order.append(state.lastID)
-        state.earliest = min(state.earliest ?? deadline, deadline)
-        return false
-      }
-      if isTaken { continuation.resume(returning: true) }
+    let id = state.withLock { state in
+      state.lastID += 1
+      return state.lastID
     }
+    defer { state.withLock { _ = $0.cancelled.remove(id) } }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isTaken = state.withLock { state -> Bool? in
+          if state.cancelled.contains(id) { return false }
+          if state.waiters.isEmpty, PublishBudget.take(cost, &state) { return true }
+          state.waiters[id] = Waiter(cost: cost, deadline: deadline, continuation: continuation)
+          state.order.append(id)
+          state.earliest = min(state.earliest ?? deadline, deadline)
+          return nil
+        }
+        if let isTaken { continuation.resume(returning: isTaken) }
+      }
+    } onCancel: {
+      cancel(id)
+    }
+  }
+
+  /// Ends the wait of a call whose task was cancelled. The waiters behind it may fit.
+  private func cancel(_ id: UInt64) {
+    let (waiter, served) = state.withLock { state -> (Waiter?, [CheckedContinuation<Bool, Never>]) in
+      guard let waiter = state.waiters.removeValue(forKey: id) else {
+        state.cancelled.insert(id)
+        return (nil, [])
+      }
+      return (waiter, state.serve())
+    }
+    waiter?.continuation.resume(returning: false)
+    for waiter in served { waiter.resume(returning: true) }
   }
 
   private static func take(_ cost: Int, _ state: inout State) -> Bool {

@@ -74,6 +74,82 @@
       await nats.close()
     }
 
+    /// Several processes are asked. The refusal of one comes before the answer of another. If none
+    /// has an answer, the first refusal is the result, after a short time.
+    @Test func aRefusalDoesNotBeatALaterAnswer() async throws {
+      let requests = PendingRequests()
+      let refusal = Arrival(subject: "a", headers: ["Eventing-Failure": "noResponders"])
+      func begin() -> (token: UInt64, outcome: OneShot<PendingRequests.Outcome>) {
+        requests.begin("a", until: .now + .seconds(600), endsWhenLost: false)
+      }
+      let answered = begin()
+      requests.reply(answered.token, refusal)
+      requests.reply(answered.token, Arrival(subject: "a", body: [7]))
+      guard case .reply(let first) = await answered.outcome.value, first.body == [7] else {
+        Issue.record("expected the answer")
+        return
+      }
+      let refused = begin()
+      requests.reply(refused.token, refusal)
+      requests.reply(refused.token, Arrival(subject: "b", headers: ["Eventing-Failure": "responderFailed"]))
+      requests.expire(.now)
+      #expect(requests.isPending(refused.token))
+      requests.expire(.now + PendingRequests.graceTime)
+      guard case .reply(let second) = await refused.outcome.value, second.subject == "a" else {
+        Issue.record("expected the first refusal")
+        return
+      }
+      #expect(requests.isEmpty)
+    }
+
+    /// One process is asked, and has no answer.
+    @Test(arguments: [true, false]) func aRefusalEndsTheQuestionSoon(throwsError: Bool) async throws {
+      struct Refused: Error {}
+      let server = try NATSServer(hasStreams: false)
+      let nats = try await server.connect()
+      let question = RemoteQuestion<Int, Int>("double", over: nats.plain)
+      question.addResponder { _ in
+        if throwsError { throw Refused() }
+        return nil
+      }
+      try await question.listen()
+      let code: TransportError.Code = throwsError ? .responderFailed : .noResponders
+      #expect(await transportError { _ = try await question.first(21, within: .seconds(600)) }?.code == code)
+      await nats.close()
+    }
+
+    /// One query has begun, and two wait on the lane of the responder.
+    @Test func aCloseRefusesTheQueriesThatWaitOnALane() async throws {
+      let server = try NATSServer(hasStreams: false)
+      let (nats, other) = (try await server.connect(), try await server.connect())
+      let answering = RemoteQuestion<Int, Int>("double", over: nats.plain)
+      let (begun, isOver) = (Guarded(0), OneShot<Void>())
+      answering.addResponder { number in
+        begun.withLock { $0 += 1 }
+        await isOver.value
+        return number * 2
+      }
+      let listening = try await answering.listen(as: "one")
+      let responder = try #require(nats.engine.state.withLock { $0.subscriptions.values.first } as? Responder)
+      let asking = RemoteQuestion<Int, Int>("double", over: other.plain)
+      let calls = (0..<3).map { number in
+        Task { await transportError { _ = try await asking.first(number, within: .seconds(600)) }?.code }
+      }
+      try await eventually("expected three queries, one of them begun") {
+        responder.inHandCount == 3 && begun.withLock { $0 } == 1
+      }
+      await nats.close(within: .milliseconds(1))
+      // The caller of the query that has begun waits: its responder may still do its work.
+      var refused = 0
+      for call in calls.suffix(2) { refused += await call.value == .noResponders ? 1 : 0 }
+      #expect(refused >= 1)
+      for call in calls { call.cancel() }
+      isOver.set(())
+      withExtendedLifetime(listening) {}
+      await other.close()
+      #expect(begun.withLock { $0 } == 1)
+    }
+
     /// One query runs, 4,096 wait, and 103 find no place.
     @Test func queriesWithoutAResponderAreRefusedAtOnce() async throws {
       let server = try NATSServer(hasStreams: false)
