@@ -7,10 +7,12 @@
     var seed = UInt64.random(in: 1...999_999)
     var publishers = 3
     var members = 3
-    /// The weights of the kinds of disturbance: a kill, a freeze, a partition.
+    /// The weights of the kinds of disturbance: a kill, a freeze, a partition, a new stream of the
+    /// same name.
     var kill = 0.4
     var freeze = 0.3
     var partition = 0.3
+    var remake = 0.05
     /// The largest number of publishes of one publisher in a second.
     var rate = 500.0
 
@@ -26,6 +28,7 @@
         --kill w         the weight of kills among the disturbances (0.4)
         --freeze w       the weight of freezes (0.3)
         --partition w    the weight of cuts between a process and the broker (0.3)
+        --remake w       the weight of deletions of the stream, which is then made again (0.05)
         --rate n         the most publishes of one publisher in a second (500)
         --help           this text
 
@@ -48,11 +51,12 @@
         case "--kill": kill = value
         case "--freeze": freeze = value
         case "--partition": partition = value
+        case "--remake": remake = value
         case "--rate": rate = max(1, value)
         default:
           throw Refusal(
             """
-            expected --seconds, --seed, --publishers, --members, --kill, --freeze, --partition, --rate or --help, got \(name)
+            expected --seconds, --seed, --publishers, --members, --kill, --freeze, --partition, --remake, --rate or --help, got \(name)
             """)
         }
       }

@@ -12,12 +12,24 @@
     static func connect(_ address: String) async -> (nats: NATS, stream: NATSTransport) {
       while true {
         if let nats = try? await NATS.connect(address, publishTimeout: .seconds(10)),
-          let stream = try? await nats.stream("STRESS", subjects: ["work.>", "dead.>"])
+          let stream = try? await nats.stream("STRESS", subjects: ["work.>"])
         {
           return (nats, stream)
         }
         try? await Task.sleep(for: .milliseconds(50))
       }
+    }
+
+    /// Makes the stream for dead letters. It stores only small ones, so that large ones are cut.
+    static func makeLetterStream(_ nats: NATS) async {
+      let config = #"{"name":"DEAD","subjects":["dead.>"],"storage":"file","num_replicas":1,"max_msg_size":3000}"#
+      let message = RemoteMessage(body: Array(config.utf8))
+      _ = try? await nats.plain.request(message, to: "$JS.API.STREAM.CREATE.DEAD", within: .seconds(5))
+    }
+
+    /// Returns the id in the body of a message or of its letter, which may lack its end.
+    static func id(_ body: [UInt8]) -> Substring {
+      Substring(String(decoding: body, as: UTF8.self)).prefix { $0 != " " }
     }
 
     static func event(_ subject: String, _ stream: NATSTransport) -> RemoteEvent<[UInt8]> {
@@ -34,16 +46,31 @@
     }
 
     /// Publishes numbered messages for ever. Logs each message when the stream has stored it.
+    ///
+    /// Some messages have no id, as those of other programs, and are published only once. Some are
+    /// poison: no handler handles them, they are larger than their letters may be, and they have a
+    /// header that the broker obeys.
     static func publish(_ name: String, _ address: String, _ file: String, rate: Double) async throws {
-      let event = event("work.item", await connect(address).stream)
+      let (nats, stream) = await connect(address)
       let log = try LineLog(file)
       var number = 0
       while true {
         number += 1
         let id = "\(name).\(number)"
+        if number % 10 == 3 {
+          let message = RemoteMessage(body: Array(id.utf8))
+          let answer = try? await nats.plain.request(message, to: "work.item", within: .seconds(10))
+          if let answer, String(decoding: answer.body, as: UTF8.self).contains("\"seq\":") { log.write(id) }
+          continue
+        }
+        var message = RemoteMessage(id: id, body: Array(id.utf8))
+        if number % 50 == 0 {
+          message.headers = ["Nats-Expected-Stream": "STRESS", "Trace": id]
+          message.body += Array(" poison \(String(repeating: "x", count: 5_000))".utf8)
+        }
         while true {
           do {
-            try await event.publish(Array(id.utf8), id: id)
+            _ = try await stream.publish(message, to: "work.item")
             break
           } catch { try await Task.sleep(for: .milliseconds(20)) }  // then publishes the message again, with its id
         }
@@ -61,16 +88,17 @@
       let log = try LineLog(file)
       struct Bad: Error {}
       event.remoteOccurrences.addHandler { occurrence in
-        if Int.random(in: 0..<100) == 0 { throw Bad() }
+        if occurrence.payload.count > 1_000 || Int.random(in: 0..<100) == 0 { throw Bad() }
         if Int.random(in: 0..<50) == 0 { try await Task.sleep(for: .milliseconds(Int.random(in: 1...100))) }
-        log.write("\(String(decoding: occurrence.payload, as: UTF8.self)) \(occurrence.attempt)")
+        log.write("\(id(occurrence.payload)) \(occurrence.attempt)")
       }
       var listening: Listening?
       while listening == nil {
         do {
           listening = try await event.listen(
             as: group, startingAt: .first, inFlight: 64,
-            retry: .backoff(from: .milliseconds(20), to: .seconds(1), attempts: 8), deadLetter: "dead.\(group)")
+            retry: .backoff(from: .milliseconds(20), to: .seconds(1), attempts: 8), deadLetter: "dead.\(group)",
+            deduplicating: .last(100_000))
         } catch { try await Task.sleep(for: .milliseconds(50)) }
       }
       await mustEnd.first()

@@ -16,6 +16,9 @@
     private var links: [Link] = []
     private var random: Seeded
     private var counts: [String: Int] = [:]
+    /// For each publisher, its first start since the stream was made. The messages of earlier
+    /// starts were deleted with the old stream.
+    private var firstStarts: [Substring: Int] = [:]
 
     init(_ options: Options) async throws {
       self.options = options
@@ -30,7 +33,7 @@
       broker = try Child("broker", Run.server()) { _ in
         ["-a", "127.0.0.1", "-p", "\(port)", "-js", "-sd", "\(folder)/streams"]
       }
-      _ = await Roles.connect(address)
+      await Roles.makeLetterStream(await Roles.connect(address).nats)
       for number in 0..<options.publishers {
         let address = try link(to: port)
         children.append(
@@ -73,10 +76,11 @@
     }
 
     private func disturb() async throws {
-      let all = options.kill + options.freeze + options.partition
+      let all = options.kill + options.freeze + options.partition + options.remake
       guard all > 0 else { return }
       let choice = Double.random(in: 0..<all, using: &random)
       if choice < options.partition { return partition() }
+      if choice >= options.partition + options.kill + options.freeze { return try await remakeStream() }
       let target =
         Int.random(in: 0..<5, using: &random) == 0 ? broker : children.randomElement(using: &random) ?? broker
       if choice < options.partition + options.kill {
@@ -103,6 +107,36 @@
       target.thaw()
     }
 
+    /// Deletes the stream, and makes it again, while members have its messages in hand. The
+    /// publishers end before, so that all their messages were in the old stream.
+    private func remakeStream() async throws {
+      counts["stream made again", default: 0] += 1
+      broker.thaw()
+      for (number, child) in children.enumerated() where child.name == "publisher" {
+        child.end()
+        links[number].heal(isReset: true)
+        firstStarts["p\(number)"] = child.starts
+      }
+      try await Task.sleep(for: .milliseconds(200))  // bytes on their way to the broker
+      let (nats, _) = await Roles.connect(address)
+      while true {
+        let answer = try? await nats.plain.request(
+          RemoteMessage(), to: "$JS.API.STREAM.DELETE.STRESS", within: .seconds(5))
+        if let answer, String(decoding: answer.body, as: UTF8.self).contains("\"success\":true") { break }
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      await nats.close()
+      await Roles.connect(address).nats.close()
+      for child in children where child.name == "publisher" { try child.restart() }
+    }
+
+    /// Returns whether a message was published to the stream as it is now.
+    private func isCurrent(_ id: Substring) -> Bool {
+      let words = id.split(separator: ".")
+      guard words.count == 3, let start = Int(words[1]) else { return false }
+      return start >= firstStarts[words[0]] ?? 0
+    }
+
     /// Cuts some processes, or all, from the broker for up to 6 s. Returns at once, so other
     /// disturbances can come during the cut.
     private func partition() {
@@ -123,19 +157,20 @@
     /// Checks, for each group, that every stored message was handled or is a dead letter. Checks
     /// that the stream has no message twice.
     private func judge() async throws -> Bool {
-      let (nats, stream) = await Roles.connect(address)
+      let nats = await Roles.connect(address).nats
+      let stream = try await nats.stream("DEAD", subjects: ["dead.>"])
       let dead = Guarded<[String: Set<Substring>]>([:])
       var events: [RemoteEvent<[UInt8]>] = []
       for group in Roles.groups {
         let event = Roles.event("dead.\(group)", stream)
         event.addHandler { body in
-          let id = Substring(String(decoding: body, as: UTF8.self))
+          let id = Roles.id(body)
           dead.withLock { _ = $0[group, default: []].insert(id) }
         }
         try await event.listen(as: "ledger", startingAt: .first)
         events.append(event)
       }
-      let stored = Set(LineLog.lines("\(folder)/stored"))
+      let stored = Set(LineLog.lines("\(folder)/stored")).filter(isCurrent)
       let begin = ContinuousClock.now
       var missing: [String: Int] = [:]
       // The stream may have messages whose publisher was killed before it logged them.
@@ -147,7 +182,7 @@
           let handled = HandledMessages(LineLog.lines("\(folder)/\(group)")).ids
           let letters = dead.withLock { $0[group] ?? [] }
           missing[group] = stored.subtracting(handled).subtracting(letters).count
-          known.formUnion(handled.union(letters))
+          known.formUnion(handled.union(letters).filter(isCurrent))
         }
         (ids, messages) = (known.count, await messageCount(nats))
       } while (missing.values.contains { $0 > 0 } || messages != ids) && .now < begin + .seconds(90)
