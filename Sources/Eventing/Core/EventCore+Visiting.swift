@@ -80,6 +80,7 @@ extension EventCore {
         } else {
           unsafe slot.pointee.countSkipped()
           tally.report.skipped &+= 1
+          tally.noteLeftOut()
         }
       } catch {
         unsafe tally.fail(slot.pointee.record, anchor, error)
@@ -200,6 +201,7 @@ extension EventCore {
     }
     unsafe slot.pointee.countSkipped()
     tally.report.skipped &+= 1
+    tally.noteLeftOut()
     tally.observed?.skipped(HandlerToken(record, anchor))
   }
 }

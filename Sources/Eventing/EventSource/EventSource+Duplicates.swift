@@ -14,6 +14,10 @@ extension EventSource where Payload: Equatable {
   /// view does not remember that payload. If a lane skips or drops payloads that it has taken, the
   /// next payload always reaches the lane, even if it equals the one before.
   ///
+  /// Of a remote event, the view remembers no payload that the engine got back because a handler
+  /// failed, dropped it or was locked. A message that comes again after a failure reaches the
+  /// handler, whatever came before it.
+  ///
   /// Payloads are compared where the event delivers, one at a time and in order, under no mutex.
   ///
   /// - Complexity: One comparison and one copy for each payload.
@@ -44,27 +48,24 @@ struct DistinctSource<Source: EventSource>: EventSource {
   private func distinct(_ handler: Handler<Source.Payload>) -> Handler<Source.Payload> {
     let (inner, last) = (handler.any, LastPayload<Source.Payload>(areEqual))
     let (place, body, type, modifiers) = (inner.place, inner.body, inner.type, inner.options.modifierBox?.modifiers)
-    let makeDistinct: @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler = { record, anchor in
-      let runner = HandlerRunner(place, body, type, record, anchor, modifiers)
-      let lane = runner.lane
-      return TransformedHandler(lane: lane) { incoming, owner, tally in
-        let (payload, losses) = (incoming.payload(Source.Payload.self), lane?.counters.losses ?? 0)
-        if last.isEqual(to: payload, losses) { return false }
-        guard runner.take(incoming, owner, record, anchor, &tally) else { return false }
-        last.set(payload, losses)
-        return true
-      }
-    }
-    let view = inner.viewTarget.map { target in
-      ViewClosure<Source.Payload> { payload in
-        if last.isEqual(to: payload, 0) { return false }
-        var isCalled = true
-        defer { if isCalled { last.set(payload, 0) } }  // also if the handler throws
-        isCalled = try unsafe withUnsafePointer(to: payload) { unsafe try target(BorrowedPayload($0)) }
-        return isCalled
-      }.erased
-    }
-    var distinct = Handler<Source.Payload>(place, view.map { .view($0, makeDistinct) } ?? .relay(makeDistinct))
+    // Not a `view`: its closure knows nothing of the transport that may have brought the payload.
+    var distinct = Handler<Source.Payload>(
+      place,
+      .relay { record, anchor in
+        let runner = HandlerRunner(place, body, type, record, anchor, modifiers)
+        let lane = runner.lane
+        return TransformedHandler(lane: lane) { incoming, owner, tally in
+          let (payload, losses) = (incoming.payload(Source.Payload.self), lane?.counters.losses ?? 0)
+          let account = tally.completion?.account
+          if account?.isRepeated != true, last.isEqual(to: payload, losses) {
+            tally.noteLeftOut()
+            return false
+          }
+          guard runner.take(incoming, owner, record, anchor, &tally) else { return false }
+          last.set(payload, losses, account?.fate)
+          return true
+        }
+      })
     distinct.options = inner.options
     distinct.isOnce = inner.isOnce
     distinct.any.source = inner.source
@@ -78,7 +79,14 @@ struct DistinctSource<Source: EventSource>: EventSource {
 /// once, because the core lets one thread in at a time.
 private final class LastPayload<Payload: Sendable>: Sendable {
   private let areEqual: @Sendable (Payload, Payload) -> Bool
-  private let last = Guarded<(payload: Payload, losses: Int)?>(nil)
+  private let last = Guarded<Remembered?>(nil)
+
+  private struct Remembered: Sendable {
+    let payload: Payload
+    let losses: Int
+    /// What became of the payload, if a transport brought it.
+    let fate: OccurrenceFate?
+  }
 
   init(_ areEqual: @escaping @Sendable (Payload, Payload) -> Bool) { self.areEqual = areEqual }
 
@@ -86,16 +94,20 @@ private final class LastPayload<Payload: Sendable>: Sendable {
   ///
   /// - Parameter losses: The number of payloads that the handler's lane has skipped or dropped. If
   ///   that number has changed since the last payload, the last payload may be among them, and the
-  ///   result is false.
+  ///   result is false. It is false, too, if the transport got the last payload back, because no
+  ///   handler has handled that one.
   func isEqual(to payload: Payload, _ losses: Int) -> Bool {
-    guard let last = last.withLock({ $0 }), last.losses == losses else { return false }
+    guard let last = last.withLock({ $0 }), last.losses == losses,
+      last.fate?.isHandedBack.load(ordering: .acquiring) != true
+    else { return false }
     return areEqual(last.payload, payload)
   }
 
   /// - Parameter losses: The number of payloads that the handler's lane had skipped or dropped
   ///   before it took this payload.
-  func set(_ payload: Payload, _ losses: Int) {
-    var replaced: (payload: Payload, losses: Int)? = (payload, losses)
+  /// - Parameter fate: What becomes of the payload, if a transport brought it.
+  func set(_ payload: Payload, _ losses: Int, _ fate: OccurrenceFate?) {
+    var replaced: Remembered? = Remembered(payload: payload, losses: losses, fate: fate)
     last.withLock { swap(&$0, &replaced) }
     withExtendedLifetime(replaced) {}  // released outside of the mutex
   }

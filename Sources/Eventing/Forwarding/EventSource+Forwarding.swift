@@ -45,7 +45,7 @@ extension EventSource {
     to target: Event<Other>, strongly: Bool = false, _ transform: @escaping @Sendable (Payload) -> Other?
   ) -> HandlerToken {
     addForward(to: target, strongly: strongly) { payload, pass in
-      guard let other = transform(payload.payload(Payload.self)) else { return false }
+      guard let other = transform(payload.payload(Payload.self)) else { return nil }
       return lend(other, pass)
     }
   }
@@ -54,10 +54,10 @@ extension EventSource {
   ///
   /// - Parameter relay: A closure that gets a payload of this event and a second closure, `pass`.
   ///   It calls `pass` with the payload for the target, and returns the result of `pass`: whether
-  ///   the target got the payload. If nothing is to be forwarded, it returns false.
+  ///   the target got the payload. If nothing is to be forwarded, it returns `nil`.
   private nonisolated func addForward<Other>(
     to target: Event<Other>, strongly: Bool,
-    _ relay: @escaping @Sendable (BorrowedPayload, (BorrowedPayload) -> Bool) -> Bool
+    _ relay: @escaping @Sendable (BorrowedPayload, (BorrowedPayload) -> Bool?) -> Bool?
   ) -> HandlerToken {
     let strongTarget = strongly ? StrongTarget(target) : nil
     var handler = Handler<Payload>(
@@ -70,13 +70,16 @@ extension EventSource {
           // added cannot give it another owner, because `isOwnerBound` makes `Handler.owned(by:)`
           // do nothing. A checked cast would look up the type's metadata for each occurrence.
           let core = unsafe unsafeDowncast(owner, to: Event<Other>.self).core
-          return relay(payload) { payload in
+          let isTaken = relay(payload) { payload in
             let path = ForwardingPath(anchor, after: tally.path)
-            guard !path.contains(core.anchor), record.claim() else { return false }
+            guard !path.contains(core.anchor) else { return nil }
+            guard record.claim() else { return false }
             core.take(payload, ForwardingContext(path, &tally))
             tally.report.delivered &+= 1
             return true
           }
+          if isTaken == nil { tally.noteLeftOut() }
+          return isTaken == true
         }
       })
     handler.options.owner = Owner(target)
@@ -107,9 +110,15 @@ extension EventSource {
       .inline,
       .relay { record, anchor in
         TransformedHandler(lane: nil) { payload, _, tally in
-          guard let other = transform(payload.payload(Payload.self)) else { return false }
+          guard let other = transform(payload.payload(Payload.self)) else {
+            tally.noteLeftOut()
+            return false
+          }
           let farEnd = farEnd(other)
-          if tally.path?.contains(farEnd: farEnd) == true { return false }
+          if tally.path?.contains(farEnd: farEnd) == true {
+            tally.noteLeftOut()
+            return false
+          }
           guard record.claim() else { return false }
           let path = ForwardingPath(farEnd: farEnd, after: ForwardingPath(anchor, after: tally.path))
           body(other, ForwardingContext(path, &tally))

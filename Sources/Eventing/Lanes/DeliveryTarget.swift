@@ -150,15 +150,27 @@ public import Synchronization
 
   /// Notes in the account that an occurrence was skipped because of a lock, unless the handler has
   /// ended. A lane skips an occurrence only if the handler has ended or is locked, and an end is
-  /// final. So if the handler has not ended by now, a lock caused the skip.
+  /// final. So if the handler has not ended by now, a lock caused the skip. The account needs no
+  /// note of an end: each skip that no view or interceptor has noted is one.
   final func noteSkipped(in account: DeliveryAccount) {
     if !record.has(HandlerFlags.ended) { account.noteLock() }
   }
 
-  @usableFromInline final func countDropped(_ completion: Completion?) {
+  /// Counts a dropped occurrence, and tells the observers.
+  ///
+  /// - Parameters:
+  ///   - isReplaced: Whether the handler asked for the newest occurrence only, and gets a newer one.
+  ///     A transport then acknowledges the dropped one.
+  ///   - isTold: Whether the observers know already.
+  @usableFromInline final func countDropped(_ completion: Completion?, isReplaced: Bool, isTold: Bool = false) {
     dropped.wrappingAdd(1, ordering: .relaxed)
-    unsafe completion?.observed?.dropped(HandlerToken(record, anchor))
+    guard let completion else { return }
+    if isReplaced { completion.account?.noteReplaced() }
+    if !isTold { unsafe completion.observed?.dropped(HandlerToken(record, anchor)) }
   }
+
+  /// Whether the lane drops an occurrence only because the handler asked for the newest one.
+  var keepsOnlyTheNewest: Bool { record.place.buffering == .latest }
 
   /// Reports, to observers and waiters, that a lock holds an occurrence on the lane.
   final func reportHeld(_ completion: Completion, at node: WaitNode) {
@@ -172,7 +184,7 @@ public import Synchronization
     _ outcome: HandlerOutcome, _ completion: Completion?, at node: WaitNode
   ) {
     if case .skipped = outcome { countSkipped(completion) }
-    if case .dropped = outcome { countDropped(completion) }
+    if case .dropped = outcome { countDropped(completion, isReplaced: keepsOnlyTheNewest) }
     if let completion, completion.isAwaited { completion.arrive(node, outcome) }
     // A once handler that is used up is unregistered: its slot is removed from the table.
     if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }

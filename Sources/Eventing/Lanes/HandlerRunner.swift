@@ -156,6 +156,7 @@
       var stops = false
       tally.call(record, anchor) { stops = try body(payload) == .stop }
       if stops { tally.isStopped = true }
+      tally.completion?.account?.noteIntercepted(stops: stops)
     }
     return true
   }
@@ -166,7 +167,7 @@
   @usableFromInline let lane: DeliveryTarget?
   /// Does what ``HandlerRunner/take(_:_:_:_:_:)`` does. If the transform has no result, returns
   /// false before the claim, so that a payload that a filter rejects does not use up a once
-  /// handler.
+  /// handler, and notes that decision by ``DeliveryTally/noteLeftOut()``.
   @usableFromInline let take: @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, inout DeliveryTally) -> Bool
 }
 
@@ -183,7 +184,10 @@ extension Handler {
     _ convert: @escaping @Sendable (Incoming, borrowing DeliveryTally) -> Payload?
   ) -> Handler<Incoming> {
     Handler<Incoming>(converting: any, nil) { incoming, tally, pass in
-      guard let payload = convert(incoming.payload(Incoming.self), tally) else { return false }
+      guard let payload = convert(incoming.payload(Incoming.self), tally) else {
+        tally.noteLeftOut()
+        return false
+      }
       return unsafe withUnsafePointer(to: payload) { unsafe pass(BorrowedPayload($0), &tally) }
     }
   }
@@ -217,7 +221,10 @@ extension Handler {
         }.erased
       }
     return Handler<Incoming>(converting: any, view) { incoming, tally, pass in
-      guard let payload = convert(incoming.payload(Incoming.self)) else { return false }
+      guard let payload = convert(incoming.payload(Incoming.self)) else {
+        tally.noteLeftOut()
+        return false
+      }
       return unsafe withUnsafePointer(to: payload) { unsafe pass(BorrowedPayload($0), &tally) }
     }
   }

@@ -154,7 +154,7 @@
       if let waiter = unsafe buffer.takeWaiter() { unsafe waiters.append(waiter) }
     }
     mutex.unlock()
-    withExtendedLifetime(lost) {}
+    endMarks(lost)
     destroyDropped()
     pass(Array(senders.values))
     unsafe waiters.forEach { unsafe $0.resume() }
@@ -182,10 +182,17 @@
       return unsafe (outcome, $0.takeWaiter())
     }
     mutex.unlock()
-    withExtendedLifetime(lost) {}
+    endMarks(lost.map { [$0] } ?? [])
     destroyDropped()
     unsafe waiter?.resume()
     return (outcome.isTaken ? 1 : 0, outcome.isTaken && !outcome.hasReplaced ? 0 : 1)
+  }
+
+  /// Ends the marks of payloads that buffers dropped for newer ones. With ``Buffering/latest``, the
+  /// user asked for the newest payload only, so the older one counts as handled. With another bound,
+  /// it counts as lost when this method releases the mark. Never called under a mutex.
+  private func endMarks(_ marks: consuming [any OccurrenceMark]) {
+    if buffering == .latest { for mark in marks { mark.handled() } }
   }
 
   /// Destroys the payloads that were dropped. Never called under a mutex. Isolation: core.

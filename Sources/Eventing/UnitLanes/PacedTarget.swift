@@ -116,9 +116,9 @@ import Synchronization
     guard let completion = replaced.completion else {
       // No atomic addition: only the thread inside the core counts the drops of an inline handler.
       guard let lane else { return dropped.store(dropped.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
-      return lane.countDropped(nil)
+      return lane.countDropped(nil, isReplaced: true)
     }
-    counters.countDropped(completion)
+    counters.countDropped(completion, isReplaced: true)
     if completion.isAwaited { completion.arrive(self, .dropped) }
   }
 

@@ -138,7 +138,9 @@ extension UnitLane {
     }
     for completion in completions {
       if case .skipped = outcome { countSkipped(completion) }
-      if case .dropped = outcome { countDropped(unsafe unit.isDropTold ? nil : completion) }
+      if case .dropped = outcome {
+        countDropped(completion, isReplaced: keepsOnlyTheNewest, isTold: unsafe unit.isDropTold)
+      }
       if completion.isAwaited { completion.arrive(node, outcome) }
     }
   }

@@ -111,6 +111,8 @@ import Synchronization
     shared?.insert(self)
   }
 
+  override var keepsOnlyTheNewest: Bool { buffering == .latest }
+
   /// Returns what a call on this lane waits for in the wait graph: a slot of the scheduler.
   override func needs(_ goal: Invocation) -> WaitNeeds { scheduler.needs(goal) }
 

@@ -14,7 +14,7 @@ struct MessageHandling: BegunMessage {
     // letter, for which this getter cannot wait. So this getter returns `nil`, and the engine
     // awaits `verdict`, whose getter calls `listener.giveUp`.
     guard let verdict = listener.verdict(on: message, outcome, isLooped: isLooped) else { return nil }
-    listener.end(message, isHandled: verdict == .done)
+    end(isHandled: verdict == .done)
     return verdict
   }
 
@@ -23,11 +23,17 @@ struct MessageHandling: BegunMessage {
       let outcome = await send.wait()
       let isLooped = await loops.wait()
       let verdict = listener.verdict(on: message, outcome, isLooped: isLooped)
-      listener.end(message, isHandled: verdict == .done)
+      end(isHandled: verdict == .done)
       if let verdict { return verdict }
       let reason = outcome.failures.first.map { EventingTransport.reason(of: $0.error) } ?? "no handler took it"
       return await listener.giveUp(message, headerValue(reason))
     }
+  }
+
+  /// Tells the memories of views and of the deduplication what became of the message.
+  private func end(isHandled: Bool) {
+    if !isHandled { send.noteHandedBack() }
+    listener.end(message, isHandled: isHandled)
   }
 }
 
@@ -118,14 +124,19 @@ final class Listener: Sendable {
 
   /// Returns the verdict on a message after its delivery; `nil` if the message must be given up:
   /// see ``giveUp(_:_:)``.
+  ///
+  /// A handler that has ended or is locked has not handled the message. If no other handler has run,
+  /// the message goes back: at once if all such handlers have ended, because the next delivery finds
+  /// none of them.
   func verdict(on message: RemoteMessage, _ outcome: DeliveryOutcome, isLooped: Bool) -> Verdict? {
-    let isHandled =
-      outcome.failures.isEmpty && outcome.dropped == 0 && outcome.deferred == 0 && outcome.locked == 0 && isLooped
-      && (outcome.delivered + outcome.leftOut > 0 || options.acceptsNoHandler)
-    if isHandled { return .done }
-    if outcome.failures.isEmpty { return .release(after: Listener.pause) }
-    if message.attempt >= attempts { return nil }
-    return .retry(after: options.retry.delay(after: message.attempt))
+    guard outcome.failures.isEmpty else {
+      return message.attempt >= attempts ? nil : .retry(after: options.retry.delay(after: message.attempt))
+    }
+    guard outcome.dropped == 0, outcome.deferred == 0, isLooped else { return .release(after: Listener.pause) }
+    if outcome.delivered > 0 { return .done }
+    if outcome.unhandled > 0 { return .release(after: outcome.locked > 0 ? Listener.pause : .zero) }
+    let isLeftOut = outcome.leftOut + outcome.replaced > 0 || options.acceptsNoHandler
+    return isLeftOut ? .done : .release(after: Listener.pause)
   }
 
   /// Tells the deduplication that the handling of a message has ended. Call this method once for

@@ -17,8 +17,8 @@ extension RemoteKeyedEvent {
   /// Removes all handlers of all keys. Returns their number. O(*n*) for *n* handlers of all keys.
   @discardableResult public func removeAll() -> Int { event.removeAll() }
 
-  /// Locks a handler. Messages that the lock keeps from the handler are redelivered. Returns
-  /// whether the handler exists.
+  /// Locks a handler, as ``RemoteEvent/lock(_:holding:)-(HandlerToken,_)`` does. Returns whether the
+  /// handler exists.
   @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
     event.lock(token, holding: holding)
   }

@@ -62,7 +62,10 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
       guard let key = SubjectWord.unescaped(word).flatMap(Key.init(remoteText:)) else {
         throw DecodingFailure("expected a key of \(Key.self) in the subject \(shown(message.subject))")
       }
-      return { delivered, way in event.begin(delivered, to: key, from: way) { delivered.loops.mark() } }
+      let isRepeated = message.attempt > 1
+      return { delivered, way in
+        event.begin(delivered, to: key, from: way, isRepeated: isRepeated) { delivered.loops.mark() }
+      }
     }
   }
 

@@ -41,8 +41,8 @@ extension RemoteEvent {
   // MARK: Locking
 
   /// Locks a handler, as ``Eventing/Event/lock(_:holding:)-(HandlerToken,_)`` does. A message that
-  /// the lock keeps from the handler counts as unhandled, so an engine that stores messages
-  /// delivers it again.
+  /// the lock keeps from the handler counts as unhandled by it. If no other handler has handled the
+  /// message, an engine that stores messages delivers it again.
   ///
   /// - Returns: Whether the handler exists.
   @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {

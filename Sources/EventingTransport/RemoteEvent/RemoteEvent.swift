@@ -11,11 +11,14 @@ public import Eventing
 /// to each process that listens without a group, this process included. Handlers, views and
 /// sequences are those of any `EventSource`.
 ///
-/// **The acknowledgement is the report.** A message is acknowledged if at least one handler
-/// received it, and no handler threw an error, dropped or deferred the message, or was locked.
+/// **The acknowledgement is the report.** A message is acknowledged if at least one handler ran, or
+/// a filter or an interceptor left the message out, and no handler threw an error or had no room.
 /// Otherwise a stream redelivers it to all handlers of the event, until the last attempt has
-/// failed. A transport without a stream redelivers nothing. Handlers behind forwards count, too.
-/// While the event has no handlers, or is locked, it takes no messages.
+/// failed. A handler that ended before its call, or is locked, has not handled the message; if no
+/// other handler has, the message goes back without a failed attempt. What a newer payload
+/// replaces, because a handler is throttled, debounced, restarting or has room for the latest only,
+/// is handled. A transport without a stream redelivers nothing. Handlers behind forwards count,
+/// too. While the event has no handlers, or is locked, it takes no messages.
 ///
 /// **Loops.** A loop over a sequence has handled an element when it asks for the next one. Only
 /// then is the message acknowledged. This holds for sequences of this event, of a view, and of an
@@ -113,8 +116,11 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
       group: group, start: start, inFlight: inFlight, givenRetry: retry, deadLetter: deadLetter,
       deduplication: deduplication)
     let event = event
-    return try await channel.listen(options, isReady: { event.mayDeliver }) { _ in
-      { delivered, way in event.begin(delivered, from: way) { delivered.loops.mark() } }
+    return try await channel.listen(options, isReady: { event.mayDeliver }) { message in
+      let isRepeated = message.attempt > 1
+      return { delivered, way in
+        event.begin(delivered, from: way, isRepeated: isRepeated) { delivered.loops.mark() }
+      }
     }
   }
 

@@ -10,8 +10,9 @@ extension AcknowledgementTests {
 
   enum Ending: CaseIterable, Sendable { case removal, use, owner }
 
-  /// The handler ends while its first call runs and its other calls wait on the lane.
-  @Test(arguments: Ending.allCases) func callsOfAHandlerThatHasEndedAreHandled(ending: Ending) throws {
+  /// The handler ends while its first call runs and its other calls wait on the lane. Their
+  /// messages come again at once, as first attempts, for the handler that is added next.
+  @Test(arguments: Ending.allCases) func callsOfAHandlerThatHasEndedComeAgain(ending: Ending) throws {
     try simulate(1...20) { clock in
       let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
       let (notes, again) = (Notes<Int>(), Notes<Int>())
@@ -44,10 +45,93 @@ extension AcknowledgementTests {
       if let token { event.remove(token) }
       releaseOwner()
       try await clock.sleep(for: .seconds(10))
-      event.addHandler { again.note($0) }
+      try require(again.values == [], "\(again.values)")
+      event.remoteOccurrences.addHandler { again.note($0.payload * 10 + $0.attempt) }
       try await clock.sleep(for: .seconds(10))
       try require(notes.values == [1], "\(notes.values)")
-      try require(again.values == [], "\(again.values)")
+      try require(again.values == [21, 31], "\(again.values)")
+    }
+  }
+
+  /// One handler ends, and another one handles the messages: they are done.
+  @Test func whatAnotherHandlerHasHandledDoesNotComeAgain() throws {
+    try simulate(1...20) { clock in
+      let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
+      let (ended, other) = (Notes<Int>(), Notes<Int>())
+      let token = event.addHandler { number async in
+        ended.note(number)
+        try? await clock.sleep(for: .seconds(1))
+      }
+      event.addHandler { other.note($0) }
+      try await event.listen(as: "one")
+      for number in 1...3 { try await event.publish(number) }
+      try await clock.sleep(for: .milliseconds(100))
+      event.remove(token)
+      try await clock.sleep(for: .seconds(10))
+      try require(ended.values == [1] && other.values == [1, 2, 3], "\(ended.values) \(other.values)")
+    }
+  }
+
+  /// An interceptor has not handled what it lets pass to a handler that has ended.
+  @Test func anInterceptorDoesNotHandleForAHandlerThatHasEnded() throws {
+    try simulate(1...20) { clock in
+      let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
+      let notes = Notes<Int>()
+      event.intercept(priority: 1) { _ in .proceed }
+      event.once { number async in notes.note(number) }
+      for number in 1...2 { try await event.publish(number) }
+      try await event.listen(as: "one", startingAt: .first)
+      try await clock.sleep(for: .milliseconds(50))
+      event.once { number async in notes.note(-number) }
+      try await clock.sleep(for: .seconds(1))
+      try require(notes.values == [1, -2], "\(notes.values)")
+    }
+  }
+
+  enum Pace: CaseIterable, Sendable { case debounced, throttled, restarting, latest, latestOnALane }
+
+  /// What a newer payload replaces, by the handler's own wish, is done: it does not come again.
+  @Test(arguments: Pace.allCases) func whatANewerPayloadReplacesIsDone(pace: Pace) throws {
+    try simulate(1...20) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let event = RemoteEvent<Int>("numbers", over: bus)
+      let (begun, ended) = (Notes<Int>(), Notes<Int>())
+      @Sendable func handle(_ number: Int) async throws {
+        begun.note(number)
+        try await clock.sleep(for: .milliseconds(300))
+        ended.note(number)
+      }
+      switch pace {
+      case .debounced: event.add(Handler { try await handle($0) }.debounced(for: .milliseconds(300), clock: clock))
+      case .throttled: event.add(Handler { try await handle($0) }.throttled(to: .milliseconds(300), clock: clock))
+      case .restarting: event.addHandler(on: .restarting) { try await handle($0) }
+      case .latest: event.addHandler(on: .inOrder(buffering: .latest)) { try await handle($0) }
+      case .latestOnALane: event.addHandler(on: .lane(Lane(), buffering: .latest)) { try await handle($0) }
+      }
+      for number in 1...4 { try await event.publish(number) }
+      try await event.listen(as: "one", startingAt: .first, retry: .immediately(attempts: 1), deadLetter: "dead")
+      try await clock.sleep(for: .seconds(100))
+      try require(ended.values.last == 4 && begun.count <= 2, "\(begun.values) \(ended.values)")
+    }
+  }
+
+  /// The handler that ends stands behind a forward.
+  @Test func callsBehindAForwardComeAgain() throws {
+    try simulate(1...20) { clock in
+      let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
+      let (local, notes, again) = (Event<Int>("local"), Notes<Int>(), Notes<Int>())
+      event.forward(to: local)
+      let token = local.filter { $0 != 2 }.addHandler { number async in
+        notes.note(number)
+        try? await clock.sleep(for: .seconds(1))
+      }
+      try await event.listen(as: "one")
+      for number in 1...3 { try await event.publish(number) }
+      try await clock.sleep(for: .milliseconds(100))
+      local.addHandler { again.note($0) }
+      local.remove(token)
+      try await clock.sleep(for: .seconds(10))
+      try require(notes.values == [1] && again.values == [3], "\(notes.values) \(again.values)")
     }
   }
 

@@ -160,6 +160,34 @@ import Testing
     }
   }
 
+  /// A view with memory lets a message pass that comes again, and forgets what was not handled.
+  @Test(arguments: [true, false]) func aViewWithMemoryRemembersOnlyWhatWasHandled(forwards: Bool) throws {
+    try simulate { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let event = RemoteEvent<Int>("numbers", over: bus)
+      let (local, notes, calls) = (Event<Int>("local"), Notes<Int>(), Notes<Int>())
+      @Sendable func handle(_ number: Int) throws {
+        calls.note(number)
+        if calls.count == 1 { throw Refused() }
+        notes.note(number)
+      }
+      if forwards {
+        event.forward(to: local)
+        local.removeDuplicates().addHandler { number in try handle(number) }
+      } else {
+        event.removeDuplicates().addHandler { number async throws in try handle(number) }
+      }
+      try await event.listen(as: "one", retry: .backoff(from: .seconds(1), to: .seconds(1), attempts: 5))
+      try await event.publish(5)
+      try await clock.sleep(for: .milliseconds(100))
+      try await event.publish(5)  // not a repetition of what was handled
+      try await clock.sleep(for: .milliseconds(100))
+      try await event.publish(5)
+      try await clock.sleep(for: .seconds(10))
+      try require(notes.values == [5, 5], "\(notes.values)")  // the second message, and the first again
+    }
+  }
+
   @Test func withoutHandlersOtherMembersGetTheMessages() throws {
     try simulate { clock in
       let bus = InMemoryTransport(clock: clock)

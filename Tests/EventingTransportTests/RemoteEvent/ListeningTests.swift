@@ -36,14 +36,14 @@ import Testing
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock)
       let event = RemoteEvent<Int>("numbers", over: bus)
-      let notes = Notes<Int>()
-      event.addHandler { _ in }
-      let token = event.addHandler { notes.note($0) }
+      let (local, notes) = (Event<Int>("local"), Notes<Int>())
+      event.forward(to: local)
+      let token = local.addHandler { notes.note($0) }
       try await event.listen(as: "one", inFlight: 1)
-      event.lock(token)
+      local.lock(token)
       try await event.publish(1)
       try await clock.sleep(for: .milliseconds(40))
-      event.unlock(token)
+      local.unlock(token)
       for number in 2...4 { try await event.publish(number) }
       try await clock.sleep(for: .milliseconds(40))
       try require(notes.values.isEmpty, "\(notes.values)")

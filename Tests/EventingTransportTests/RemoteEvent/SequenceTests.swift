@@ -85,12 +85,30 @@ import Testing
     }
   }
 
+  @Test func anElementThatANewerOneReplacesIsHandled() throws {
+    try simulate { clock in
+      let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
+      let notes = Notes<Int>()
+      let numbers = event.payloads(buffering: .latest)
+      try await event.listen(as: "one")
+      for number in 1...5 { try await event.publish(number) }
+      try await clock.sleep(for: .seconds(1))
+      for await number in numbers {
+        notes.note(number)
+        if number == 6 { break }
+        try await event.publish(6)
+      }
+      try await clock.sleep(for: .seconds(1))
+      try require(notes.values == [5, 6], "\(notes.values)")
+    }
+  }
+
   @Test func aDroppedElementComesAgain() throws {
     try simulate { clock in
       let bus = InMemoryTransport(clock: clock)
       let event = RemoteEvent<Int>("numbers", over: bus)
       let notes = Notes<Int>()
-      let numbers = event.payloads(buffering: .newest(1))
+      let numbers = event.payloads(buffering: .newest(2))
       try await event.listen(as: "one")
       for number in 1...5 { try await event.publish(number) }
       let task = Task(executorPreference: EventContext.executor) {

@@ -123,7 +123,7 @@ import Testing
     try simulate(1...30) { clock in
       let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
       let notes = Notes<Int>()
-      let numbers = event.map { $0 }.payloads(buffering: .newest(1))
+      let numbers = event.map { $0 }.payloads(buffering: .newest(2))
       try await event.listen(as: "one")
       for number in 1...5 { try await event.publish(number) }
       for await number in numbers {
