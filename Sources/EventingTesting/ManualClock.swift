@@ -15,9 +15,9 @@ public final class ManualClock: Clock, @unchecked Sendable {
     public let offset: Duration
 
     /// Returns the instant that is later by a duration.
-    public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+    public func advanced(by duration: Duration) -> Instant { Instant(offset: offset.adding(duration)) }
     /// Returns the duration from this instant to another one.
-    public func duration(to other: Instant) -> Duration { other.offset - offset }
+    public func duration(to other: Instant) -> Duration { other.offset.adding(.zero - offset) }
     public static func < (a: Instant, b: Instant) -> Bool { a.offset < b.offset }
     /// The duration since the beginning, as text.
     public var description: String { "\(offset)" }

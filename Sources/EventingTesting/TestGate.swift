@@ -24,7 +24,7 @@ final class TestGate: Sendable {
   func opened(within limit: Duration, _ clock: any Clock<Duration>) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { [self] in await opened() }
-      group.addTask { try? await clock.sleep(for: limit) }
+      group.addTask { try? await Sleeping.sleep(for: limit, on: clock) }
       await group.next()
       group.cancelAll()
     }

@@ -49,8 +49,8 @@ public import Synchronization
   ///
   /// - Returns: Whether the lane holds no items, so that it is over now.
   @usableFromInline func finish() -> Bool { preconditionFailure("each lane overrides finish()") }
-  /// Skips what waits on the lane, because the handler has ended, and releases the payloads. Does so
-  /// even if a call of the handler still runs. Isolation: core.
+  /// Skips what waits on the lane, because the handler has ended, and releases the payloads. A call
+  /// of the handler may still run. Isolation: core.
   func abandon() {}
   /// Sends a completion through the lane, behind the items that it holds. Isolation: core.
   @usableFromInline func sendBarrier(_ completion: Completion) {

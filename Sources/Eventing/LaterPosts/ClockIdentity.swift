@@ -13,5 +13,10 @@ enum ClockIdentity {
     return MemoryLayout<C>.size == 0
   }
 
+  /// Whether a clock can be the same as another value. If not, nothing is gained by looking for it.
+  static func isKnown<C: Clock>(_ clock: C) -> Bool {
+    C.self is AnyObject.Type || clock is any Equatable || MemoryLayout<C>.size == 0
+  }
+
   private static func isEqual<Value: Equatable>(_ a: Value, _ b: Any) -> Bool { b as? Value == a }
 }

@@ -84,7 +84,7 @@ final class DelayQueue: DelayQueueing, Sendable {
     let idleAwareClock = timer.idleAwareClock
     idleAwareClock?.timerBegan()
     defer { idleAwareClock?.timerEnded() }
-    let deadline = timer.now + delay
+    let deadline = timer.now.adding(delay)
     let stops = timer.stopsWhenUnused
     set(
       state.withLock { state -> Alarm? in

@@ -27,6 +27,9 @@ package final class DelayQueueTable: Sendable {
   }
 
   private let state = Guarded(State())
+  /// The largest number of queues whose clocks have one type and hash value. So a search takes a
+  /// bounded time. Further clocks get a queue for each work.
+  private static let mostOfOneHash = 64
 
   package init() {}
 
@@ -39,6 +42,8 @@ package final class DelayQueueTable: Sendable {
   }
 
   private func find<C: Clock<Duration>>(_ clock: C, _ simulation: (any SimulatedScheduling)?) -> DelayQueue {
+    // A value without `==` is a clock of its own each time, so it never enters the table.
+    guard ClockIdentity.isKnown(clock) else { return DelayQueue(SleepingTimer(clock, in: simulation)) }
     let key = Key(type: ObjectIdentifier(C.self), hash: ClockIdentity.hash(of: clock))
     while true {
       let (candidates, added, number) = state.withLock { state in
@@ -57,6 +62,8 @@ package final class DelayQueueTable: Sendable {
       let entry = Entry(number: number, queue: WeakQueue(made))
       let isAdded = state.withLock { state -> Bool in
         guard state.added == added else { return false }  // another thread was faster: look again
+        // Clocks that are not hashable, or whose hash values are equal, are compared one by one.
+        guard state.entries[key, default: []].count < Self.mostOfOneHash else { return true }
         state.added += 1
         state.entries[key, default: []].append(entry)
         return true
@@ -64,6 +71,9 @@ package final class DelayQueueTable: Sendable {
       if isAdded { return made }
     }
   }
+
+  /// The number of entries, for tests.
+  var entryCount: Int { state.withLock { $0.entries.values.reduce(0) { $0 + $1.count } } }
 
   private func forget(_ key: Key, _ number: UInt64) {
     state.withLock { state in

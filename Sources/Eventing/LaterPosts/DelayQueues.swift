@@ -13,6 +13,13 @@ enum DelayQueues {
     return queue
   }
 
+  /// Returns the queue of a clock of the standard library; `nil` for any other clock, and in a
+  /// simulation.
+  static func ofStandardLibrary(_ clock: any Clock<Duration>) -> (any DelayQueueing)? {
+    if Scheduling.isSimulated { return nil }
+    return clock is ContinuousClock ? continuous : clock is SuspendingClock ? suspending : nil
+  }
+
   /// Returns the queue of a clock.
   ///
   /// In a simulation, the queue belongs to that simulation, whose clock takes the place of the

@@ -25,7 +25,7 @@ extension Handler {
   ) -> Handler {
     modified {
       $0.pace = Pace(
-        kind: .debounce(min(max(.zero, pause), .forever * 2), atMost: limit.map { min(max(.zero, $0), .forever * 2) }),
+        kind: .debounce(max(.zero, pause), atMost: limit.map { max(.zero, $0) }),
         clock: clock)
     }.keepingTheLast()
   }

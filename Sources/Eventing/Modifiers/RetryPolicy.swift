@@ -28,8 +28,10 @@ public struct RetryPolicy: Hashable, Sendable {
   public static func backoff(
     from first: Duration, to longest: Duration, attempts: Int, jitter: Bool = true
   ) -> RetryPolicy {
-    let first = max(.zero, first)
-    return RetryPolicy(attempts: max(1, attempts), delays: first...max(first, longest), hasJitter: jitter)
+    // Half of the longest delay is still for ever, and its double does not overflow.
+    let first = min(max(.zero, first), .forever * 4)
+    let last = min(max(first, longest), .forever * 4)
+    return RetryPolicy(attempts: max(1, attempts), delays: first...last, hasJitter: jitter)
   }
 
   /// Returns the delay after a number of attempts, without jitter.

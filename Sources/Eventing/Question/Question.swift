@@ -155,7 +155,7 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
     }
     let timing = limit.flatMap { $0.isForever ? nil : $0 }.map { limit in
       Scheduling.cancelledWhenDropped {
-        guard (try? await clock.sleep(for: limit)) != nil else { return }
+        guard (try? await Sleeping.sleep(for: limit, on: clock)) != nil else { return }
         inquiry.end(.late)
       }
     }

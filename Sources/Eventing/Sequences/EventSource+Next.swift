@@ -36,7 +36,7 @@ extension EventSource {
     return try await withThrowingTaskGroup(of: Found<Payload>.self) { group in
       group.addTask { try await hub.first(where: isIncluded) }
       group.addTask {
-        try await clock.sleep(for: limit)
+        try await Sleeping.sleep(for: limit, on: clock)
         throw EventingError(
           code: .timedOut, description: "expected a payload of \(Payload.self) within \(limit); none came that fits")
       }

@@ -3,6 +3,11 @@ extension Duration {
   ///
   /// Clocks compute deadlines in 64 bits, and stop the program if the sum overflows.
   var isForever: Bool { self > Duration.forever }
+  /// Returns the sum of two durations. Beyond 292 billion years, in either direction, returns that
+  /// limit: the sum of the longest durations overflows, and `+` then stops the program.
+  package func adding(_ other: Duration) -> Duration { (clamped + other.clamped).clamped }
+  private var clamped: Duration { min(max(self, .seconds(-Int64.max)), .seconds(Int64.max)) }
+
   /// A hundred years. The library treats a longer wait as endless, and starts no timer for it.
   static let forever = Duration.seconds(100 * 366 * 86_400)
 

@@ -64,8 +64,8 @@ import Synchronization
       let isFirst = unsafe pending.isEmpty
       keep(payload, &tally)
       let now = queue.now
-      if isFirst { unsafe latest = limit.map { now + $0 } }
-      unsafe deadline = min(now + pause, latest ?? now + pause)
+      if isFirst { unsafe latest = limit.map { now.adding($0) } }
+      unsafe deadline = min(now.adding(pause), latest ?? now.adding(pause))
       if unsafe timer == nil { startTimer(after: unsafe deadline - now) }
     }
     return true
@@ -90,7 +90,7 @@ import Synchronization
     if case .debounce(let pause, _) = pace.kind {
       guard unsafe !pending.isEmpty else { return false }
       let now = queue.now
-      unsafe deadline = min(now + pause, latest ?? now + pause)
+      unsafe deadline = min(now.adding(pause), latest ?? now.adding(pause))
     }
     dropPending()
     let completion = CarriedContext.isCarrying ? Completion(.post) : nil

@@ -27,33 +27,4 @@ extension UnitLane {
     guard case .delayed = result, let error = unsafe unit.lastError else { return result }
     return .ended(failure(error, unit))
   }
-
-  /// One task that sleeps until another thread wakes it.
-  // Safe: each field says what guards it.
-  private final class Sleeper: @unchecked Sendable {
-    private let mutex = UnfairMutex()
-    /// Guarded by: mutex.
-    @exclusivity(unchecked) private var isAwake = false
-    /// Guarded by: mutex.
-    @exclusivity(unchecked) private var continuation: CheckedContinuation<Void, Never>?
-
-    func sleep() async {
-      await withCheckedContinuation { continuation in
-        let isLate = mutex.withLock { () -> Bool in
-          if unsafe !isAwake { unsafe self.continuation = continuation }
-          return unsafe isAwake
-        }
-        if isLate { continuation.resume() }
-      }
-    }
-
-    func wake() {
-      let waiting = mutex.withLock { () -> CheckedContinuation<Void, Never>? in
-        unsafe isAwake = true
-        defer { unsafe continuation = nil }
-        return unsafe continuation
-      }
-      waiting?.resume()
-    }
-  }
 }

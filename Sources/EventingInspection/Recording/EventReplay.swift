@@ -198,7 +198,8 @@ public struct EventReplay: Sendable {
     return { time in
       let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) * 1e-18
       // No pause is longer than a hundred years, so that no clock overflows.
-      let scaled = factor == 1 ? time : Duration.seconds(min(seconds / factor, 3.2e9))
+      let scaled =
+        factor == 1 ? min(time, .seconds(3_200_000_000)) : Duration.seconds(min(seconds / factor, 3.2e9))
       try await clock.sleep(until: start.advanced(by: scaled), tolerance: nil)
     }
   }

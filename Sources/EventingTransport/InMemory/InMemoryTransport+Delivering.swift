@@ -42,7 +42,7 @@ extension InMemoryTransport {
             dropped: delivery.dropped))
       }
       if let delay = delivery.delay {
-        try? await clock.sleep(for: delay)
+        try? await Sleeping.sleep(for: delay, on: clock)
         if !state.withLock({ $0.isPending(delivery, of: subscription) }) {
           // While the fault delayed this delivery, the engine put the message back for another
           // delivery, or the subscription ended. So this verdict acknowledges nothing: it only ends
@@ -86,14 +86,14 @@ extension InMemoryTransport {
     }
     if let pause = result.pause {
       Scheduling.task(priority: nil, on: EventContext.executor) { [clock, weak self] in
-        try? await clock.sleep(for: pause)
+        try? await Sleeping.sleep(for: pause, on: clock)
         guard let self else { return }
         if state.withLock({ $0.endPause(subscription.id) }) { startPump(subscription) }
       }
     }
     if let delay = result.delay, let group = subscription.group, let position = delivery.message.position {
       Scheduling.task(priority: nil, on: EventContext.executor) { [clock, weak self] in
-        try? await clock.sleep(for: delay)
+        try? await Sleeping.sleep(for: delay, on: clock)
         guard let self else { return }
         let woken = state.withLock { $0.bringBack(position, in: group) }
         for other in woken { startPump(other) }
@@ -114,7 +114,7 @@ extension InMemoryTransport {
     guard let woken = state.withLock({ $0.closeMember(subscription.id) }) else { return }
     for other in woken { startPump(other) }
     let timer = Scheduling.cancelledWhenDropped { [weak self, clock] in
-      if (try? await clock.sleep(for: limit)) != nil { self?.cancel(subscription) }
+      if (try? await Sleeping.sleep(for: limit, on: clock)) != nil { self?.cancel(subscription) }
     }
     await withCheckedContinuation { continuation in
       let mustWait = state.withLock { state in

@@ -7,7 +7,7 @@ extension InMemoryTransport {
     try checkHeaderSyntax(message.headers)
     let exchange = Exchange()
     let timer = Scheduling.cancelledWhenDropped { [clock] in
-      guard (try? await clock.sleep(for: limit)) != nil else { return }
+      guard (try? await Sleeping.sleep(for: limit, on: clock)) != nil else { return }
       exchange.endLate(
         .failure(TransportError(.timedOut, "expected a reply to \(subject) within \(limit); none came")))
     }

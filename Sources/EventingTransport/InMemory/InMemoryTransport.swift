@@ -153,7 +153,7 @@ public final class InMemoryTransport: Transport {
   private func waitForConnection(_ limit: Duration) async {
     let id = state.withLock { $0.newID() }
     let timer = Scheduling.cancelledWhenDropped { [weak self, clock] in
-      if (try? await clock.sleep(for: limit)) != nil { self?.endWait(id) }
+      if (try? await Sleeping.sleep(for: limit, on: clock)) != nil { self?.endWait(id) }
     }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

@@ -109,7 +109,7 @@ final class MemoryResponder: TransportSubscription {
     engine?.remove(self)
     guard let clock = engine?.clock else { return cancel() }
     let timer = Scheduling.cancelledWhenDropped { [weak self] in
-      if (try? await clock.sleep(for: limit)) != nil { self?.cancel() }
+      if (try? await Sleeping.sleep(for: limit, on: clock)) != nil { self?.cancel() }
     }
     await withCheckedContinuation { continuation in
       let isIdle = state.withLock { state in

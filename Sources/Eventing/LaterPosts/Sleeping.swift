@@ -1,0 +1,57 @@
+/// Waits for a limit of time that is usually not needed.
+///
+/// On the clocks of the standard library, the wait is work in the ``DelayQueue`` of the clock, and
+/// goes with the cancellation. A cancelled `Task.sleep` stays in the runtime until its deadline.
+/// Other clocks sleep themselves.
+package enum Sleeping {
+  /// Suspends the task for a time. A time of more than a hundred years never ends, and one below
+  /// zero is over at once, on each clock: clocks stop the program if a deadline overflows.
+  ///
+  /// - Throws: A `CancellationError`, or the error of the clock.
+  package static func sleep(for delay: Duration, on clock: any Clock<Duration>) async throws {
+    try Task.checkCancellation()
+    guard delay > .zero else { return }
+    if let queue = DelayQueues.ofStandardLibrary(clock) {
+      let sleeper = Sleeper()
+      let timer = UnitTimer(queue) { sleeper.wake() }
+      timer.start(after: delay)
+      await withTaskCancellationHandler {
+        await sleeper.sleep()
+      } onCancel: {
+        timer.cancel()
+        sleeper.wake()
+      }
+      return try Task.checkCancellation()
+    }
+    repeat { try await clock.sleep(for: min(delay, .forever)) } while delay.isForever
+  }
+}
+
+/// One task that sleeps until another thread wakes it.
+// Safe: each field says what guards it.
+final class Sleeper: @unchecked Sendable {
+  private let mutex = UnfairMutex()
+  /// Guarded by: mutex.
+  @exclusivity(unchecked) private var isAwake = false
+  /// Guarded by: mutex.
+  @exclusivity(unchecked) private var continuation: CheckedContinuation<Void, Never>?
+
+  func sleep() async {
+    await withCheckedContinuation { continuation in
+      let isLate = mutex.withLock { () -> Bool in
+        if unsafe !isAwake { unsafe self.continuation = continuation }
+        return unsafe isAwake
+      }
+      if isLate { continuation.resume() }
+    }
+  }
+
+  func wake() {
+    let waiting = mutex.withLock { () -> CheckedContinuation<Void, Never>? in
+      unsafe isAwake = true
+      defer { unsafe continuation = nil }
+      return unsafe continuation
+    }
+    waiting?.resume()
+  }
+}
