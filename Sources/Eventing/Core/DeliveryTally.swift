@@ -26,6 +26,8 @@
   /// takes the occurrence as one of a `send`, while it drops those of a `post` (see ``isSend``).
   /// Stays true if a handler's pace delays the occurrence after the lock.
   @usableFromInline var isLateSend = false
+  /// Whether the payload is one of the past, which a new handler receives alone.
+  var isReplay = false
   /// Whether a further lock refused this occurrence, which a lock had held before (``isLate``).
   /// Then it must go back into the holding buffer.
   @usableFromInline var isHeldOn = false

@@ -158,9 +158,10 @@ extension Event {
   /// called from any thread and inside any handler. The locks of single handlers are independent of
   /// the lock of the event. Snapshots of handlers do not show this lock; ``isLocked`` does.
   ///
-  /// - Parameter holding: Whether occurrences are skipped meanwhile, or held for each handler until
-  ///   the lock ends. If the event is locked already, this replaces the `holding` of that lock for
-  ///   the occurrences to come. Occurrences that are held already stay held.
+  /// - Parameter holding: Whether occurrences are skipped meanwhile, or held until the lock ends.
+  ///   Held occurrences then reach all handlers one after the other, as without the lock. If the
+  ///   event is locked already, this replaces the `holding` of that lock for the occurrences to
+  ///   come. Occurrences that are held already stay held.
   /// - Complexity: O(*n*) for *n* handlers, so that a send pays nothing for the lock.
   public nonisolated func lock(holding: Holding = .nothing) { core.setEventLock(true, holding) }
 

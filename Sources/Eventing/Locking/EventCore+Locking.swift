@@ -164,12 +164,21 @@ extension EventCore {
     return isKept
   }
 
-  /// Delivers the occurrences that were held by a lock which has ended now, unless another lock
+  /// Delivers the occurrences that were held by locks which have ended now, unless another lock
   /// still holds them. Isolation: core.
+  ///
+  /// If the locks of several handlers end together, as those of the event do, the occurrences come
+  /// one after the other, and each reaches the handlers in their order, as without the lock.
   func release(_ end: LockEnd) {
-    for (record, number) in end.locks {
-      guard let buffer = mutex.withLock({ endLock(end.reason, number, of: record) }) else { continue }
-      deliver(buffer, to: record)
+    var ended = end.locks.compactMap { record, number in
+      mutex.withLock { endLock(end.reason, number, of: record) }.map { (record: record, buffer: $0) }
+    }
+    if ended.count > 1 { ended.sort { isBefore($0.record, $1.record) } }
+    deliver(ended)
+    for (record, buffer) in ended {
+      if !record.has(HandlerFlags.notCallable) { unsafe record.details?.runner?.lane?.resume() }
+      // A pace that resumes may have called a once handler, which is used up now.
+      unregisterDead()
       mutex.lock()
       let isDone =
         unsafe buffer.items.isEmpty && !record.has(HandlerFlags.lockedAtAll) && buffer === pendingWork.holding[record]
@@ -196,26 +205,65 @@ extension EventCore {
     return buffer
   }
 
-  /// Delivers held occurrences until none is left, and then resumes the handler's lane. Stops as
-  /// soon as the handler must not be called. Isolation: core.
-  private func deliver(_ buffer: HoldingBuffer, to record: HandlerRecord) {
-    while !record.has(HandlerFlags.notCallable), let slot = unsafe slot(of: record), unsafe !buffer.items.isEmpty {
-      let held = unsafe buffer.items.takeFirst()
-      var tally = unsafe DeliveryTally(buffer.items.taken, held)
-      tally.observed = observed(held.sequence)
-      if mutant(.heldIsLost) {
-      } else if let context = held.context {
-        within(context) { unsafe visitAlone(slot, buffer.items.taken, &tally) }
-      } else {
-        unsafe visitAlone(slot, buffer.items.taken, &tally)
+  /// Returns whether one handler comes before another one in the order of delivery.
+  private func isBefore(_ a: HandlerRecord, _ b: HandlerRecord) -> Bool {
+    let (first, second) = (a.details?.options.priority ?? 0, b.details?.options.priority ?? 0)
+    return first != second ? first > second : a.id < b.id
+  }
+
+  /// Delivers held occurrences, in the order of their sequence numbers and, within an occurrence,
+  /// in the order of the handlers. Leaves those whose handler is locked again, or has ended.
+  /// Isolation: core.
+  private func deliver(_ held: [(record: HandlerRecord, buffer: HoldingBuffer)]) {
+    var order: [(sequence: UInt64, handler: Int)] = []
+    for (handler, (_, buffer)) in held.enumerated() {
+      for i in unsafe 0..<buffer.items.count { unsafe order.append((buffer.items[i].sequence, handler)) }
+    }
+    if held.count > 1, !mutant(.heldComesByHandler) {
+      order.sort { $0.sequence != $1.sequence ? $0.sequence < $1.sequence : $0.handler < $1.handler }
+    }
+    var stopped: UInt64?
+    for (sequence, handler) in order {
+      let (record, buffer) = held[handler]
+      guard !record.has(HandlerFlags.notCallable), let slot = unsafe slot(of: record), unsafe !buffer.items.isEmpty,
+        unsafe buffer.items.first.sequence == sequence
+      else { continue }
+      if stopped == sequence, unsafe !buffer.items.first.isReplayed {
+        unsafe skipHeld(buffer, slot)
+      } else if unsafe deliverHeld(buffer, slot) {
+        stopped = sequence
       }
-      if tally.isHeldOn { unsafe buffer.items.untake(held) } else { unsafe buffer.items.destroyTaken() }
-      buffer.noteCount()
       unregisterDead()
     }
-    if !record.has(HandlerFlags.notCallable) { unsafe record.details?.runner?.lane?.resume() }
-    // A pace that resumes may have called a once handler, which is used up now.
-    unregisterDead()
+  }
+
+  /// Delivers the first occurrence of a holding buffer to its handler. If a lock has begun that
+  /// holds the occurrence, it stays in the buffer. Isolation: core.
+  ///
+  /// - Returns: Whether the handler keeps the occurrence from later handlers.
+  private func deliverHeld(_ buffer: HoldingBuffer, _ slot: UnsafeMutablePointer<HandlerSlot>) -> Bool {
+    let held = unsafe buffer.items.takeFirst()
+    var tally = unsafe DeliveryTally(buffer.items.taken, held)
+    tally.observed = observed(held.sequence)
+    if mutant(.heldIsLost) {
+    } else if let context = held.context {
+      within(context) { unsafe visitAlone(slot, buffer.items.taken, &tally) }
+    } else {
+      unsafe visitAlone(slot, buffer.items.taken, &tally)
+    }
+    if tally.isHeldOn { unsafe buffer.items.untake(held) } else { unsafe buffer.items.destroyTaken() }
+    buffer.noteCount()
+    return tally.isStopped
+  }
+
+  /// Skips the first occurrence of a holding buffer, which an earlier handler has stopped.
+  /// Isolation: core.
+  private func skipHeld(_ buffer: HoldingBuffer, _ slot: UnsafeMutablePointer<HandlerSlot>) {
+    let held = unsafe buffer.items.takeFirst()
+    unsafe buffer.items.destroyTaken()
+    buffer.noteCount()
+    unsafe slot.pointee.countSkipped()
+    observed(held.sequence)?.skipped(unsafe HandlerToken(slot.pointee.record, anchor))
   }
 
   /// Drops the occurrences that locks hold for a handler whose life is over. Isolation: core.

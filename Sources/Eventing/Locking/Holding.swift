@@ -4,6 +4,9 @@
 /// deferred, and no `send` waits for them. Occurrences that do not fit count as skipped. If the
 /// handler is removed, its held occurrences are discarded.
 ///
+/// - If the locks of several handlers end together, as with ``Event/unlock()``, the held
+///   occurrences come one after the other. Each reaches the handlers in their order, interceptors
+///   included. An occurrence that an interceptor stops then is skipped for later handlers.
 /// - If several locks of a handler are in force, the `holding` of the lock that began last applies.
 /// - A lock that begins while held occurrences are being delivered holds the occurrences that are
 ///   left.

@@ -77,6 +77,8 @@ struct HeldOccurrence: PayloadHeader, Sendable {
   /// Whether a `send` brought the occurrence. If so, a full buffer that suspends senders takes the
   /// occurrence after the lock, although the sender no longer waits.
   let isSend: Bool
+  /// Whether the payload was replayed, for this handler alone.
+  let isReplayed: Bool
   /// The task-local values of the sender, if any are carried.
   let context: CarriedContext?
   /// The `holding` of the lock that holds the occurrence.
@@ -88,6 +90,7 @@ struct HeldOccurrence: PayloadHeader, Sendable {
     sender = tally.sender
     path = tally.path
     isSend = tally.isSend
+    isReplayed = tally.isReplay
     context = if let completion = tally.completion { completion.context } else { CarriedContext.current() }
     self.holding = holding
   }

@@ -157,6 +157,10 @@ extension EventCore {
       payload, sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil,
       isClocked: clockedCount > 0)
     tally.observed = observed(sequence)
+    tally.isReplay = true
+    // A full buffer that suspends senders drops what no sender brings. It takes each past payload,
+    // as it takes what a `send` brings.
+    tally.isLateSend = record.details?.place.buffering.suspendsSender ?? false
     unsafe visitAlone(slot, payload, &tally)
     unregisterDead()
   }

@@ -29,6 +29,8 @@
   case laneIsNotWoken
   /// Fault: the occurrences that a lock held are lost when the lock ends.
   case heldIsLost
+  /// Fault: when the lock of the event ends, what it held comes handler by handler.
+  case heldComesByHandler
   /// Fault: a lock that holds occurrences ends at once instead of after what was sent before.
   case unlockIsEarly
   /// Fault: a handler that is added to a locked event is not locked.

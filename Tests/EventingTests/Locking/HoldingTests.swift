@@ -142,7 +142,7 @@ import Testing
     #expect(event.unlock(named: ["name", "other"]) == 1)
     #expect(seen.values == ["name 1", "name 2"])
     #expect(event.unlockAll() == 3)
-    #expect(seen.values == ["name 1", "name 2", "tag 1", "tag 2", "owner 1", "owner 2"])
+    #expect(seen.values == ["name 1", "name 2", "tag 1", "owner 1", "tag 2", "owner 2"])
   }
 
   @Test func aOnceHandlerReceivesTheFirstHeldOccurrence() async {

@@ -36,6 +36,19 @@ import Testing
     #expect(seen.values == [3, 4, 5, 6])
   }
 
+  @Test func aSequenceThatSuspendsSendersReceivesAllReplayedPayloads() async {
+    let event = Event<Int>(replaying: .last(5))
+    for number in 1...5 { event.post(number) }
+    let payloads = event.payloads(buffering: .suspendingSender(2))
+    event.add(
+      Handler(on: .background(buffering: .suspendingSender(2))) { (_: Int) in }.named("lane"))
+    event.post(6)  // finds no room
+    event.finish()
+    var seen: [Int] = []
+    for await number in payloads { seen.append(number) }
+    #expect(seen == [1, 2, 3, 4, 5])
+  }
+
   @Test func sequencesViewsForwardsAndNextReceiveReplayedPayloads() async throws {
     let (event, copy, seen) = (Event<Int>(replaying: .last(2)), Event<Int>(), Recorder<Int>())
     copy.addHandler { seen.record($0) }

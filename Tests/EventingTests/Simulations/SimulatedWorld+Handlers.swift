@@ -86,6 +86,11 @@ extension SimulatedWorld {
     }
     if handler.removeReturn != nil { fail("G7: handler \(number) was called with \(send) after its removal") }
     if isMute(number) { fail("G9: handler \(number), \(handler.place), was called with \(send) under a lock") }
+    // Handler 0 is the first of all. So an inline handler that no lock of its own has held back is
+    // called while the event delivers what handler 0 was called with last.
+    if handler.place == .inline, number > 0, !handler.wasLocked, !mode.replays, handlers[0].calls.last?.send != send {
+      fail("G1: handler \(number) was called with \(send), not with \(handlers[0].calls.last?.send ?? -1)")
+    }
     if handler.place == .retried, handlers[number].failed == send {
       // This is the second attempt: no other call may have come between the two.
       handlers[number].failed = nil

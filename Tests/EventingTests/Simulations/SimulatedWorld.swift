@@ -58,6 +58,8 @@ final class SimulatedWorld: @unchecked Sendable {
     /// The occurrence whose first attempt failed, if the next call must be the second attempt with
     /// that occurrence.
     var failed: Int?
+    /// Whether the handler was ever locked by itself, and not only with the event.
+    var wasLocked = false
     /// The occurrences whose first attempt failed.
     var attempted: Set<Int> = []
   }
@@ -201,6 +203,7 @@ final class SimulatedWorld: @unchecked Sendable {
       unmute(number)
       event.unlock(token)
     } else {
+      handlers[number].wasLocked = true
       event.lock(token, holding: holding)
       mute(number)
       handlers[number].isLocked = true
