@@ -27,7 +27,7 @@ extension Completion {
       return unsafe readyWaiters()
     }
     guard let ready = unsafe ready else { return false }
-    unsafe wake(ready)
+    unsafe Scheduling.resume(ready)
     return true
   }
 }

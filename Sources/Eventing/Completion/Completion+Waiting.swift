@@ -119,12 +119,13 @@ extension Completion {
   func addWaiter(_ invocation: Invocation?) -> Int {
     withMutex {
       nextWaiter += 1
-      var waiter = unsafe Waiter(id: nextWaiter, invocation: isTracked ? invocation : nil)
+      let wait = isTracked ? invocation.map { SlotWait($0, self, nextWaiter) } : nil
+      var waiter = unsafe Waiter(id: nextWaiter, wait: wait)
       for work in outstanding.values where mustDefer(work.node, waiter) {
         waiter.deferredNodes.insert(ObjectIdentifier(work.node))
       }
       waiters.append(waiter)
-      if isTracked, let invocation { invocation.executionSlot.waits.append((invocation, self, nextWaiter)) }
+      if let wait { wait.invocation.executionSlot.add(wait) }
       return nextWaiter
     }
   }
@@ -134,7 +135,7 @@ extension Completion {
   private func removeWaiter(_ id: Int) {
     let removed = withMutex {
       let removed = waiters.remove(at: waiter(id))
-      removed.invocation?.executionSlot.waits.removeAll { $0.completion === self && $0.waiter == id }
+      if let wait = removed.wait { wait.invocation.executionSlot.remove(wait) }
       return removed
     }
     withExtendedLifetime(removed) {}  // released after the mutex

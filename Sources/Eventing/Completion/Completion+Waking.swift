@@ -1,6 +1,5 @@
 // The outstanding work of a completion, counted in pieces such as one call on a lane; and the
-// waiters that may go on. The caller of each function holds the mutex of the completion, except for
-// `wake(_:)`.
+// waiters that may go on. The caller of each function holds the mutex of the completion.
 extension Completion {
   /// Removes one piece of the outstanding work that has to be done at a node of the graph of waits:
   /// for instance, one of the calls on a lane.
@@ -92,10 +91,5 @@ extension Completion {
       unsafe ready.append(continuation)
     }
     return unsafe ready
-  }
-
-  /// Resumes waiters. Never called under the mutex.
-  func wake(_ waiters: [UnsafeContinuation<Void, Never>]) {
-    unsafe waiters.forEach { unsafe $0.resume() }
   }
 }

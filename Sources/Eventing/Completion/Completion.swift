@@ -84,8 +84,9 @@ import Synchronization
   @safe struct Waiter {
     /// The number of the waiter.
     let id: Int
-    /// The invocation that waits, if ``isTracked`` is true and the task belongs to one.
-    let invocation: Invocation?
+    /// The wait in the execution slot of the invocation that waits, if ``isTracked`` is true and
+    /// the task belongs to an invocation.
+    let wait: SlotWait?
     /// The nodes that this waiter does not wait for, because they wait for this waiter.
     var deferredNodes: Set<ObjectIdentifier> = []
     /// The continuation of the task while it is suspended.
@@ -252,49 +253,48 @@ import Synchronization
     }
   }
 
-  /// Completes one piece of outstanding work, and wakes the waiters that are ready.
+  /// Completes one piece of outstanding work, and resumes the waiters that are ready.
   ///
   /// - Parameters:
   ///   - node: The node where the work was.
   ///   - outcome: The outcome for the report; `nil` if no report counts it.
-  @usableFromInline func arrive(_ node: WaitNode, _ outcome: HandlerOutcome?) {
+  ///   - isAfterCall: Whether the calling thread is that of a lane, which has just returned from a
+  ///     call. Such a thread resumes the waiters itself.
+  @usableFromInline func arrive(_ node: WaitNode, _ outcome: HandlerOutcome?, isAfterCall: Bool = false) {
     if let root {
       if let outcome { root.ownAccount?.note(outcome) }
-      return root.arrive(node, nil)
+      return root.arrive(node, nil, isAfterCall: isAfterCall)
     }
-    unsafe wake(
-      withMutex {
-        open -= 1
-        if let outcome { report.count(outcome) }
-        remove(node)
-        return unsafe readyWaiters()
-      })
+    let ready = unsafe withMutex {
+      open -= 1
+      if let outcome { report.count(outcome) }
+      remove(node)
+      return unsafe readyWaiters()
+    }
+    if isAfterCall { unsafe Scheduling.resumeHere(ready) } else { unsafe Scheduling.resume(ready) }
   }
 
-  /// Records that the event has delivered the occurrence, and wakes the waiters that are ready.
+  /// Does what ``endDelivery(_:)`` does, outside of the core, and resumes the ready waiters.
+  @usableFromInline func finishDelivery(_ outcomes: SendReport) { unsafe Scheduling.resume(endDelivery(outcomes)) }
+
+  /// Records that the event has delivered the occurrence.
   ///
   /// - Parameter outcomes: The outcomes that are known at the end of the delivery. Lanes report the
-  ///   other outcomes by ``arrive(_:_:)``.
-  @usableFromInline func finishDelivery(_ outcomes: SendReport) {
+  ///   other outcomes by ``arrive(_:_:isAfterCall:)``.
+  /// - Returns: The waiters that are ready. The caller resumes them.
+  func endDelivery(_ outcomes: SendReport) -> [UnsafeContinuation<Void, Never>] {
     if let root {
       root.ownAccount?.note(outcomes)
-      return root.finishForward()
+      return unsafe root.withMutex {
+        root.open -= 1
+        return unsafe root.readyWaiters()
+      }
     }
-    unsafe wake(
-      withMutex {
-        open -= 1
-        isDelivered = true
-        report.add(outcomes)
-        return unsafe readyWaiters()
-      })
-  }
-
-  /// Records that an event to which the occurrence was forwarded has delivered it.
-  private func finishForward() {
-    unsafe wake(
-      withMutex {
-        open -= 1
-        return unsafe readyWaiters()
-      })
+    return unsafe withMutex {
+      open -= 1
+      isDelivered = true
+      report.add(outcomes)
+      return unsafe readyWaiters()
+    }
   }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The graph of waits, which keeps a `send` from waiting for itself (G16).
 ///
 /// A lane has execution slots, on each of which one call runs at a time. A call waits for
@@ -16,6 +18,19 @@
   /// lock it for loops that senders wait for, for new execution slots of lanes, and when
   /// diagnostics look for stuck calls.
   static let mutex = UnfairMutex()
+
+  #if DEBUG
+    /// The number of steps that threads have made under `mutex`: nodes visited, and waits added,
+    /// removed or read.
+    static let steps = Atomic<Int>(0)
+  #endif
+
+  /// Counts a step, in a debug build.
+  @inline(__always) static func count() {
+    #if DEBUG
+      steps.wrappingAdd(1, ordering: .relaxed)
+    #endif
+  }
 
   /// A search for a cycle of waits. The caller holds `mutex`.
   ///
@@ -86,6 +101,7 @@
     /// Returns whether a node is blocked, if that is known. Otherwise begins a visit to the node,
     /// and returns `nil`.
     private mutating func look(at node: WaitNode) -> Bool? {
+      WaitGraph.count()
       let id = ObjectIdentifier(node)
       if searching.contains(id) || blocked.contains(id) || sleeping.contains(id) { return true }
       if free.contains(id) { return false }
@@ -165,9 +181,30 @@ enum WaitNeeds {
   /// such as those of a ``UnitScheduler``.
   let handler: UInt64
 
-  /// The waits of the calls on this slot. Waits of invocations that are over do not count.
-  /// Guarded by: WaitGraph.mutex.
-  var waits: [(invocation: Invocation, completion: Completion, waiter: Int)] = []
+  /// The waits of the calls on this slot, in no particular order. Waits of invocations that are
+  /// over do not count. Guarded by: WaitGraph.mutex.
+  private var waits: [SlotWait] = []
+
+  /// Adds a wait of a call on this slot. O(1). The caller holds `WaitGraph.mutex`.
+  func add(_ wait: SlotWait) {
+    WaitGraph.count()
+    unsafe wait.index = waits.count
+    waits.append(wait)
+  }
+
+  /// Removes a wait: the last one takes its place. O(1), because one call may have thousands of
+  /// waits, and a search under the one mutex of the graph would delay all other sends of the
+  /// process. The caller holds `WaitGraph.mutex`.
+  func remove(_ wait: SlotWait) {
+    WaitGraph.count()
+    let last = waits.removeLast()
+    guard last !== wait else { return }
+    unsafe waits[wait.index] = last
+    unsafe last.index = wait.index
+  }
+
+  /// The number of waits. The caller holds `WaitGraph.mutex`.
+  var waitCount: Int { waits.count }
 
   /// The index of this slot's call among the active calls of its ``OverlappingLane``; `nil` if no
   /// call runs. Guarded by: the mutex of the lane.
@@ -192,6 +229,30 @@ enum WaitNeeds {
 
   override func needs(_ goal: Invocation) -> WaitNeeds {
     if self === goal.executionSlot { return .blocked }
-    return .any(waits.filter(\.invocation.isCurrent).flatMap { $0.completion.nodes(for: $0.waiter) })
+    return .any(
+      waits.flatMap { wait -> [WaitNode] in
+        WaitGraph.count()
+        return wait.invocation.isCurrent ? wait.completion.nodes(for: wait.waiter) : []
+      })
   }
+}
+
+/// One wait of a call: for a completion, as one of its waiters.
+// Safe: `index` says what guards it. All else is immutable.
+final class SlotWait: @unchecked Sendable {
+  let invocation: Invocation
+  let completion: Completion
+  /// The number of the waiter.
+  let waiter: Int
+  /// The index in the waits of the execution slot. Guarded by: WaitGraph.mutex.
+  @exclusivity(unchecked) fileprivate var index = 0
+
+  init(_ invocation: Invocation, _ completion: Completion, _ waiter: Int) {
+    (self.invocation, self.completion, self.waiter) = (invocation, completion, waiter)
+  }
+}
+
+extension Completion.Waiter {
+  /// The invocation that waits, if the completion is part of the wait graph.
+  var invocation: Invocation? { wait?.invocation }
 }

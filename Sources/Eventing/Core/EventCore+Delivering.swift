@@ -183,7 +183,7 @@ extension EventCore {
       unsafe walk(payload, first, 0, isWhole: true, &tally)
     }
     if mustEnqueue { reportIfUnheard(payload, tally) }
-    if isAwaited { completion?.finishDelivery(tally.report) }
+    if isAwaited, let completion { endDelivery(of: completion, tally.report) }
   }
 
   /// Whether a delivery must keep a replay value or a history, or look up a key. Isolation: core.
@@ -208,7 +208,7 @@ extension EventCore {
     let tally = unsafe deliver(
       payload, to: keyIndex.lookup.table(for: payload), keyIndex, isForAny: keyIndex.lookup.isForAny(payload),
       isAwaited: isAwaited, sender: completion?.sender, completion)
-    if isAwaited { completion?.finishDelivery(tally.report) }
+    if isAwaited, let completion { endDelivery(of: completion, tally.report) }
     return true
   }
 
@@ -221,6 +221,9 @@ extension EventCore {
     _ payload: BorrowedPayload, _ start: PriorityBucket.Pointer, _ index: Int, isWhole: Bool,
     _ tally: inout DeliveryTally
   ) {
+    let depth = DeliveryDepth.current
+    DeliveryDepth.current = depth + 1
+    defer { DeliveryDepth.current = depth }
     let before = withAnchor { $0.changes.load(ordering: .acquiring) }
     var needed = isWhole ? PathNeeded.fast : .slow
     var next: PriorityBucket.Pointer? = unsafe start

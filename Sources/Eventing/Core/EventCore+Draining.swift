@@ -26,6 +26,7 @@ extension EventCore {
   /// - an occurrence that another thread enqueued;
   /// - the end of a lock that another thread ended;
   /// - an isolated call;
+  /// - any item, if the thread is too deep in deliveries (``DeliveryDepth``);
   /// - any item, after more than ``OverloadControl/foreignChanges`` changes of other threads. Each
   ///   barrier, and the end of the event, counts as a change of another thread.
   ///
@@ -37,10 +38,14 @@ extension EventCore {
       stateWord.bitwiseOr(own, ordering: .relaxed)
     }
     let pendingWork = pendingWork
+    if drainer != Drainer.queue, DeliveryDepth.isTooDeep { return handOff(pendingWork) }
+    unsafe pendingWork.isDraining = true
     var foreignChanges = 0
+    var look: UInt64 = 0
     while true {
       var plain = unsafe plainAnchor
       while unsafe !pendingWork.batch.isEmpty {
+        if unsafe look != 0 || !pendingWork.ready.isEmpty { goOn(&look, drainer, pendingWork) }
         if drainer != Drainer.queue {
           if foreignChanges > OverloadControl.foreignChanges || !mayDrain(drainer, unsafe pendingWork.batch.first) {
             return handOff(pendingWork)
@@ -58,6 +63,11 @@ extension EventCore {
           unsafe pendingWork.batch.destroyTaken()
           continue
         }
+        if case .job(let job) = item {
+          look = pendingWork.look.begin(job)
+          unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+          continue
+        }
         foreignChanges += work(on: item, for: drainer)
         unsafe plain = plainAnchor
       }
@@ -71,8 +81,14 @@ extension EventCore {
       let mustUnregister = unsafe !pendingWork.mailbox.unregistering.isEmpty
       if drainer == Drainer.queue { pendingWork.overload.isOn.store(false, ordering: .relaxed) }
       let isEmpty = unsafe pendingWork.batch.isEmpty && unregistering.isEmpty && !mustUnregister
+      var ready: [UnsafeContinuation<Void, Never>] = unsafe []
+      unsafe swap(&ready, &pendingWork.ready)
+      if isEmpty { unsafe pendingWork.isDraining = false }
       stateWord.publish(isEmpty ? idle : own)
       mutex.unlock()
+      if look != 0 { pendingWork.look.end(look) }
+      look = 0
+      if unsafe !ready.isEmpty { unsafe resume(ready, drainer) }
       if isEmpty { return }  // The thread is outside the core: it must touch nothing from here on.
       if mustUnregister { return handOff(pendingWork) }
       for (record, thread) in unregistering {
@@ -83,7 +99,37 @@ extension EventCore {
     }
   }
 
-  /// Does the work of an item that is no occurrence.
+  /// Resumes the tasks that waited for what a drain has done, before the drain goes on with other
+  /// work.
+  @inline(never) private func goOn(_ look: inout UInt64, _ drainer: UInt, _ pendingWork: PendingWork) {
+    if look != 0 { pendingWork.look.end(look) }
+    look = 0
+    var ready: [UnsafeContinuation<Void, Never>] = unsafe []
+    unsafe swap(&ready, &pendingWork.ready)
+    unsafe resume(ready, drainer)
+  }
+
+  /// Resumes tasks: at once in a block of the event's own queue, and elsewhere if the thread may be
+  /// running the user's code.
+  private func resume(_ ready: [UnsafeContinuation<Void, Never>], _ drainer: UInt) {
+    if drainer == Drainer.queue { unsafe Scheduling.resumeHere(ready) } else { unsafe Scheduling.resume(ready) }
+  }
+
+  /// Records that the event has delivered an occurrence, or has sent a barrier through its lanes.
+  /// The waiters that are ready go on when the event is idle, if it becomes idle now. Isolation:
+  /// core.
+  func endDelivery(of completion: Completion, _ report: SendReport) {
+    let ready = unsafe completion.endDelivery(report)
+    if unsafe ready.isEmpty { return }
+    let pendingWork = pendingWork
+    if unsafe pendingWork.isDraining {
+      unsafe pendingWork.ready += ready
+    } else {
+      unsafe Scheduling.resume(ready)
+    }
+  }
+
+  /// Does the work of an item that is neither an occurrence nor an isolated call.
   ///
   /// - Returns: The number of changes of other threads that the item counts as. The drain adds up
   ///   these numbers, and hands the rest off above a limit: see ``drain(_:)``. A barrier counts as
@@ -91,16 +137,13 @@ extension EventCore {
   ///   change counts as 1, and a group of new handlers as their number. Other items count as 0.
   private func work(on item: WorkItem, for drainer: UInt) -> Int {
     switch item {
-    case .occurrence: preconditionFailure("an occurrence is delivered")
+    case .occurrence, .job: preconditionFailure("the drain delivers occurrences, and runs isolated calls")
     case .join(let count, let thread):
       join(count)
       return thread == drainer ? 0 : count
     case .barrier(let completion):
       sendBarrier(completion)
       return 1
-    case .job(let job):
-      unsafe job.runSynchronously(on: asUnownedSerialExecutor())
-      return 0
     case .release(let end, _):
       release(end)
       return 0
@@ -128,6 +171,7 @@ extension EventCore {
   /// `DispatchQueue.global()`, two blocks that block delay a third one by a second; in Swift's
   /// pool, they delay it as long as they block.
   func handOff(_ pendingWork: PendingWork) {
+    unsafe pendingWork.isDraining = false
     stateWord.bitwiseAnd(CoreState.flags, ordering: .relaxed)  // no thread is inside until the block begins
     Scheduling.block(on: drainQueue(pendingWork)) { self.drain(Drainer.queue) }
   }
@@ -154,6 +198,6 @@ extension EventCore {
     // Before the barrier, a pace delivers the occurrence that it keeps. That delivery may have
     // found that the handler has ended.
     unregisterDead()
-    completion.finishDelivery(SendReport())
+    endDelivery(of: completion, SendReport())
   }
 }

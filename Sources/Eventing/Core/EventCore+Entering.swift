@@ -35,6 +35,11 @@ extension EventCore {
   ///
   /// - Returns: The state word, as ``enter()`` returns it; 0 if the event is still busy.
   @usableFromInline @inline(never) func enterSoon(_ own: UInt) -> UInt {
+    let entered = spin(toEnter: own)
+    return entered != 0 ? entered : followLook(own)
+  }
+
+  private func spin(toEnter own: UInt) -> UInt {
     for _ in 0..<Thread.spinLimit {
       let seen = stateWord.load(ordering: .relaxed)
       if seen == 0 {
@@ -47,6 +52,29 @@ extension EventCore {
     return 0
   }
 
+  /// Waits for the thread inside to leave, and enters the core, if that thread has just run an
+  /// isolated call, such as that of ``Event/handlers``, for the calling task.
+  ///
+  /// The call has returned, because its task is here. So the thread inside only has to leave: it
+  /// runs no more code of the user's before. If it goes on with other work, this wait ends.
+  ///
+  /// - Returns: The state word, as ``enter()`` returns it; 0 if the event is busy for another
+  ///   reason, or every occurrence must be enqueued.
+  private func followLook(_ own: UInt) -> UInt {
+    guard let look = pendingWorkReference.load()?.look else { return 0 }
+    let task = look.task.load(ordering: .acquiring)
+    guard task != 0, task == TaskID.current else { return 0 }
+    let thread = look.thread.load(ordering: .relaxed)
+    var rounds = 0
+    while look.task.load(ordering: .acquiring) == task {
+      let seen = stateWord.load(ordering: .relaxed) & ~CoreState.flags
+      guard seen == thread, seen | CoreState.busy != own else { break }
+      rounds += 1
+      if rounds < 100 { Thread.giveWay() } else { Thread.nap(microseconds: 10) }
+    }
+    return stateWord.compareExchange(expected: 0, desired: own, ordering: .acquiring).exchanged ? own : 0
+  }
+
   /// Leaves the core unless work was enqueued meanwhile. Returns whether the thread has left.
   @inlinable @inline(__always) func tryLeave(_ own: UInt) -> Bool {
     syncPoint(.leaving)
@@ -55,7 +83,13 @@ extension EventCore {
 
   /// Leaves the core. If that fails because work was enqueued, drains the mailbox or hands it off.
   @inlinable @inline(__always) func leave(_ own: UInt) {
-    if !tryLeave(own) { drain(own & ~CoreState.flags) }
+    if !tryLeave(own) { leaveWithWork(own & ~CoreState.flags) }
+  }
+
+  /// Drains the mailbox, or hands it off, if the calling thread is inside the core. It is not if it
+  /// has handed its occurrence off: see ``setAside(_:_:)``.
+  @usableFromInline @inline(never) func leaveWithWork(_ thread: UInt) {
+    if stateWord.load(ordering: .relaxed) & ~CoreState.flags == thread { drain(thread) }
   }
 
   /// The sequence number of the last occurrence whose delivery began. Only the thread inside the

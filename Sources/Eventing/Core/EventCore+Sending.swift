@@ -22,6 +22,9 @@ extension EventCore {
   @usableFromInline @inline(never) func postSlowPath(
     _ payload: BorrowedPayload, from cursor: DeliveryCursor, sender: (any AnyObject & Sendable)?
   ) {
+    if mustSetAside(cursor) {
+      return setAside(payload, sender == nil && !CarriedContext.isCarrying ? nil : Completion(.post, from: sender))
+    }
     _ = unsafe deliverSlowPath(payload, from: cursor, isAwaited: false, sender: sender)
   }
 
@@ -51,6 +54,12 @@ extension EventCore {
   @usableFromInline @inline(never) func sendSlowPath(
     _ payload: BorrowedPayload, from cursor: DeliveryCursor, _ own: UInt, _ sender: (any AnyObject & Sendable)?
   ) -> PendingSend {
+    if mustSetAside(cursor) {
+      let completion = Completion(.send, from: sender)
+      WaitingSends.expect(completion, at: anchorReference.load())
+      setAside(payload, completion)
+      return PendingSend(report: SendReport(), completion: completion)
+    }
     let tally = unsafe deliverSlowPath(payload, from: cursor, isAwaited: true, sender: sender)
     leave(own)
     return PendingSend(tally)
@@ -61,7 +70,7 @@ extension EventCore {
     let completion = Completion(.ticket, from: sender)
     if isTraced { completion.noteOrigin() }
     if WaitingSends.isWatched { completion.note(.ticket, at: anchorReference.load()) }
-    let own = enter()
+    let own = DeliveryDepth.isTooDeep ? 0 : enter()
     if own != 0 {
       deliverQueued(payload, completion)
       leave(own)

@@ -125,7 +125,8 @@ extension EventCore {
       noteDead(record)
       return false
     }
-    if let box = details?.options.owner {
+    // The main actor itself finds out whether the owner of a handler there is gone.
+    if let box = details?.options.owner, !box.isElsewhere {
       owner = box.object  // retained for the call
       guard owner != nil else {
         if mutant(.orphanStays) { return true }

@@ -111,8 +111,14 @@ public import Synchronization
     while let job = mutex.withLock({ unsafe pendingWork.isolatedCalls.next() }) {
       let own = enter()
       if own != 0 {
+        let look = pendingWork.look.begin(job)
         unsafe job.runSynchronously(on: asUnownedSerialExecutor())
-        if !tryLeave(own) { drain(Drainer.pool) }
+        if tryLeave(own) {
+          pendingWork.look.end(look)
+        } else {
+          pendingWork.look.end(look)  // before the drain does other work
+          drain(Drainer.pool)
+        }
       } else {
         _ = enqueue(drainer: Drainer.pool) { pendingWork in
           unsafe pendingWork.mailbox.items.append(.job(job))

@@ -8,4 +8,12 @@
   /// its report counts the handler as deferred.
   case held
   case failed(HandlerFailure)
+
+  /// Whether a call has led to the outcome.
+  @usableFromInline var isOfCall: Bool {
+    switch self {
+    case .delivered, .failed: true
+    case .skipped, .dropped, .held: false
+    }
+  }
 }

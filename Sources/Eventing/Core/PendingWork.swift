@@ -49,6 +49,14 @@ import Synchronization
 
   /// The waiting calls of isolated methods. Guarded by: core.mutex.
   @exclusivity(unchecked) var isolatedCalls = IsolatedCalls()
+  /// The isolated call that runs, or has just returned.
+  let look = RunningLook()
+
+  /// Whether a drain is at work, which resumes the tasks in `ready`. Isolation: core.
+  @exclusivity(unchecked) var isDraining = false
+  /// The tasks that waited for what the drain has done. The drain resumes them when it has left
+  /// the core or, if more work waits, before it goes on with that. Isolation: core.
+  @exclusivity(unchecked) var ready: [UnsafeContinuation<Void, Never>] = unsafe []
 
   /// The items that the drain took out of the mailbox. Isolation: core.
   @exclusivity(unchecked) var batch: PayloadQueue<WorkItem>
@@ -78,6 +86,30 @@ import Synchronization
   @usableFromInline var hasDeliveryHooks: Bool {
     unsafe history != nil || replayValue.make != nil || keyIndex != nil
   }
+}
+
+/// The isolated call that a thread runs inside a core.
+///
+/// When the call returns, its task goes on elsewhere before the thread has left the core. So a post
+/// that the task makes next would find the event busy. ``EventCore/followLook(_:)`` recognizes the
+/// task, and waits for the thread to leave: that thread runs no more code of the user's.
+final class RunningLook: Sendable {
+  /// The thread that runs the call.
+  let thread = Atomic<UInt>(0)
+  /// The number of the task whose call runs; 0 if there is none, or the thread has gone on.
+  let task = Atomic<UInt64>(0)
+
+  /// Notes a call that begins. Isolation: core.
+  func begin(_ job: UnownedJob) -> UInt64 {
+    let number = TaskID.of(job)
+    thread.store(Thread.current, ordering: .relaxed)
+    task.publish(number)
+    return number
+  }
+
+  /// Notes that the thread has left the core, or goes on with other work. Any thread may have begun
+  /// another call meanwhile.
+  func end(_ number: UInt64) { _ = task.compareExchange(expected: number, desired: 0, ordering: .relaxed) }
 }
 
 /// The queue of the calls of isolated methods. A block on Dispatch's pool takes them out and runs

@@ -14,7 +14,7 @@ extension Event {
   /// **Inside a handler,** `quiesce` waits neither for that handler nor for a handler that waits
   /// for it. Cancellation of the task does not shorten the wait.
   ///
-  /// - Complexity: O(handlers).
+  /// - Complexity: O(handlers), however many other waits the calling handler has.
   public nonisolated(nonsending) func quiesce() async {
     await core.quiesce()
     await core.quiesceDeadLetters()

@@ -72,7 +72,8 @@ extension Event {
   /// Sends a payload without waiting for handlers.
   ///
   /// If the event is idle, `post` calls the inline handlers on the calling thread. It enqueues the
-  /// occurrence on the lanes of all other handlers. Both are done when `post` returns. On the main
+  /// occurrence on the lanes of all other handlers. Both are done when `post` returns, except
+  /// inside more than 32 nested deliveries: then the event's own queue delivers. On the main
   /// queue, `post` also calls a synchronous handler on ``MainDelivery/main``, unless a call of the
   /// handler is running or queued.
   ///
@@ -121,7 +122,8 @@ extension Event {
   ///   - payload: The value that the handlers receive.
   ///   - sender: The object that sends: see ``post(_:from:)``.
   /// - Returns: How many handlers were called, skipped, dropped or deferred, and what they threw.
-  /// - Complexity: O(handlers).
+  /// - Complexity: O(handlers), however many other sends the calling handler waits for. A send to a
+  ///   handler that runs looks once at each wait of its call.
   @inlinable @discardableResult
   public nonisolated(nonsending) func send(
     _ payload: Payload, from sender: (any AnyObject & Sendable)? = nil

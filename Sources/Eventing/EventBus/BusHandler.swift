@@ -71,7 +71,7 @@ final class BusHandler: Sendable {
   }
 
   /// Whether the handler has an owner that has been released. Never read under a mutex.
-  var hasLostOwner: Bool { token.record.details?.options.owner.map { $0.object == nil } ?? false }
+  var hasLostOwner: Bool { token.record.details?.options.owner.map { !$0.isAlive } ?? false }
 
   /// Ends the handler in all events.
   ///

@@ -152,7 +152,7 @@ extension EventBus {
     owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Owner, P) throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line)) { handler in
+    addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line), on: delivery.place) { handler in
       Handler(
         delivery.place,
         .sync(
@@ -170,7 +170,7 @@ extension EventBus {
     owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Owner, P) async throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line)) { handler in
+    addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line), on: delivery.place) { handler in
       Handler(
         delivery.place,
         .mainAsync { arguments in
@@ -184,12 +184,13 @@ extension EventBus {
   ///
   /// - Parameters:
   ///   - source: The place in the source where the handler is made.
+  ///   - place: The place where the handler runs, if only that place may release the owner.
   ///   - make: A closure that makes the handler for one event.
   private func addEverywhere<P: Sendable>(
     _ type: P.Type, _ name: String?, _ priority: Int, _ once: Bool, _ owner: (any AnyObject & Sendable)?,
-    _ source: SourceLine, _ make: @escaping @Sendable (BusHandler) -> Handler<P>
+    _ source: SourceLine, on place: ExecutionPlace? = nil, _ make: @escaping @Sendable (BusHandler) -> Handler<P>
   ) -> HandlerToken {
-    let owner = owner.map { Eventing.Owner($0) }
+    let owner = owner.map { Eventing.Owner($0, on: place) }
     let handler = BusHandler(on: self, name, isOnce: once, owner, source) { handler, event in
       event.source(of: type, for: handler).attach(make(handler).made(at: source), name, priority, once, owner)
     }

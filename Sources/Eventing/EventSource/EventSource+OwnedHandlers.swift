@@ -1,14 +1,18 @@
 // The owner is held weakly, and strongly for the length of a call. So the owner's last release, and
-// its `deinit`, may happen on the thread that runs the handler.
+// its `deinit`, may happen on the thread that runs the handler, or that looks whether the owner is
+// gone. Only the main queue loads the owner of a handler on the main actor (`Owner.isElsewhere`).
 
 extension EventSource {
   /// Adds a handler that receives its owner, and ends with it.
   ///
   /// The owner is held weakly, and strongly for the length of a call. After the owner has been
   /// released, the handler is never called again, not even for another object at the owner's
-  /// address. Calls that wait on a lane are skipped then. The last release of the owner, and its
-  /// `deinit`, may happen on the thread that runs the handler. ``Event/remove(ownedBy:)`` removes
-  /// all handlers of an owner.
+  /// address. Calls that wait on a lane are skipped then. ``Event/remove(ownedBy:)`` removes all
+  /// handlers of an owner.
+  ///
+  /// The last release of the owner, and its `deinit`, may happen on the thread that runs the
+  /// handler, or on one that delivers or adds handlers. If the handler is on
+  /// ``MainDelivery/main``, the event releases the owner on the main actor only.
   ///
   /// At the next send, or as handlers are added, the event reclaims the memory of handlers whose
   /// owner is gone.
@@ -134,7 +138,7 @@ extension EventSource {
   @usableFromInline nonisolated func attachOwned(
     _ handler: Handler<Payload>, _ owner: any AnyObject & Sendable, _ name: String?, _ priority: Int, _ once: Bool
   ) -> HandlerToken {
-    attach(handler, name, priority, once, Owner(owner))
+    attach(handler, name, priority, once, Owner(owner, on: handler.any.place))
   }
 }
 

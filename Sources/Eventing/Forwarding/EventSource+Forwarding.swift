@@ -1,5 +1,5 @@
 // A forward is a handler that enters another event. Each forward adds to the stack. So a long chain
-// continues on the queue of the next event after a number of steps (`ForwardingPath.isDeep`).
+// continues on the queue of the next event after a number of steps (`DeliveryDepth`).
 
 extension EventSource {
   /// Forwards every payload to another event.
@@ -222,16 +222,17 @@ extension Event {
 }
 
 extension EventCore {
-  /// Delivers a forwarded payload, or enqueues it if the event is busy or the path is deep.
+  /// Delivers a forwarded payload, or enqueues it if the event is busy or the thread is too deep in
+  /// deliveries.
   fileprivate func take(_ payload: BorrowedPayload, _ context: ForwardingContext) {
     let path = context.path
     let completion = Completion(along: path, from: context.sender, waiting: context.waiting)
     if isTraced { completion.noteOrigin() }
-    let own = path.isDeep ? 0 : enter()
+    let own = DeliveryDepth.isTooDeep ? 0 : enter()
     if own != 0 {
       deliverQueued(payload, completion)
       leave(own)
-    } else if enqueue(payload, completion, by: path.isDeep ? Drainer.queue : Thread.current), context.waiting == nil {
+    } else if enqueue(payload, completion), context.waiting == nil {
       OverloadControl.slowDown()
     }
   }

@@ -12,13 +12,10 @@
   private let last: Step
   /// The steps before `last`; `nil` if there are none, because the occurrence began at `last`.
   private let before: ForwardingPath?
-  /// The number of steps.
-  private let length: Int
 
   private init(_ last: Step, after before: ForwardingPath?) {
     self.last = last
     self.before = before
-    length = (before?.length ?? 0) + 1
   }
 
   /// Creates a path that is one event longer.
@@ -35,18 +32,6 @@
   ///   - before: The path to that place; `nil` if the occurrence began there.
   convenience init(farEnd: some Hashable & Sendable, after before: ForwardingPath?) {
     self.init(.farEnd(farEnd), after: before)
-  }
-
-  /// Whether the next event must deliver on its own queue, which begins a new stack.
-  ///
-  /// A forward takes up to 5 KB of stack in a debug build. A thread has 8 MB of stack with Glibc.
-  /// Elsewhere, all threads but the main one may have 512 KB or less.
-  var isDeep: Bool {
-    #if canImport(Glibc)
-      length.isMultiple(of: 128)
-    #else
-      length.isMultiple(of: 32)
-    #endif
   }
 
   /// Returns whether the occurrence came through an event. O(*n*) for *n* steps.

@@ -33,7 +33,7 @@ extension Handler {
   ///
   /// - Parameter owner: The object that the handler belongs to. It replaces an earlier owner.
   public func owned(by owner: some AnyObject & Sendable) -> Handler {
-    with { if !$0.options.isOwnerBound { $0.options.owner = Owner(owner) } }
+    with { if !$0.options.isOwnerBound { $0.options.owner = Owner(owner, on: $0.any.place) } }
   }
 
   private func with(_ change: (inout Handler) -> Void) -> Handler {

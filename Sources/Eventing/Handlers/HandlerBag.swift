@@ -83,7 +83,7 @@ extension HandlerBag {
   public var count: Int {
     let tokens = mutex.withLock { unsafe self.tokens.map { $0 } }
     return tokens.count {
-      !$0.record.has(HandlerFlags.ended) && $0.record.details?.options.owner.map { $0.object == nil } != true
+      !$0.record.has(HandlerFlags.ended) && $0.record.details?.options.owner.map(\.isAlive) != false
     }
   }
 }

@@ -132,6 +132,6 @@ extension HandlerReading {
       name: options?.name, fileID: record.source.fileID, line: record.source.line,
       delivery: (record.details?.place ?? .inline).description, priority: options?.priority ?? 0,
       tags: options?.tags?.sorted() ?? [], isOnce: record.has(HandlerFlags.once),
-      isForward: options?.isForward ?? false, ownerType: options?.owner?.object.map { "\(type(of: $0))" })
+      isForward: options?.isForward ?? false, ownerType: options?.owner?.look { "\(type(of: $0))" })
   }
 }

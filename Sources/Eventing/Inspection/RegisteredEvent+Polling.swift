@@ -52,7 +52,7 @@ extension RegisteredEvent {
       let known = index < before.count && before[index].record === record ? before[index] : nil
       var handler = HandlerReading(record: record, keyBox: found.key, lane: known?.lane)
       let flags = record.state.load(ordering: .acquiring)
-      if let owner = record.details?.options.owner { handler.owner = owner.object == nil ? .gone : .alive }
+      if let owner = record.details?.options.owner { handler.owner = owner.isAlive ? .alive : .gone }
       let isOver = flags & HandlerFlags.ended != 0
       handler.isLocked = flags & HandlerFlags.lockedByCaller != 0
       handler.held = found.held

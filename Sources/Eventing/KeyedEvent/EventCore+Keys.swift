@@ -35,6 +35,12 @@ extension EventCore {
     _ payload: BorrowedPayload, to table: Unmanaged<KeyTable>?, _ index: KeyIndex, isForAny: Bool, _ own: UInt,
     _ sender: (any AnyObject & Sendable)?
   ) -> PendingSend {
+    if DeliveryDepth.isTooDeep {
+      let completion = Completion(.send, from: sender)
+      WaitingSends.expect(completion, at: anchorReference.load())
+      setAside(payload, completion)
+      return PendingSend(report: SendReport(), completion: completion)
+    }
     let tally = unsafe deliver(payload, to: table, index, isForAny: isForAny, isAwaited: true, sender: sender, nil)
     leave(own)
     return PendingSend(tally)
@@ -80,6 +86,9 @@ extension EventCore {
       unsafe anchor._withUnsafeGuaranteedRef({ $0.changes.load(ordering: .acquiring) })
         == keyTable._withUnsafeGuaranteedRef({ unsafe $0.fastPathEpoch })
     else {
+      if DeliveryDepth.isTooDeep {
+        return setAside(payload, sender == nil && !CarriedContext.isCarrying ? nil : Completion(.post, from: sender))
+      }
       return _ = unsafe deliver(payload, to: borrowed, index, isForAny: isForAny, isAwaited: false, sender: sender, nil)
     }
     sequence &+= 1
@@ -150,6 +159,9 @@ extension EventCore {
   private func visitEach(
     _ payload: BorrowedPayload, _ keyTable: KeyTable?, isForAny: Bool, _ tally: inout DeliveryTally
   ) -> PathNeeded {
+    let depth = DeliveryDepth.current
+    DeliveryDepth.current = depth + 1
+    defer { DeliveryDepth.current = depth }
     var needed = PathNeeded.fast
     unsafe merge(keyTable?.table.first, isForAny ? table.first : nil) { slot in
       if tally.isStopped {

@@ -64,6 +64,10 @@ public import Synchronization
   /// any thread that holds no mutex.
   var waitingCount: Int { 0 }
 
+  /// The number of calls that could begin now and have not, for want of a free queue, actor or
+  /// thread. Callable from any thread that holds no mutex.
+  var unbegunCount: Int { waitingCount }
+
   /// The lane that the handler shares with others; `nil` if there is none.
   final var sharedLane: Lane? { if case .lane(let lane, _) = record.place { lane } else { nil } }
 
@@ -99,7 +103,8 @@ public import Synchronization
   @usableFromInline @inline(__always) final func claim(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
     if let box = record.options.owner {
       owner = box.object
-      if owner == nil { record.set(HandlerFlags.removed) }
+      // Unregistered at once: the next delivery may be on a thread that must not look at the owner.
+      if owner == nil { _ = anchor.remove(record) }
     }
     return record.claim()
   }
@@ -185,7 +190,7 @@ public import Synchronization
   ) {
     if case .skipped = outcome { countSkipped(completion) }
     if case .dropped = outcome { countDropped(completion, isReplaced: keepsOnlyTheNewest) }
-    if let completion, completion.isAwaited { completion.arrive(node, outcome) }
+    if let completion, completion.isAwaited { completion.arrive(node, outcome, isAfterCall: outcome.isOfCall) }
     // A once handler that is used up is unregistered: its slot is removed from the table.
     if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
   }

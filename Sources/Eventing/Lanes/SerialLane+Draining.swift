@@ -121,7 +121,7 @@ extension SerialLane {
     _ payload: BorrowedPayload, _ completion: Completion?, _ invocation: Invocation
   ) async -> Bool {
     if let actor = record.options.owner?.actor { return await call(payload, completion, invocation, on: actor) }
-    record.set(HandlerFlags.removed)
+    _ = anchor.remove(record)
     return conclude(.skipped, payload, completion)
   }
 

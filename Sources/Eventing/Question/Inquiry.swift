@@ -58,7 +58,9 @@
     unsafe self.asked = nil
     mutex.unlock()
     withExtendedLifetime(asked) {}  // released outside the mutex
-    unsafe waiter?.resume()
+    guard let waiter = unsafe waiter else { return }
+    // The cancellation of the caller's task has the lock of that task already.
+    if case .cancelled = end { unsafe waiter.resume() } else { unsafe Scheduling.resume(waiter) }
   }
 
   /// Waits for the end of the inquiry.

@@ -81,7 +81,7 @@ extension EventCore {
       return false
     }
     guard let owner = record.details?.options.owner else { return true }
-    return owner.object != nil
+    return owner.isAlive
   }
 
   /// Returns the number of occurrences so far for the handlers of a key's table, or of the core's

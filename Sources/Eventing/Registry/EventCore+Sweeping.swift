@@ -31,6 +31,6 @@ extension EventCore {
   }
 
   private func hasLostOwner(_ record: HandlerRecord) -> Bool {
-    record.details?.options.owner.map { $0.object == nil } ?? false
+    record.details?.options.owner.map { !$0.isAlive } ?? false
   }
 }

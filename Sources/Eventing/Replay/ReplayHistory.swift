@@ -173,7 +173,7 @@ extension EventCore {
     }
     syncPoint(.leaving)
     if !stateWord.compareExchange(expected: own, desired: idle, ordering: .releasing).exchanged {
-      drain(own & ~CoreState.flags)
+      leaveWithWork(own & ~CoreState.flags)
     }
     return true
   }

@@ -108,6 +108,34 @@ protocol TaskWork: Sendable {
     DispatchQueue.global().async(execute: body)
   }
 
+  /// Resumes suspended tasks from a thread that may be running the user's code, such as that of a
+  /// `post`.
+  ///
+  /// A resume takes a lock of the task. While the task is being cancelled, Swift's runtime holds
+  /// that lock and calls the task's cancellation handlers, which may wait for a lock of the program
+  /// that the calling thread holds. So each resume is a block of its own, and the calling thread
+  /// does not wait. The blocks have the highest quality of service. On Linux, Dispatch has separate
+  /// threads for each quality, so the program's blocks on `DispatchQueue.global()` delay no resume
+  /// unless they have the highest quality, too.
+  @usableFromInline static func resume(_ tasks: [UnsafeContinuation<Void, Never>]) {
+    for task in unsafe tasks { unsafe resume(task) }
+  }
+
+  /// Resumes a suspended task from a thread that may be running the user's code: see
+  /// ``resume(_:)-([UnsafeContinuation<Void,Never>])``.
+  @usableFromInline @inline(never) static func resume(_ task: UnsafeContinuation<Void, Never>) {
+    if let simulation = currentSimulation {
+      return simulation.schedule({ unsafe task.resume() }, on: nil, isMain: false)
+    }
+    DispatchQueue.global(qos: .userInteractive).async { unsafe task.resume() }
+  }
+
+  /// Resumes suspended tasks from a thread that runs no code of the user's: a lane that has
+  /// returned from a call, or the event's own queue between two occurrences.
+  static func resumeHere(_ tasks: [UnsafeContinuation<Void, Never>]) {
+    for task in unsafe tasks { unsafe task.resume() }
+  }
+
   /// Schedules a block on the main queue.
   @usableFromInline static func mainBlock(_ body: @escaping @Sendable () -> Void) {
     if let simulation = currentSimulation { return simulation.schedule(body, on: nil, isMain: true) }

@@ -29,10 +29,12 @@ extension EventSource {
     within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock(),
     where isIncluded: @escaping @Sendable (Payload) throws -> Bool = { _ in true }
   ) async throws -> Payload {
-    let hub = SequenceHub(.unbounded, Payload.self)
-    hub.listen(to: self)
-    defer { withExtendedLifetime(self) {} }
+    let subscription = Subscription(to: self, .unbounded)
+    let hub = subscription.hub
+    defer { withExtendedLifetime((self, subscription)) {} }
     guard let limit, !limit.isForever else { return try await hub.first(where: isIncluded).handled() }
+    // A payload that waits already, such as a past one, comes before any limit, also one of zero.
+    if let found = try hub.firstNow(where: isIncluded) { return found.handled() }
     return try await withThrowingTaskGroup(of: Found<Payload>.self) { group in
       group.addTask { try await hub.first(where: isIncluded) }
       group.addTask {
@@ -62,6 +64,19 @@ private struct Found<Payload: Sendable>: Sendable {
 }
 
 extension SequenceHub {
+  /// Returns the first payload that satisfies a condition and that waits already; `nil` if there is
+  /// none. Takes the payloads that do not satisfy it.
+  fileprivate func firstNow<Payload: Sendable>(where isIncluded: @Sendable (Payload) throws -> Bool) throws
+    -> Found<Payload>?
+  {
+    guard waitingCount > 0, !Task.isCancelled else { return nil }
+    let reader = SequenceIterator(self)
+    while let payload = reader.nextNow(Payload.self) {
+      if try isIncluded(payload) { return Found(payload: payload, marks: reader.takeMarks()) }
+    }
+    return nil
+  }
+
   /// Returns the first payload that satisfies a condition. Throws if the task is cancelled, or the
   /// sequence ends before.
   fileprivate nonisolated(nonsending) func first<Payload: Sendable>(

@@ -6,15 +6,16 @@ extension EventSource {
   /// - Effective on return: the sequence has every payload that is sent after this call, in order,
   ///   whenever the loop begins.
   /// - Iterators are independent, and each has every payload. An iterator that is made after
-  ///   another one has taken a payload has only payloads that are sent after it was made. If the
-  ///   only iterator goes before the end, for instance by a `break`, the next one goes on where it
-  ///   has stopped: payloads wait meanwhile, for as long as the sequence exists. A sequence of
-  ///   messages from another process ends with its only iterator.
+  ///   another one has taken a payload has only payloads that are sent after it was made.
+  /// - If the only iterator is released before its end, the next one goes on with the payload after
+  ///   the last one taken: a second `first { … }`, or a loop after one that has left by `break`.
+  ///   With ``Buffering/suspendingSender(_:)``, and for what a transport has brought, the sequence
+  ///   ends instead: senders would wait for ever, and another listener can take the messages.
   /// - Cancelling the task ends the loop at once. The sequence is removed from its event before
   ///   `next` returns. In a task that is cancelled already, `next` returns at once.
   /// - The sequence ends with its event, after the payloads that were sent. It does not retain the
-  ///   event. It is removed from the event when it and its iterators have been released, or when a
-  ///   loop that is its last has ended.
+  ///   event. It is removed from the event when it and its iterators are released, and when a
+  ///   cancelled task has ended its last iterator. Until then payloads wait for the next iterator.
   /// - The sequence is a handler of the event: removing all handlers ends it, and it receives
   ///   nothing while the event is locked.
   /// - A `send` does not wait for loops, unless ``Buffering/suspendingSender(_:)`` makes it wait
@@ -88,11 +89,10 @@ extension Event {
 
   @usableFromInline init(to source: some EventSource<Payload>, _ buffering: Buffering, named name: String? = nil) {
     hub = SequenceHub(buffering, Payload.self)
-    unsafe hub.isKept = true  // no other thread has the hub yet
     hub.listen(to: source, named: name)
   }
 
-  deinit { hub.drop(nil) }
+  deinit { hub.release() }
 }
 
 @usableFromInline struct PayloadSequence<Payload: Sendable>: EventSequence {

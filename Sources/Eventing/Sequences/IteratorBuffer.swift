@@ -58,6 +58,18 @@
     return gone
   }
 
+  /// Puts back, before the waiting payloads, the payloads that the iterator has taken out and not
+  /// given to its loop. Only for a buffer without a bound and without marks. The caller holds
+  /// `hub.mutex`.
+  func putBack(_ batch: inout PayloadQueue<PayloadAlone>) {
+    if batch.isEmpty { return }
+    while unsafe !items.isEmpty {
+      let header = unsafe items.takeFirst()
+      unsafe batch.append(header, takenFrom: &items)
+    }
+    unsafe swap(&items, &batch)
+  }
+
   /// Copies the content of another buffer. The caller holds `hub.mutex`.
   func copyContents(of other: IteratorBuffer) {
     unsafe items = other.items.copy()

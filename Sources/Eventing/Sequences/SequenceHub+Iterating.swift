@@ -27,61 +27,62 @@ extension SequenceHub {
     return buffer
   }
 
-  /// Removes the buffer of an iterator that was released before the end. If it was the only one of
-  /// a sequence that still exists, what it has left becomes the origin: the next iterator goes on
-  /// there.
+  /// Removes the buffer of an iterator that has ended: its task was cancelled, or no more payloads
+  /// come. The handler is removed with the last iterator.
+  func drop(_ buffer: IteratorBuffer) { drop(buffer) { _ in false } }
+
+  /// Removes the origin, because the sequence itself has gone, and no more iterators will be made.
+  /// If there is no iterator, the handler is removed.
+  @usableFromInline func release() { drop(nil) { _ in false } }
+
+  /// Removes the buffer of an iterator that was released before its end, such as that of a loop
+  /// that has left by `break`.
+  ///
+  /// If it was the last one, and the sequence still exists, the next iterator goes on with the
+  /// payloads that this one has not given to its loop. If the bound makes senders wait, or if a
+  /// transport has brought the payloads, the sequence ends instead. Otherwise senders might wait
+  /// for ever, and a transport could not give its messages to another listener.
   ///
   /// - Parameters:
-  ///   - batch: The payloads that the iterator has taken out of its buffer, and not returned.
-  ///   - marks: The marks of these payloads.
-  func leave(_ buffer: IteratorBuffer, _ batch: inout PayloadQueue<PayloadAlone>, _ marks: borrowing MarkQueue) {
-    mutex.lock()
-    let isLast = unsafe isKept && origin == nil && buffers.count == 1 && buffers[0] === buffer
-    // Messages of a transport do not wait for a loop that may never come: other members get them.
-    let isOfTransport = unsafe marks.isOn || buffer.marks.isOn
-    let isRemoved = recordReference.load()?.has(HandlerFlags.removed) == true
-    guard isLast, !isOfTransport, !isRemoved, !isBounded || batch.isEmpty else {
-      mutex.unlock()
-      return drop(buffer)
+  ///   - batch: The payloads that the iterator has taken out of the buffer.
+  ///   - isMarked: Whether these payloads have marks.
+  func leave(_ buffer: IteratorBuffer, _ batch: inout PayloadQueue<PayloadAlone>, isMarked: Bool) {
+    drop(buffer) { hub in
+      guard unsafe hub.isHeld, unsafe hub.buffers.count == 1, !hub.buffering.suspendsSender, !isMarked,
+        unsafe !buffer.marks.isOn
+      else { return false }
+      if !hub.isBounded { buffer.putBack(&batch) }
+      return true
     }
-    if !batch.isEmpty {
-      while unsafe !buffer.items.isEmpty {
-        _ = unsafe buffer.items.takeFirst()
-        unsafe batch.append(PayloadAlone(), takenFrom: &buffer.items)
-      }
-      unsafe swap(&batch, &buffer.items)
-    }
-    remove(buffer)
-    unsafe origin = buffer
-    noteOnly()
-    mutex.unlock()
-    if buffering.suspendsSender { buffer.forgetConsumer() }
   }
 
-  /// Removes the buffer of an iterator that has gone. The buffer is `nil` if the sequence itself
-  /// has gone.
+  /// Removes the buffer of an iterator; or the origin, if `buffer` is `nil`.
   ///
-  /// The handler is removed with the last iterator, or with a sequence that has none.
-  @usableFromInline func drop(_ buffer: IteratorBuffer?) {
+  /// - Parameter becomesOrigin: A closure that returns whether the buffer, the last one, is the
+  ///   origin from now on. Called under `mutex`.
+  private func drop(_ buffer: IteratorBuffer?, becomesOrigin: (SequenceHub) -> Bool) {
     var senders: [WaitingSender] = []
     var (contents, gone): ([BufferContents], IteratorBuffer?) = ([], nil)
     mutex.lock()
     // Another task may wait with this iterator. After the removal, no other code would find the
     // continuation of that task.
     let waiter = unsafe buffer?.takeWaiter()
+    var next: IteratorBuffer?
     if let buffer {
-      empty(buffer, &senders, &contents)
+      if becomesOrigin(self) { next = buffer } else { empty(buffer, &senders, &contents) }
       remove(buffer)
     } else {
-      unsafe isKept = false
+      unsafe isHeld = false
     }
-    if let origin = unsafe origin, unsafe buffer == nil || buffers.isEmpty {
-      empty(origin, &senders, &contents)
-      gone = origin
-      unsafe self.origin = nil
+    if unsafe buffer == nil || buffers.isEmpty {
+      if let origin = unsafe origin {
+        empty(origin, &senders, &contents)
+        gone = origin
+      }
+      unsafe origin = next
     }
     noteOnly()
-    let last = unsafe buffers.isEmpty ? token : nil
+    let last = unsafe buffers.isEmpty && origin == nil ? token : nil
     if last != nil {
       unsafe token = nil
       unsafe isEnded = true
@@ -89,7 +90,7 @@ extension SequenceHub {
     mutex.unlock()
     if buffering.suspendsSender { buffer?.forgetConsumer() }
     pass(senders)
-    unsafe waiter?.resume()
+    if let waiter = unsafe waiter { unsafe Scheduling.resume(waiter) }
     if let last { _ = last.anchor.remove(last.record) }
     withExtendedLifetime(gone) {}
   }
@@ -158,7 +159,8 @@ extension SequenceHub {
     }
   }
 
-  /// Resumes the waiting iterator, whose task was cancelled.
+  /// Resumes the waiting iterator, whose task was cancelled. Called by that task's cancellation, so
+  /// the calling thread has the lock of the task already.
   func cancel(_ buffer: IteratorBuffer) {
     mutex.lock()
     unsafe buffer.isCancelled = true

@@ -5,7 +5,8 @@
 /// copies the origin, so all iterators see every payload since the sequence was made. The first
 /// payload that is taken ends the origin. Otherwise the origin would keep every payload for as long
 /// as the sequence exists, and a task that iterates usually holds the sequence. If the last
-/// iterator goes before the sequence does, what it has left is the new origin.
+/// iterator is released before its end, its buffer becomes the origin, so the next iterator goes on
+/// there.
 // Safe: each field says what guards it.
 @safe @usableFromInline final class SequenceHub: @unchecked Sendable {
   @usableFromInline let buffering: Buffering
@@ -13,7 +14,7 @@
   @usableFromInline let mutex = UnfairMutex()
 
   /// The origin: the buffer that new iterators copy. `nil` after any iterator has taken a payload,
-  /// because later iterators receive only new payloads; and after the sequence has gone.
+  /// because later iterators receive only new payloads; and after the last iterator has ended.
   /// Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var origin: IteratorBuffer?
   /// The buffers of the iterators. Guarded by: mutex.
@@ -24,8 +25,8 @@
   @usableFromInline @exclusivity(unchecked) var only: Unmanaged<IteratorBuffer>?
   /// The token of the handler; `nil` before it is added, and after its end. Guarded by: mutex.
   @exclusivity(unchecked) var token: HandlerToken?
-  /// Whether a sequence exists, which may make further iterators. Guarded by: mutex.
-  @usableFromInline @exclusivity(unchecked) var isKept = false
+  /// Whether the sequence exists, so that more iterators may be made. Guarded by: mutex.
+  @exclusivity(unchecked) var isHeld = true
   /// Whether no more payloads come. Guarded by: mutex.
   @exclusivity(unchecked) var isEnded = false
   /// The payloads that were dropped for want of room, until `destroyDropped()` destroys them after
@@ -109,7 +110,7 @@
       return giveAll(payload, mark)
     }
     mutex.unlock()
-    unsafe waiter?.resume()
+    if let waiter = unsafe waiter { unsafe Scheduling.resume(waiter) }
   }
 
   /// Gives a payload to all buffers. The caller has locked `mutex`, and this method unlocks it.
@@ -121,7 +122,7 @@
       if let waiter = unsafe buffer.takeWaiter() { unsafe waiters.append(waiter) }
     }
     mutex.unlock()
-    unsafe waiters.forEach { unsafe $0.resume() }
+    unsafe Scheduling.resume(waiters)
   }
 
   /// Gives a payload to the buffers of the sequence, which have a bound. Isolation: core.
@@ -157,7 +158,7 @@
     endMarks(lost)
     destroyDropped()
     pass(Array(senders.values))
-    unsafe waiters.forEach { unsafe $0.resume() }
+    unsafe Scheduling.resume(waiters)
     return (taken, missing)
   }
 
@@ -184,7 +185,7 @@
     mutex.unlock()
     endMarks(lost.map { [$0] } ?? [])
     destroyDropped()
-    unsafe waiter?.resume()
+    if let waiter = unsafe waiter { unsafe Scheduling.resume(waiter) }
     return (outcome.isTaken ? 1 : 0, outcome.isTaken && !outcome.hasReplaced ? 0 : 1)
   }
 
@@ -236,7 +237,7 @@
     }
     mutex.unlock()
     pass(senders)
-    unsafe waiters.forEach { unsafe $0.resume() }
+    unsafe Scheduling.resume(waiters)
   }
 
   /// Empties a buffer. The caller holds `mutex`. After the unlock, the caller lets the senders go

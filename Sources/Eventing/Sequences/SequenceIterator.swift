@@ -29,7 +29,7 @@
     record = hub.recordReference.load()
   }
 
-  deinit { if unsafe !isOver { unsafe hub.leave(buffer, &batch, marks) } }
+  deinit { if unsafe !isOver { unsafe hub.leave(buffer, &batch, isMarked: marks.isOn) } }
 
   /// Returns the next payload; `nil` at the end, and if the task is cancelled.
   @inlinable @inline(__always) func next<Payload>(_: Payload.Type, isolation: isolated (any Actor)?) async -> Payload? {
@@ -113,6 +113,14 @@
       }
     }
     return false
+  }
+
+  /// Returns the next payload that waits; `nil` if none waits now, or none may be taken any more.
+  func nextNow<Payload>(_: Payload.Type) -> Payload? {
+    while true {
+      if let payload = takeNext() { return payload.moved(to: Payload.self) }
+      guard refill() else { return nil }
+    }
   }
 
   /// Takes the next payloads from the buffer, and the count of payloads that were dropped before

@@ -63,7 +63,7 @@ extension PacedTarget {
     // Only what waits for the pace is replaced, and not what came to the lane in time.
     if reason != .inTime { tally.needNoRoom() }
     tally.observed = observers.map { ObservedOccurrence(observers: $0, sequence: occurrence.sequence) }
-    let box = record.options.owner
+    let box = record.options.owner.flatMap { $0.isElsewhere ? nil : $0 }
     let owner = box?.object
     if box != nil, owner == nil { record.set(HandlerFlags.removed) }
     attempts: while record.has(HandlerFlags.notCallable) || !passAlone(payload, owner, &tally) {

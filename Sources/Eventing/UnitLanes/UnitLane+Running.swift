@@ -125,7 +125,7 @@ extension UnitLane {
     } else {
       if let box = record.options.owner {
         owner = box.object
-        if owner == nil { record.set(HandlerFlags.removed) }
+        if owner == nil { _ = anchor.remove(record) }
       }
       // No second claim: the first attempt of a once handler has used up the handler.
       let isGivenUp = unit.isGivenUp.load(ordering: .acquiring)

@@ -45,7 +45,7 @@
       running.end()
       completion.finishDelivery(SendReport())
       _ = await completion.wait()
-      #expect(running.executionSlot.waits.isEmpty)
+      #expect(running.executionSlot.waitCount == 0)
     }
 
     @Test func failurePolicyForgetsHandlersThatHaveEnded() {

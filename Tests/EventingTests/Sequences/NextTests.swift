@@ -108,6 +108,22 @@ import Testing
     }
   }
 
+  @Test func aPastPayloadComesBeforeALimitOfZero() async throws {
+    let (volume, numbers) = (Event<Int>(replaying: .current(1)), Event<Int>(replaying: .last(3)))
+    for number in 1...3 { numbers.post(number) }
+    for _ in 0..<2_000 {
+      #expect(try await volume.next(within: .zero) == 1)
+      #expect(try await numbers.next(within: .zero) { $0 > 2 } == 3)
+    }
+    let error = await #expect(throws: EventingError.self) { try await numbers.next(within: .zero) { $0 > 3 } }
+    #expect(error?.code == .timedOut)
+    #expect(!numbers.hasHandlers && !volume.hasHandlers)
+    let later = Task { try await numbers.next(within: .seconds(300)) { $0 > 3 } }
+    #expect(await eventually { numbers.handlerCount == 1 })
+    numbers.post(4)
+    #expect(try await later.value == 4)
+  }
+
   @Test func aTaskThatWaitsInNextKeepsTheEventAlive() async throws {
     var event: Event<Int>? = Event()
     weak let weakEvent = event

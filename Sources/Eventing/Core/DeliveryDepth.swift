@@ -1,0 +1,59 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// The number of deliveries on the slow path that the calling thread has begun, each inside a
+/// handler of the one before, and has not ended.
+///
+/// Each takes up to 7 KB of stack in a debug build, and a thread may have 512 KB or less. So from a
+/// depth of ``limit`` on, a chain of events whose handlers post to the next one, or that forward to
+/// it, goes on on the next event's own queue, which begins a new stack.
+@usableFromInline enum DeliveryDepth {
+  /// The depth at which an event hands an occurrence off to its own queue.
+  static let limit = 32
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    let error = unsafe pthread_key_create(&key, nil)
+    precondition(error == 0, "expected a key for a value of each thread; pthread_key_create returned \(error)")
+    return key
+  }()
+
+  /// The depth of the calling thread.
+  static var current: Int {
+    get { unsafe Int(bitPattern: pthread_getspecific(key)) }
+    set { _ = unsafe pthread_setspecific(key, UnsafeRawPointer(bitPattern: newValue)) }
+  }
+
+  /// Whether a further delivery must not begin on the calling thread's stack.
+  @usableFromInline static var isTooDeep: Bool { current >= limit }
+}
+
+extension EventCore {
+  /// Hands an occurrence off to the event's own queue, because the calling thread is too deep in
+  /// deliveries. The thread has entered the idle event, and is outside afterwards: a later
+  /// ``leave(_:)`` does nothing. Isolation: core.
+  ///
+  /// Items that other threads have enqueued meanwhile come after the occurrence.
+  func setAside(_ payload: BorrowedPayload, _ completion: Completion?) {
+    let pendingWork = pendingWork
+    unsafe pendingWork.batch.append(.occurrence(by: Drainer.queue, completion), payload)
+    handOff(pendingWork)
+  }
+
+  /// Whether an occurrence that this thread has begun to deliver has reached no handler yet, and
+  /// must be set aside. Isolation: core.
+  func mustSetAside(_ cursor: DeliveryCursor) -> Bool {
+    guard DeliveryDepth.isTooDeep, cursor.error == nil, cursor.index == 0, unsafe cursor.bucket == table.first else {
+      return false
+    }
+    sequence &-= 1  // the delivery on the event's queue counts the occurrence
+    return true
+  }
+}
