@@ -96,34 +96,44 @@ enum WaitingSends {
   static func waits(for call: RunningCalls.Call) -> [EventDiagnostics.Finding.Wait] {
     let now = StableInstant.now
     let entries = entries.withLock { $0.values.map { $0 } }
-    let waits = (call.lane.map { blocked(entries, by: call, on: $0) } ?? entries).compactMap {
-      entry -> EventDiagnostics.Finding.Wait? in
-      let duration = now.since(entry.start)
-      guard call.lane != nil else {
-        // The handler is inline, so its event delivers nothing else until the call ends. Therefore
-        // the call holds up all waits for occurrences that this event has not delivered yet.
-        guard entry.anchor === call.handler.anchor, entry.completion.isUndelivered else { return nil }
-        return .init(event: call.observed.observers.event, sequence: nil, duration: duration)
-      }
-      // `observed` was set before the lane had the completion, and does not change afterwards.
-      let observed = unsafe entry.completion.observed
-      return .init(event: observed?.observers.event, sequence: observed?.sequence, duration: duration)
+    if let lane = call.lane {
+      // The call of a synchronous handler cannot wait, so it has no execution slot of its own.
+      return waits(blocked(entries, on: lane, call.executionSlot ?? (lane as? UnitLane)?.runningSlot), at: now)
     }
-    return waits.sorted { $0.duration > $1.duration }
+    // The handler is inline, so its event delivers nothing else until the call ends. Therefore the
+    // call holds up all waits for occurrences that this event has not delivered yet.
+    let late = entries.filter { $0.anchor === call.handler.anchor && $0.completion.isUndelivered }
+    return late.map { entry in
+      .init(event: call.observed.observers.event, sequence: nil, duration: now.since(entry.start))
+    }.sorted { $0.duration > $1.duration }
   }
 
-  /// Returns the entries whose waits cannot end before a call on a lane has ended, either because
-  /// they wait for that call, or through other waits.
+  /// Returns the waits that cannot end before a lane has begun the calls that wait on it, the
+  /// longest first.
+  static func waits(for lane: DeliveryTarget) -> [EventDiagnostics.Finding.Wait] {
+    let now = StableInstant.now
+    return waits(blocked(entries.withLock { $0.values.map { $0 } }, on: lane, nil), at: now)
+  }
+
+  private static func waits(_ entries: [Entry], at now: StableInstant) -> [EventDiagnostics.Finding.Wait] {
+    entries.map { entry in
+      // `observed` was set before the lane had the completion, and does not change afterwards.
+      let observed = unsafe entry.completion.observed
+      return .init(
+        event: observed?.observers.event, sequence: observed?.sequence, duration: now.since(entry.start))
+    }.sorted { $0.duration > $1.duration }
+  }
+
+  /// Returns the entries whose waits cannot end before a call on a lane has ended, or can begin,
+  /// either because they wait for that call, or through other waits.
   ///
   /// The search assumes that the lane and the execution slot of the call are blocked. Then each
   /// node that waits for one of them is blocked, too. So the result includes waits for a
   /// ``LaneUnit`` that is queued behind the call, and waits for another handler that shares the
   /// ``Lane``.
-  private static func blocked(_ entries: [Entry], by call: RunningCalls.Call, on lane: DeliveryTarget) -> [Entry] {
-    // The call of a synchronous handler cannot wait, so it has neither an execution slot of its own
-    // nor an invocation. But a ``WaitGraph/CycleSearch`` starts with an invocation as its goal. So
-    // one is made here, on the slot that the lane uses now, or on a new slot.
-    let slot = call.executionSlot ?? (lane as? UnitLane)?.runningSlot
+  private static func blocked(_ entries: [Entry], on lane: DeliveryTarget, _ slot: ExecutionSlot?) -> [Entry] {
+    // A ``WaitGraph/CycleSearch`` starts with an invocation as its goal. So one is made here, on
+    // the slot of the call, or on a new slot.
     let goal = Invocation(slot ?? ExecutionSlot())
     let blocked = Set([lane, slot].compactMap { $0.map(ObjectIdentifier.init) })
     return WaitGraph.mutex.withLock {

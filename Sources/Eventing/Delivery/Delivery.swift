@@ -10,8 +10,8 @@ public struct Delivery: Sendable {
 
   @inlinable init(_ place: ExecutionPlace) { self.place = place }
 
-  /// The thread or task that delivers the occurrence, usually that of the sender. This is the
-  /// default.
+  /// The thread or task that delivers the occurrence: that of the sender, if the event is idle.
+  /// This is the default.
   ///
   /// Any thread may deliver, so a handler that needs a certain place must name that place. An
   /// inline handler delays the sender and the handlers after it.
@@ -23,7 +23,9 @@ public struct Delivery: Sendable {
 
   /// Returns a delivery on a serial queue of the handler's own: one call at a time, in order.
   ///
-  /// The handler may block: it delays only its own calls.
+  /// The handler may block: it delays only its own calls. A handler that blocks takes a thread. On
+  /// Linux, Dispatch has at most 255 threads for such queues: if as many handlers block, further
+  /// ones wait, also of other events. ``EventDiagnostics`` with `stuckAfter:` tell of them.
   ///
   /// - Parameters:
   ///   - priority: The priority that selects the quality of service of the queue.

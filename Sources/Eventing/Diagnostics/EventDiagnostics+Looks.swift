@@ -1,9 +1,11 @@
-// Looks for stuck calls and growing lanes. The timer fires at intervals of half the limit for stuck
-// calls, and each time it looks at the running calls and at what waits on the lanes. A call that is
-// reported was running at three looks in a row, so it has run for at least the limit, and for less
-// than twice the limit. Looks are counted and no clock is read. The timer does not fire while a
-// debugger stops the process or the computer sleeps, so such a pause does not make a call count as
-// stuck.
+import Synchronization
+
+// Looks for stuck calls, blocked lanes and growing lanes. The timer fires at intervals of half the
+// limit for stuck calls, and each time it looks at the running calls and at what waits on the
+// lanes. A call that is reported was running at three looks in a row, so it has run for at least
+// the limit, and for less than twice the limit. Looks are counted, and the clock decides nothing.
+// The timer does not fire while a debugger stops the process or the computer sleeps, so such a
+// pause does not make a call count as stuck.
 
 extension EventDiagnostics {
   /// The running calls, and the lanes with waiting occurrences, as the last look found them.
@@ -13,6 +15,18 @@ extension EventDiagnostics {
     /// The lanes on which occurrences waited, by the number of the handler; `nil` before the first
     /// look.
     fileprivate var lanes: [UInt64: Backlog]?
+    /// The lanes on which calls waited and none ran, by the number of the handler.
+    fileprivate var stalls: [UInt64: Stall] = [:]
+  }
+
+  /// The time for which calls have waited on a lane, while none ran.
+  fileprivate struct Stall {
+    /// The number of calls that the lane has begun or skipped so far.
+    let progress: Int
+    /// The instant of the first look that found the lane so.
+    let start: StableInstant
+    /// The number of looks that have found the lane so.
+    var looks = 1
   }
 
   /// The number of occurrences that waited on a lane at one look of the timer. The next look
@@ -38,6 +52,12 @@ extension EventDiagnostics {
           duration: StableInstant.now.since(call.start), waitingCount: call.lane?.waitingCount ?? 0,
           on: call.lane?.sharedLane, waits: WaitingSends.waits(for: call), limit: .duration(stuck)))
     }
+    for (watched, lane, stall) in blockedLanes() {
+      report(
+        Finding(
+          .blockedLane, watched.event, handler: watched.handler, duration: StableInstant.now.since(stall.start),
+          waitingCount: lane.unbegunCount, waits: WaitingSends.waits(for: lane), limit: .duration(stuck)))
+    }
     for (lane, count, limit) in growingLanes() {
       report(
         Finding(
@@ -59,6 +79,31 @@ extension EventDiagnostics {
       }
     }
     return zip(running, ages).filter { $0.1 == 3 }.map(\.0)
+  }
+
+  /// Returns the lanes that exactly three looks, this one included, have found with calls that
+  /// wait, without a call that runs, and without progress in between.
+  private func blockedLanes() -> [(watched: WatchedLane, lane: DeliveryTarget, stall: Stall)] {
+    let waiting = lanes.compactMap { watched -> (watched: WatchedLane, lane: DeliveryTarget, progress: Int)? in
+      guard let lane = watched.lane?.counters, lane.runningCalls?.count == 0, lane.sharedLane == nil,
+        !lane.record.has(HandlerFlags.lockedAtAll), lane.unbegunCount > 0
+      else { return nil }
+      return (watched, lane, lane.calls.load(ordering: .relaxed) + lane.skipped.load(ordering: .relaxed))
+    }
+    let now = StableInstant.now
+    return looks.withLock { looks in
+      let before = looks.stalls
+      looks.stalls = [:]
+      return waiting.compactMap { watched, lane, progress in
+        var stall = Stall(progress: progress, start: now)
+        if let earlier = before[watched.handler.id], earlier.progress == progress {
+          stall = earlier
+          stall.looks += 1
+        }
+        looks.stalls[watched.handler.id] = stall
+        return stall.looks == 3 ? (watched, lane, stall) : nil
+      }
+    }
   }
 
   /// Returns the lanes that grow, each with the number of occurrences that wait, and the limit that

@@ -1,5 +1,5 @@
-/// An observer that reports slow handlers, calls that hang, lanes that grow, and events with too
-/// many handlers.
+/// An observer that reports slow handlers, calls that hang, lanes that begin no call, lanes that
+/// grow, and events with too many handlers.
 ///
 /// Too many handlers usually mean that some were never removed.
 ///
@@ -87,7 +87,8 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   ///     call. For an asynchronous handler, suspensions count.
   ///   - stuck: The time after which a call that has not ended is reported; `nil` reports no such
   ///     call. Each such call is reported once, while it hangs, before twice that time has passed.
-  ///     Calls of inline handlers, which block their poster, count, too. A lane on which more than
+  ///     Calls of inline handlers, which block their poster, count, too. A lane that has begun none
+  ///     of its waiting calls in that time is reported, too. A lane on which more than
   ///     1,024 occurrences wait, and more than at the last look, is reported, too. The lane of a
   ///     locked handler is not reported.
   ///   - most: The number of handlers up to which an event is not reported; `nil` reports no event.

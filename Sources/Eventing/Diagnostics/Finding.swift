@@ -16,6 +16,13 @@ extension EventDiagnostics {
       /// ``Finding/duration``, ``Finding/waitingCount`` and ``Finding/waits``. Reported once for
       /// each call.
       public static var stuckHandler: Kind { Kind(name: "stuckHandler") }
+      /// Calls wait on a handler's lane, none of them has begun within the limit, and no other call
+      /// of the handler runs. Something else blocks the queue, the actor or the threads that the
+      /// handler needs: for instance, the program's own work on the queue, or more blocked
+      /// ``Delivery/background`` handlers than Dispatch has threads. See ``Finding/handler``,
+      /// ``Finding/duration``, ``Finding/waitingCount`` and ``Finding/waits``. Reported once, until
+      /// the lane makes progress. A lane that is locked, and a shared ``Lane``, are not reported.
+      public static var blockedLane: Kind { Kind(name: "blockedLane") }
       /// More than 1,024 occurrences wait on a handler's lane, or in the buffer of a sequence, and
       /// more than at the last look: see ``Finding/handler`` and ``Finding/waitingCount``. Reported
       /// again each time that the number has doubled.
@@ -50,9 +57,11 @@ extension EventDiagnostics {
     public var event: String? { eventIdentity.name }
     /// The name, the number and the payload type of the event.
     public let eventIdentity: EventIdentity
-    /// The handler that is slow or stuck, or whose lane grows; `nil` for a finding about an event.
+    /// The handler that is slow or stuck, or whose lane is blocked or grows; `nil` for a finding
+    /// about an event.
     public let handler: HandlerToken?
-    /// The duration of a slow call, or of a stuck call so far; `nil` for any other finding.
+    /// The duration of a slow call, of a stuck call so far, or of the time for which a blocked lane
+    /// has begun no call; `nil` for any other finding.
     public let duration: Duration?
     /// The number of occurrences that wait on the lane of the handler: see
     /// ``HandlerSnapshot/waitingCount``. 0 for a finding about an event.
@@ -63,7 +72,8 @@ extension EventDiagnostics {
     /// The number of occurrences that wait on the shared ``Lane`` of the handler, for any handler
     /// of that lane; `nil` if the handler shares no lane.
     public let laneWaitingCount: Int?
-    /// The waits that cannot end before a stuck call has returned, the longest first.
+    /// The waits that cannot end before a stuck call has returned, or before a blocked lane begins
+    /// a call, the longest first.
     public let waits: [Wait]
     /// The number of handlers of the event; `nil` for a finding about a handler.
     public let handlerCount: Int?
@@ -129,6 +139,8 @@ extension EventDiagnostics.Finding: CustomStringConvertible {
     switch kind {
     case .stuckHandler:
       return "\(subject) has been running for \(time.inSeconds), more than \(limit)\(location)\(waiting)\(waitText)"
+    case .blockedLane:
+      return "\(subject) has begun no call for \(time.inSeconds), more than \(limit)\(location)\(waiting)\(waitText)"
     case .growingLane:
       return "\(subject) has \(waitingCount) waiting occurrences, more than \(limit)\(location)\(laneText)"
     default: return "\(subject) took \(time), more than \(limit)\(location)"

@@ -42,6 +42,12 @@ import Synchronization
 
   final override var waitingCount: Int { mutex.withLock { unsafe items.callCount } }
 
+  /// A call that has a slot may still wait for a thread of Swift's pool.
+  final override var unbegunCount: Int {
+    let running = super.runningCalls?.count ?? 0
+    return mutex.withLock { unsafe max(0, items.callCount + active.count - running) }
+  }
+
   final override var runningCalls: RunningCount? {
     let oldest = mutex.withLock { unsafe active.lazy.map { unsafe $0.takeUnretainedValue().turn }.min() } ?? 0
     return super.runningCalls.map { RunningCount(count: $0.count, oldest: oldest) }

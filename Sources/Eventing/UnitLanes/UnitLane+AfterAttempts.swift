@@ -215,3 +215,13 @@ extension UnitLane {
         }, by: Thread.current))
   }
 }
+
+extension UnitLane {
+  /// Returns the number of payloads whose calls could begin: those of batches that wait for more do
+  /// not count.
+  func countUnbegun() -> Int {
+    scheduler.mutex.withLock {
+      unsafe openBatches.reduce(waitingPayloads) { unsafe $1.stage == .gathering ? $0 - $1.count : $0 }
+    }
+  }
+}

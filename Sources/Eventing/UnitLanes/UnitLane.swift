@@ -32,8 +32,7 @@ import Synchronization
   /// pass: there are no retries, no time limit, no restart and no owner. Then a slot makes the call
   /// by ``beginDirect(_:_:)``, and the unit may serve another payload afterwards.
   let isDirect: Bool
-  /// Whether the lane has no bound, and the handler does not restart. Then a new unit neither drops
-  /// nor replaces another one.
+  /// Whether a new unit drops and replaces no other: there is no bound, and no restart.
   let isUnbounded: Bool
   /// Whether a call may begin at once, inside a delivery on the main queue. False for batches: a
   /// batch begins in a later block, with all payloads that wait by then.
@@ -117,6 +116,7 @@ import Synchronization
   override func needs(_ goal: Invocation) -> WaitNeeds { scheduler.needs(goal) }
 
   override var waitingCount: Int { scheduler.mutex.withLock { unsafe waitingPayloads } }
+  override var unbegunCount: Int { countUnbegun() }
 
   /// The slot of the oldest running call; `nil` if none runs. Never read under a mutex.
   var runningSlot: ExecutionSlot? {
