@@ -132,11 +132,11 @@ import Testing
       }
       let event = Codec<Int>.cloudEvent(type: "order", source: "/")
       let found = [
-        try await reason(1, .cloudEvent(type: "other\t", source: "/"), event),
+        try await reason(1, .cloudEvent(type: "oth\ter", source: "/"), event),
         try await reason(1, .json, event),
         try await reason(1, .json(type: "order", version: 3), .json(type: "order", version: 2)),
       ]
-      try require(found[0].contains(#"expected the ce-type order, got "other\u{9}""#), found[0])
+      try require(found[0].contains(#"expected the ce-type order, got "oth\u{9}er""#), found[0])
       try require(found[1].contains(#"expected a CloudEvent 1.x, got the ce-specversion """#), found[1])
       try require(found[2].contains("version") && reasons.count == 3, found[2])
     }

@@ -186,7 +186,7 @@ import Testing
           body: (0..<Int.random(in: 0..<40, using: &random)).map { _ in .random(in: 0...255) })
         if number % 4 == 0 { message.body = Array("{\"id\":\(number)}".utf8) }
         for name in ["Eventing-Type", "Eventing-Version", "Eventing-Path", "ce-specversion"] where Bool.random() {
-          message.headers[name] = ["order", "2", "-1", "9", "99999999999999999999", "\t", " ", ""].randomElement()
+          message.headers[name] = ["order", "2", "-1", "9", "99999999999999999999", "a\tb", "a b", ""].randomElement()
         }
         _ = try await bus.publish(
           message, to: ["orders", "keyed.1", "keyed.%", "keyed.%zz", "keyed.01"].randomElement() ?? "")
