@@ -11,6 +11,11 @@
       try await run(check, NATSServer()) { try await $0.stream("TEST", subjects: ["test.>"]) }
     }
 
+    @Test(.timeLimit(.minutes(2)), arguments: TransportConformance.handlerChecks)
+    func handlersDoToAMessageWhatTheTableSays(check: TransportConformance.Check) async throws {
+      try await run(check, NATSServer()) { try await $0.stream("TEST", subjects: ["test.>"]) }
+    }
+
     @Test(.timeLimit(.minutes(2)), arguments: TransportConformance.checks)
     func plainMessagesKeepThePromisesOfATransport(check: TransportConformance.Check) async throws {
       try await run(check, NATSServer(hasStreams: false)) { $0.plain }

@@ -23,7 +23,8 @@ package final class DeliveryAccount: @unchecked Sendable {
   /// The number of dropped calls for which a newer occurrence is called, as the handler's pace,
   /// restart or ``Buffering/latest`` demands, those behind forwards included. Guarded by: mutex.
   @exclusivity(unchecked) private var replaced = 0
-  /// What a view with memory keeps of the occurrence; `nil` before it asks. Guarded by: mutex.
+  /// The object that a view with memory keeps of the occurrence; `nil` before it asks. Guarded by:
+  /// mutex.
   @exclusivity(unchecked) private var ownFate: OccurrenceFate?
   /// The number of events that the occurrence was forwarded to. Guarded by: mutex.
   @exclusivity(unchecked) private var forwards = 0
@@ -64,7 +65,8 @@ package final class DeliveryAccount: @unchecked Sendable {
   /// Notes that a call was dropped because the handler asked for the newest occurrence only.
   func noteReplaced() { mutex.withLock { unsafe replaced += 1 } }
 
-  /// What a view with memory keeps of the occurrence, to learn later whether it was handled.
+  /// The object that a view with memory keeps of the occurrence. From it the view learns later
+  /// whether the occurrence was handled.
   var fate: OccurrenceFate {
     mutex.withLock {
       if let fate = unsafe ownFate { return fate }
@@ -75,7 +77,10 @@ package final class DeliveryAccount: @unchecked Sendable {
   }
 
   /// Notes that the transport gets the occurrence back, because it was not handled.
-  fileprivate func noteHandedBack() { mutex.withLock { unsafe ownFate }?.isHandedBack.store(true, ordering: .releasing) }
+  fileprivate func noteHandedBack() {
+    guard let fate = mutex.withLock({ unsafe ownFate }) else { return }
+    fate.isHandedBack.publish(true)
+  }
 
   /// Notes that the occurrence is forwarded to an event.
   func noteForward() { mutex.withLock { unsafe forwards += 1 } }
@@ -187,19 +192,6 @@ extension Event {
     lend(payload) { core.deliverOrEnqueue($0, completion) }
     return BegunSend(completion, account)
   }
-
-  /// Whether an occurrence could reach a handler now: the event is neither locked nor finished, and
-  /// has handlers. Some of these may be locked, or without their owner.
-  ///
-  /// - Complexity: O(1).
-  package nonisolated var mayDeliver: Bool {
-    core.mutex.withLock {
-      guard unsafe !core.isEventLocked, unsafe !core.isFinished else { return false }
-      if unsafe core.table.count > 0 { return true }
-      guard let pendingWork = core.pendingWorkReference.load() else { return false }
-      return unsafe !pendingWork.mailbox.newHandlers.isEmpty || pendingWork.keyIndex?.first != nil
-    }
-  }
 }
 
 extension KeyedEvent {
@@ -210,9 +202,6 @@ extension KeyedEvent {
   ) -> BegunSend {
     event.begin(KeyedPayload(key, payload), from: origin, isRepeated: isRepeated, marking: makeMark)
   }
-
-  /// Whether an occurrence could reach a handler of some key now: see `Event.mayDeliver`.
-  package var mayDeliver: Bool { event.mayDeliver }
 }
 
 extension EventCore {

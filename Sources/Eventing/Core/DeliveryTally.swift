@@ -59,7 +59,8 @@
   init(_ payload: BorrowedPayload, _ held: HeldOccurrence) {
     self.payload = payload
     report = SendReport(sequence: held.sequence)
-    isAwaited = false
+    completion = held.completion
+    isAwaited = held.completion != nil
     sender = held.sender
     path = held.path
     instant = held.instant

@@ -60,6 +60,7 @@ public import Synchronization
       unsafe record.details?.keyTable = nil  // breaks a cycle: the table retains the slot, which retains the record
       if let target = unsafe record.details?.runner?.lane as? PacedTarget { paced.append(target) }
       retire(record)
+      if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record) }
       reportHandler(record, isAdded: false)
     }
     if !paced.isEmpty { deliverLeft(of: paced) }

@@ -41,6 +41,8 @@ import Synchronization
   @exclusivity(unchecked) var laterPosts = LaterPosts()
   /// The `unheard` event, which receives the occurrences that reached no handler.
   let unheardReference = OnceReference<UnheardEvent>()
+  /// The closure that tells a transport of readiness: see `EventCore.announceReadiness()`.
+  let readinessReference = OnceReference<ReadinessListener>()
   /// The number of handlers that are also called before the value of an ``Observed`` changes. Read
   /// by the thread inside the core, or under `core.mutex`. Changed by the thread inside, under the
   /// mutex.

@@ -84,7 +84,7 @@ private final class LastPayload<Payload: Sendable>: Sendable {
   private struct Remembered: Sendable {
     let payload: Payload
     let losses: Int
-    /// What became of the payload, if a transport brought it.
+    /// The object that tells what became of the payload, if a transport brought it.
     let fate: OccurrenceFate?
   }
 

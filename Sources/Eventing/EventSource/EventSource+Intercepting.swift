@@ -43,6 +43,8 @@ extension EventSource {
     _ body: @escaping @Sendable (Payload) throws -> Interception
   ) -> HandlerToken {
     let source = SourceLine(fileID, line)
-    return attach(Handler(.inline, .intercept { try body($0.payload()) }, source), name, priority, false)
+    var handler = Handler<Payload>(.inline, .intercept { try body($0.payload()) }, source)
+    handler.options.isInterceptor = true
+    return attach(handler, name, priority, false)
   }
 }

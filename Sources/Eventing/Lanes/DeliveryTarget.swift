@@ -142,7 +142,8 @@ public import Synchronization
   @usableFromInline final func countSkipped(_ completion: Completion?) {
     skipped.wrappingAdd(1, ordering: .relaxed)
     unsafe completion?.observed?.skipped(HandlerToken(record, anchor))
-    if let account = completion?.account { noteSkipped(in: account) }
+    // A lane skips an occurrence only if the handler has ended or is locked, and an end is final.
+    if let account = completion?.account, !record.has(HandlerFlags.ended) { account.noteLock() }
     // The thread that locked the handler may not have called `noteChange()` yet.
     if record.has(HandlerFlags.lockedAtAll) { anchor.noteChange() }
   }

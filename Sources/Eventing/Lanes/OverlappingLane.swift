@@ -211,7 +211,7 @@ import Synchronization
       unsafe isPaused = false
       return unsafe items.isEmpty && isQuiet
     }
-    for call in skippedCalls { countSkipped(call.completion) }
+    for call in skippedCalls { skip(call.completion, at: self) }
     if isIdle { close() }
     return isIdle
   }

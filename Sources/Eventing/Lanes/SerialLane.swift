@@ -103,8 +103,7 @@ public import Synchronization
 
   /// Calls the handler at once, or enqueues a call. Isolation: core.
   @usableFromInline @inline(__always) func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
-    if mayCallHere, let outcome = callHere(payload, tally.observed) {
-      if case .skipped = outcome, let account = tally.completion?.account { noteSkipped(in: account) }
+    if mayCallHere, tally.completion?.staysInHand != true, let outcome = callHere(payload, tally.observed) {
       return tally.report.count(outcome)
     }
     let completion = tally.completionForLane()

@@ -34,24 +34,24 @@ final class Sleeper: @unchecked Sendable {
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var isAwake = false
   /// Guarded by: mutex.
-  @exclusivity(unchecked) private var continuation: CheckedContinuation<Void, Never>?
+  @exclusivity(unchecked) private var continuation: UnsafeContinuation<Void, Never>?
 
   func sleep() async {
-    await withCheckedContinuation { continuation in
+    unsafe await withUnsafeContinuation { continuation in
       let isLate = mutex.withLock { () -> Bool in
-        if unsafe !isAwake { unsafe self.continuation = continuation }
+        if unsafe !isAwake { unsafe self.continuation = unsafe continuation }
         return unsafe isAwake
       }
-      if isLate { continuation.resume() }
+      if isLate { unsafe continuation.resume() }
     }
   }
 
   func wake() {
-    let waiting = mutex.withLock { () -> CheckedContinuation<Void, Never>? in
+    let waiting = unsafe mutex.withLock { () -> UnsafeContinuation<Void, Never>? in
       unsafe isAwake = true
       defer { unsafe continuation = nil }
       return unsafe continuation
     }
-    waiting?.resume()
+    if let waiting = unsafe waiting { unsafe Scheduling.resume(waiting) }
   }
 }

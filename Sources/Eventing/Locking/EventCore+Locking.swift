@@ -67,6 +67,7 @@ extension EventCore {
       if mutant(.unlockIsEarly) { for record in held { record.change(reason.ended) } }
       enqueueEnd(of: reason, ends)
     }
+    announceReadiness()
     return count
   }
 
@@ -97,6 +98,7 @@ extension EventCore {
     anchor.noteChange()
     for (delays, isHolding) in delays { delays.end(givingUp: !isHolding) }
     enqueueEnd(of: .event, held)
+    if !isOn { announceReadiness() }
   }
 
   /// Enqueues the end of a lock of some handlers.
@@ -155,13 +157,25 @@ extension EventCore {
         unsafe pendingWork.holding[record].map { unsafe ($0, $0.locks.holding) }
       })
     else { return false }
-    let (isKept, replaced) = buffer.keep(payload, HeldOccurrence(tally, holding))
+    let held = HeldOccurrence(tally, holding)
+    let (isKept, replaced) = buffer.keep(payload, held)
     if let replaced {
       unsafe slot.pointee.countSkipped()
       observed(replaced.sequence)?.skipped(HandlerToken(record, anchor))
+      // The user asked for the latest occurrence only. So a transport need not bring this one
+      // again.
+      replaced.completion?.account?.noteLeftOut()
+      replaced.completion?.arrive(buffer, .skipped)
     }
-    if isKept { tally.report.deferred &+= 1 }
-    return isKept
+    guard isKept else { return false }
+    if let completion = held.completion {
+      completion.expect(buffer)
+      tally.taken &+= 1
+      tally.observed?.held(HandlerToken(record, anchor))
+    } else {
+      tally.report.deferred &+= 1
+    }
+    return true
   }
 
   /// Delivers the occurrences that were held by locks which have ended now, unless another lock
@@ -188,6 +202,7 @@ extension EventCore {
       }
       mutex.unlock()
     }
+    announceReadiness()
   }
 
   /// Removes a lock of a handler, and clears the lock's flag in the handler's state. Called when
@@ -251,7 +266,12 @@ extension EventCore {
     } else {
       unsafe visitAlone(slot, buffer.items.taken, &tally)
     }
-    if tally.isHeldOn { unsafe buffer.items.untake(held) } else { unsafe buffer.items.destroyTaken() }
+    if tally.isHeldOn {
+      unsafe buffer.items.untake(held)
+    } else {
+      unsafe buffer.items.destroyTaken()
+      held.completion?.arrive(buffer, tally.outcomeOfOneHandler)
+    }
     buffer.noteCount()
     return tally.isStopped
   }
@@ -264,6 +284,8 @@ extension EventCore {
     buffer.noteCount()
     unsafe slot.pointee.countSkipped()
     observed(held.sequence)?.skipped(unsafe HandlerToken(slot.pointee.record, anchor))
+    held.completion?.account?.noteLeftOut()  // an earlier handler decided about this occurrence
+    held.completion?.arrive(buffer, .skipped)
   }
 
   /// Drops the occurrences that locks hold for a handler whose life is over. Isolation: core.
@@ -276,7 +298,9 @@ extension EventCore {
     let buffer = unsafe isRetiring ? pendingWork?.holding[record] : pendingWork?.holding.removeBuffer(of: record)
     mutex.unlock()
     // After the unlock, because destroying a payload may run user code.
-    while let buffer, unsafe !buffer.items.isEmpty { _ = unsafe buffer.items.removeLast() }
+    while let buffer, unsafe !buffer.items.isEmpty {
+      unsafe buffer.items.removeLast().completion?.arrive(buffer, .skipped)
+    }
     buffer?.noteCount()
   }
 }

@@ -30,8 +30,11 @@ struct HoldingState {
 }
 
 /// The occurrences that the locks of one handler hold.
+///
+/// It is a node of the wait graph, too: a transport waits here for what it brought, until the lock
+/// ends.
 // Safe: each field says what guards it.
-final class HoldingBuffer: @unchecked Sendable {
+final class HoldingBuffer: WaitNode, @unchecked Sendable {
   /// The handler's locks. Guarded by: core.mutex.
   @exclusivity(unchecked) var locks = LockReasons()
   /// The held occurrences, the oldest first. Isolation: core.
@@ -40,7 +43,12 @@ final class HoldingBuffer: @unchecked Sendable {
   /// The number of ``items``. Read by any thread; changed only inside the core.
   let knownCount = Atomic<Int>(0)
 
-  init(_ type: PayloadType) { unsafe items = PayloadQueue(type) }
+  init(_ type: PayloadType) {
+    unsafe items = PayloadQueue(type)
+    super.init()
+  }
+
+  override func needs(_ goal: Invocation) -> WaitNeeds { .free }
 
   /// Stores the number of items in `knownCount`, where other threads read it. Isolation: core.
   func noteCount() { unsafe knownCount.store(items.count, ordering: .relaxed) }
@@ -83,8 +91,11 @@ struct HeldOccurrence: PayloadHeader, Sendable {
   let context: CarriedContext?
   /// The `holding` of the lock that holds the occurrence.
   let holding: Holding
+  /// The completion, if a transport brought the occurrence: see ``Completion/staysInHand``.
+  let completion: Completion?
 
   init(_ tally: borrowing DeliveryTally, _ holding: Holding) {
+    if let brought = tally.completion, brought.staysInHand { completion = brought } else { completion = nil }
     sequence = tally.sequence
     instant = tally.instant
     sender = tally.sender

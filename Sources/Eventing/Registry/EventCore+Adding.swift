@@ -141,6 +141,7 @@ extension EventCore {
     }
     if hasOwners { sweepOwners() }
     if unsafe pendingWorkReference.load()?.keyIndex != nil { sweepKeys() }
+    announceReadiness()
   }
 
   /// Delivers a payload to one handler, outside of any occurrence. Isolation: core.

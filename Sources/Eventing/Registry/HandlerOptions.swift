@@ -20,6 +20,9 @@
   /// Whether the handler is a forward. It sends each payload on through another event, which is
   /// then the `owner` of this handler, or to a place that is no event, named by `bridge`.
   @usableFromInline var isForward = false
+  /// Whether the handler is an interceptor, which handles nothing. A transport brings no message
+  /// for it alone.
+  @usableFromInline var isInterceptor = false
   /// The place that the handler forwards to, if it is no event; `nil` otherwise.
   @usableFromInline var bridge: Bridge?
 

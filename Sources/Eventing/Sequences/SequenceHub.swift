@@ -190,8 +190,8 @@
   }
 
   /// Ends the marks of payloads that buffers dropped for newer ones. With ``Buffering/latest``, the
-  /// user asked for the newest payload only, so the older one counts as handled. With another bound,
-  /// it counts as lost when this method releases the mark. Never called under a mutex.
+  /// user asked for the newest payload only, so the older one counts as handled. With another
+  /// bound, it counts as lost when this method releases the mark. Never called under a mutex.
   private func endMarks(_ marks: consuming [any OccurrenceMark]) {
     if buffering == .latest { for mark in marks { mark.handled() } }
   }

@@ -63,7 +63,7 @@ extension UnitLane {
     }
     var completions: [Completion?] = unsafe unit.completions
     for i in unsafe 0..<(unit.gathered?.count ?? 0) { unsafe completions.append(unit.gathered?[i].completion) }
-    for completion in completions { countSkipped(completion) }
+    for completion in completions { skip(completion, at: unit.node) }
     for _ in unsafe min(completions.count, unit.count)..<unit.count { countSkipped(nil) }
     unit.clear()
     unit.arriveBarriers()

@@ -125,9 +125,9 @@ final class Listener: Sendable {
   /// Returns the verdict on a message after its delivery; `nil` if the message must be given up:
   /// see ``giveUp(_:_:)``.
   ///
-  /// A handler that has ended or is locked has not handled the message. If no other handler has run,
-  /// the message goes back: at once if all such handlers have ended, because the next delivery finds
-  /// none of them.
+  /// A handler that has ended or is locked has not handled the message. If no other handler has
+  /// run, the message goes back: at once if all such handlers have ended, because the next delivery
+  /// finds none of them.
   func verdict(on message: RemoteMessage, _ outcome: DeliveryOutcome, isLooped: Bool) -> Verdict? {
     guard outcome.failures.isEmpty else {
       return message.attempt >= attempts ? nil : .retry(after: options.retry.delay(after: message.attempt))

@@ -17,8 +17,8 @@ extension RemoteKeyedEvent {
   /// Removes all handlers of all keys. Returns their number. O(*n*) for *n* handlers of all keys.
   @discardableResult public func removeAll() -> Int { event.removeAll() }
 
-  /// Locks a handler, as ``RemoteEvent/lock(_:holding:)-(HandlerToken,_)`` does. Returns whether the
-  /// handler exists.
+  /// Locks a handler, as ``RemoteEvent/lock(_:holding:)-(HandlerToken,_)`` does. Returns whether
+  /// the handler exists.
   @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
     event.lock(token, holding: holding)
   }
@@ -54,10 +54,7 @@ extension RemoteKeyedEvent {
   public func lock(holding: Holding = .nothing) { event.lock(holding: holding) }
   /// Ends the lock of the event, so that the event takes messages again. O(*n*) for *n* handlers of
   /// all keys.
-  public func unlock() {
-    event.unlock()
-    channel.listenings.readinessChanged()
-  }
+  public func unlock() { event.unlock() }
   /// Whether the event itself is locked. O(1).
   public var isLocked: Bool { event.isLocked }
 

@@ -24,6 +24,7 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
   public init(_ subject: String, over transport: any Transport, codec: Codec<Payload>) {
     channel = RemoteChannel(subject, transport, codec)
     event = KeyedEvent(subject)
+    event.onReadiness { [listenings = channel.listenings] in listenings.readinessChanged() }
   }
 
   deinit { channel.listenings.end() }
@@ -57,7 +58,8 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
       deduplication: deduplication, acceptsNoHandler: true)
     let event = event
     let prefix = subject.utf8.count + 1
-    return try await channel.listen(options, isKeyed: true, isReady: { event.mayDeliver }) { message in
+    let mayDeliver: @Sendable (Bool) -> Bool = { event.mayDeliver(countsLocked: $0) }
+    return try await channel.listen(options, isKeyed: true, mayDeliver: mayDeliver) { message in
       let word = Substring(message.subject.utf8.dropFirst(prefix))
       guard let key = SubjectWord.unescaped(word).flatMap(Key.init(remoteText:)) else {
         throw DecodingFailure("expected a key of \(Key.self) in the subject \(shown(message.subject))")
@@ -123,13 +125,11 @@ struct RemoteKeySource<Key: RemoteKey, Remote: Sendable, Payload: Sendable>: Eve
   let source: @Sendable (KeyedEvent<Key, Delivered<Remote>>) -> any EventSource<Payload>
 
   func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {
-    defer { remote.channel.listenings.readinessChanged() }
-    return source(remote.event).add(handlers)
+    source(remote.event).add(handlers)
   }
 
   func attach(_ handler: Handler<Payload>) -> HandlerToken {
-    defer { remote.channel.listenings.readinessChanged() }
-    return source(remote.event).attach(handler)
+    source(remote.event).attach(handler)
   }
 
   func remove(_ token: HandlerToken) -> Bool { remote.event.remove(token) }

@@ -71,11 +71,13 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
   /// - Parameters:
   ///   - options: The options.
   ///   - isKeyed: Whether the subject has the key as one more word.
-  ///   - isReady: A closure that returns whether a message could reach a handler at this time.
+  ///   - mayDeliver: A closure that returns whether a message could reach a handler at this time.
+  ///     Its argument says whether handlers count that are plainly locked. They count without a
+  ///     stream: there a lock skips what comes, as it does in one process.
   ///   - prepare: A closure that returns, for a message, the closure that sends it to handlers.
   ///     `prepare` throws if the subject has no valid key.
   func listen(
-    _ options: ListenOptions, isKeyed: Bool = false, isReady: @escaping @Sendable () -> Bool,
+    _ options: ListenOptions, isKeyed: Bool = false, mayDeliver: @escaping @Sendable (_ countsLocked: Bool) -> Bool,
     _ prepare: @escaping @Sendable (RemoteMessage) throws -> Send
   ) async throws -> Listening {
     if let fault { throw fault }
@@ -86,7 +88,8 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
     subscribing.start = options.start
     subscribing.inFlight = options.inFlight
     subscribing.deadLetter = options.deadLetter
-    subscribing.isReady = isReady
+    let countsLocked = !transport.promises.isAtLeastOnce
+    subscribing.isReady = { mayDeliver(countsLocked) }
     let listener = Listener(options, filter, transport)
     let (codec, identity, transport, chosen) = (codec, transport.identity, transport, subscribing)
     return try await listenings.add(options.group) {

@@ -102,10 +102,7 @@ extension RemoteEvent {
   /// lock keeps it from a handler. O(*n*) for *n* handlers.
   public func lock(holding: Holding = .nothing) { event.lock(holding: holding) }
   /// Ends the lock of the event, so that the event takes messages again. O(*n*) for *n* handlers.
-  public func unlock() {
-    event.unlock()
-    channel.listenings.readinessChanged()
-  }
+  public func unlock() { event.unlock() }
   /// Whether the event itself is locked. O(1).
   public var isLocked: Bool { event.isLocked }
 

@@ -49,6 +49,7 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
     channel = RemoteChannel(subject, transport, codec)
     event = Event(subject)
     source = event.map(\.occurrence.payload)
+    event.onReadiness { [listenings = channel.listenings] in listenings.readinessChanged() }
   }
 
   deinit { channel.listenings.end() }
@@ -116,7 +117,7 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
       group: group, start: start, inFlight: inFlight, givenRetry: retry, deadLetter: deadLetter,
       deduplication: deduplication)
     let event = event
-    return try await channel.listen(options, isReady: { event.mayDeliver }) { message in
+    return try await channel.listen(options, mayDeliver: { event.mayDeliver(countsLocked: $0) }) { message in
       let isRepeated = message.attempt > 1
       return { delivered, way in
         event.begin(delivered, from: way, isRepeated: isRepeated) { delivered.loops.mark() }
@@ -134,13 +135,11 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   // MARK: Handlers
 
   @discardableResult public func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {
-    defer { channel.listenings.readinessChanged() }
-    return source.add(handlers)
+    source.add(handlers)
   }
 
   @discardableResult public func attach(_ handler: Handler<Payload>) -> HandlerToken {
-    defer { channel.listenings.readinessChanged() }
-    return source.attach(handler)
+    source.attach(handler)
   }
 
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { event.remove(token) }

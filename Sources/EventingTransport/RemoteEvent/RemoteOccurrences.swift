@@ -7,13 +7,11 @@ public struct RemoteOccurrences<Payload: Sendable>: EventSource {
   private var source: some EventSource<RemoteOccurrence<Payload>> { remote.event.map(\.occurrence) }
 
   @discardableResult public func add(_ handlers: [Handler<RemoteOccurrence<Payload>>]) -> [HandlerToken] {
-    defer { remote.channel.listenings.readinessChanged() }
-    return source.add(handlers)
+    source.add(handlers)
   }
 
   @discardableResult public func attach(_ handler: Handler<RemoteOccurrence<Payload>>) -> HandlerToken {
-    defer { remote.channel.listenings.readinessChanged() }
-    return source.attach(handler)
+    source.attach(handler)
   }
 
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { remote.event.remove(token) }

@@ -25,6 +25,11 @@ import Testing
     try Self.run(check)
   }
 
+  /// Checks what the options of a handler do to a message: each cell of the table in *Past one
+  /// machine*.
+  @Test(arguments: TransportConformance.handlerChecks)
+  func handlersDoToAMessageWhatTheTableSays(check: TransportConformance.Check) throws { try Self.run(check) }
+
   @Test(arguments: TransportConformance.checks) func plainInMemoryConforms(check: TransportConformance.Check) throws {
     try Self.run(check, plain: true)
   }

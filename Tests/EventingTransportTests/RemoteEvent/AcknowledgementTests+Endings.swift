@@ -90,7 +90,8 @@ extension AcknowledgementTests {
 
   enum Pace: CaseIterable, Sendable { case debounced, throttled, restarting, latest, latestOnALane }
 
-  /// What a newer payload replaces, by the handler's own wish, is done: it does not come again.
+  /// Checks that a message does not come again if a newer one has replaced it by the handler's own
+  /// wish.
   @Test(arguments: Pace.allCases) func whatANewerPayloadReplacesIsDone(pace: Pace) throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock)
