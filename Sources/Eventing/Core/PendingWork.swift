@@ -7,7 +7,7 @@ import Synchronization
 /// state. Each feature keeps its state in a struct of its own. Cache lines separate the fields that
 /// contending threads write from fields that the thread inside the core reads for each occurrence.
 // Safe: each field says what guards it.
-@usableFromInline final class PendingWork: @unchecked Sendable {
+@safe @usableFromInline final class PendingWork: @unchecked Sendable {
   /// The posts and changes that threads have enqueued while a thread was in the event.
   /// Guarded by: core.mutex.
   @exclusivity(unchecked) var mailbox: Mailbox

@@ -29,7 +29,7 @@ package enum Sleeping {
 
 /// One task that sleeps until another thread wakes it.
 // Safe: each field says what guards it.
-final class Sleeper: @unchecked Sendable {
+@safe final class Sleeper: @unchecked Sendable {
   private let mutex = UnfairMutex()
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var isAwake = false
