@@ -18,6 +18,10 @@ final class RemoteLedger: Sendable {
     /// The numbers that the group *b* has given up: they came as dead letters.
     var dead: Set<Int> = []
     var calls = 0
+    /// The number of calls of the handler with a pace.
+    var paced = 0
+    /// The number of members that have joined.
+    var joined = 0
     var running = 0
     var inHandlers = 0
     var overlaps = 0
@@ -111,6 +115,22 @@ final class RemoteLedger: Sendable {
   }
 
   func add(_ event: RemoteEvent<[UInt8]>, to group: String) { state.withLock { $0.members.append((group, event)) } }
+
+  func notePaced() { state.withLock { $0.paced += 1 } }
+  var pacedCount: Int { state.withLock { $0.paced } }
+
+  /// Returns the kind of handler that the next member gets: 0, 1 or 2 in turn.
+  func nextKind() -> Int {
+    state.withLock { state in
+      state.joined += 1
+      return state.joined % 3
+    }
+  }
+
+  /// Returns a member of a group, if there is one.
+  func member(of group: String) -> RemoteEvent<[UInt8]>? {
+    state.withLock { state in state.members.first { $0.group == group }?.event }
+  }
 
   /// Removes and returns a member of a group.
   func takeMember(of group: String) -> RemoteEvent<[UInt8]>? {
