@@ -10,6 +10,9 @@ public struct AppModel: Sendable {
   /// The number, `n` in the protocol, of the last update that was applied, wholly or in part: an
   /// update has one line or more.
   private var number: Int?
+  /// The events of a whole update whose lines may not all have come, and so the only ones whose
+  /// history is kept when the next update begins; `nil` if the last update was not whole.
+  private var named: Set<Int>?
 
   public init() {}
 
@@ -32,7 +35,14 @@ public struct AppModel: Sendable {
   /// Applies one line of an update: removes and replaces rows, and adds to the history.
   public mutating func apply(_ update: [String: JSONSlice]) {
     let next = update["n"]?.int
-    if update["whole"]?.bool == true, next != number { parts = [:] }
+    let isWhole = update["whole"]?.bool == true
+    if next != number {
+      // The lines of a whole update name all rows that there are. Only then it is known which
+      // events have gone, and their history goes with their rows.
+      if let named { history.keep(only: named) }
+      named = isWhole ? [] : nil
+      if isWhole { parts = [:] }
+    }
     number = next
     time = max(0, update["t"]?.int ?? time)
     history.advance(to: time)
@@ -50,6 +60,7 @@ public struct AppModel: Sendable {
         parts[part, default: [:]][key] = row.copied
         guard part == "events", case .id(let id) = key, let sequence = row.members?["sequence"]?.int else { continue }
         history.add(sequence, of: id)
+        named?.insert(id)
       }
     }
   }

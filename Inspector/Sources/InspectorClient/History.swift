@@ -54,6 +54,9 @@ public struct History: Sendable {
 
   mutating func remove(_ event: Int) { events[event] = nil }
 
+  /// Removes all events but some.
+  mutating func keep(only kept: Set<Int>) { events = events.filter { kept.contains($0.key) } }
+
   /// Returns the number of occurrences of an event in each of the last 120 seconds, the oldest
   /// second first. The last second is not over.
   public func counts(of event: Int) -> [Int] {
@@ -65,7 +68,7 @@ public struct History: Sendable {
   /// The history as JSON: `second`, and the ``counts(of:)`` of each event with an occurrence in the
   /// last 120 seconds.
   public var asJSON: String {
-    let rows = events.keys.compactMap { id -> String? in
+    let rows = events.keys.sorted().compactMap { id -> String? in
       let counts = counts(of: id)
       return counts.contains { $0 > 0 } ? "\"\(id)\":\(counts)" : nil
     }

@@ -21,6 +21,23 @@ import Testing
     #expect(model.rows("warnings").count == 1)
   }
 
+  @Test func theHistoryOfEventsThatAWholeUpdateDoesNotNameGoes() throws {
+    var model = try apply(
+      update(1, 1, whole: true, #"{"events":[{"id":1,"sequence":0},{"id":2,"sequence":0}]}"#),
+      update(2, 2, #"{"events":[{"id":1,"sequence":5},{"id":2,"sequence":5}]}"#),
+      update(3, 3, whole: true, #"{"events":[{"id":1,"sequence":6}]}"#),
+      update(3, 3, whole: true, #"{"events":[{"id":3,"sequence":0}]}"#), update(4, 4, "{}"))
+    #expect(model.history.counts(of: 1).reduce(0, +) == 6)
+    #expect(model.history.counts(of: 2).isEmpty)
+    #expect(!model.history.counts(of: 3).isEmpty)
+    // However many events come and go, the model keeps the history of those of the last updates.
+    for n in 5..<60 {
+      let text = update(n, Double(n), whole: true, "{\"events\":[{\"id\":\(n),\"sequence\":1}]}")
+      model.apply(try #require(try JSONSlice(Array(text.utf8)).members))
+    }
+    #expect((1..<60).filter { !model.history.counts(of: $0).isEmpty } == [58, 59])
+  }
+
   @Test func rowsAreReplacedAndGo() throws {
     let edge = #"{"from":"event:1","to":"bus:1","kind":"bus","label":null,"count":COUNT}"#
     let model = try apply(

@@ -287,9 +287,13 @@ def updates(page):
       model.meters.get(-4).kept = true;
       send(1e6 + 2, false, [-4], { gone: { events: [-4] } });
       result.push([...model.events.keys()], model.meters.has(-4), model.meters.get(-4)?.kept ?? null);
+      // The meters of events that a whole update does not name go when the next update begins.
+      for (let id = 5; id < 50; id += 1) send(1e6 + id, true, [-id]);
+      send(1e6 + 50, false, []);
+      result.push([...model.meters.keys()]);
       return result;
     })""")
-    check(kept == [[-1, -2, -3], [-4], [-4], True, None], f"expected the rows of each update, got {kept}")
+    check(kept == [[-1, -2, -3], [-4], [-4], True, None, [-49]], f"expected the rows of each update, got {kept}")
 
 
 def warned(code):

@@ -60,7 +60,7 @@ class Meter {
 
 export const model = {
   connected: false, reason: "connecting", hello: null, control: false, time: 0, before: 0, receivedAt: 0, number: null,
-  meters: new Map(), edgeMeters: new Map(),
+  isWhole: false, meters: new Map(), edgeMeters: new Map(),
 };
 for (const part of parts) model[part] = new Map();
 
@@ -88,7 +88,13 @@ export function update(message) {
   // To a page that is new or was too slow, the inspector itself sends the whole state as update 0. Update 0 may come between
   // the lines of an update of the app. The remaining lines of that update must not make the page forget its rows.
   const number = message.n === 0 ? message.upTo : message.n;
-  if (message.whole && (message.n === 0 || number !== model.number)) for (const part of parts) model[part].clear();
+  // The lines of a whole update name all rows that there are. Only after the last line it is known which rows have gone: their
+  // meters go when the next update begins.
+  if (message.n === 0 || number !== model.number) {
+    if (model.isWhole && number !== model.number) keepMeters();
+    model.isWhole = message.whole;
+    if (message.whole) for (const part of parts) model[part].clear();
+  }
   if (number !== model.number) model.before = model.time;
   model.number = number;
   model.time = message.t;
@@ -108,6 +114,12 @@ export function update(message) {
       if (part === "graph" && row.count !== null) measure(model.edgeMeters, key, row.count);
     }
   }
+}
+
+/** Removes the meters of rows that have gone. */
+function keepMeters() {
+  for (const key of model.meters.keys()) if (!model.events.has(key)) model.meters.delete(key);
+  for (const key of model.edgeMeters.keys()) if (!model.graph.has(key)) model.edgeMeters.delete(key);
 }
 
 function measure(meters, key, count) {
