@@ -142,6 +142,7 @@ extension EventCore {
       join(count)
       return thread == drainer ? 0 : count
     case .barrier(let completion):
+      sweepAllKeys()
       sendBarrier(completion)
       return 1
     case .release(let end, _):

@@ -112,9 +112,18 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLook
 @usableFromInline final class ObjectKeyTables {
   /// The tables, by the addresses of the objects. Isolation: core.
   @exclusivity(unchecked) private var tables: [ObjectIdentifier: (key: ObjectKey, table: KeyTable)] = [:]
+  /// The core, whose handlers a search sweeps. Set before the event is shared.
+  @exclusivity(unchecked) weak var core: EventCore?
+  /// The number of searches. Isolation: core.
+  @exclusivity(unchecked) private var searches: UInt = 0
 
   /// Returns the table of an object; `nil` if the object has no handlers, or is gone.
+  ///
+  /// Every send and every addition searches for a table, and no occurrence is being delivered
+  /// meanwhile. So every eighth search checks a few handlers of other objects, which may be gone.
   @usableFromInline func table(of key: ObjectKey) -> Unmanaged<KeyTable>? {
+    searches &+= 1
+    if searches & 7 == 0 { core?.sweepKeys() }  // before the search, because it may drop tables
     guard let found = unsafe tables[key.objectID], found.key == key, key.isAlive else { return nil }
     return unsafe .passUnretained(found.table)
   }

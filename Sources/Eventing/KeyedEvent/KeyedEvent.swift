@@ -31,6 +31,7 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
     tables = KeyTables()
     index = KeyIndex(tables)
     let (core, pendingWork, index) = (event.core, event.core.pendingWork, index)
+    unsafe tables.objects?.core = core
     // If an inspection watches, `Event(name)` has added the event to the registry. So another
     // thread may poll the event already, and read `keyIndex`. The mutex orders both accesses.
     core.mutex.withLock { unsafe pendingWork.keyIndex = index }

@@ -65,23 +65,34 @@ extension EventCore {
     return found
   }
 
-  /// Returns the records of all handlers that match and may still be called: those whose owner is
-  /// not gone.
+  /// Returns the records of all handlers that match and may still be called: those whose owner
+  /// and key are not gone.
   func livingRecords(where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> [HandlerRecord] {
     records(where: isIncluded).filter(isAlive)
   }
 
   /// Returns whether a handler may still be called.
   ///
-  /// Never called under the mutex: the reference to the owner may be the last one, and then the
-  /// owner's `deinit` runs here.
+  /// Never called under the mutex: the reference to the owner, or to an object that is the key, may
+  /// be the last one, and then its `deinit` runs here.
   @usableFromInline func isAlive(_ record: HandlerRecord) -> Bool {
     guard !record.has(HandlerFlags.ended) else {
       withAnchor { $0.noteChange() }  // the thread that deactivated the handler may not have called this yet
       return false
     }
-    guard let owner = record.details?.options.owner else { return true }
-    return owner.isAlive
+    guard let details = record.details else { return true }
+    if let owner = details.options.owner, !owner.isAlive { return false }
+    return isReachable(details)
+  }
+
+  /// Returns whether a payload can still be sent to the key of a handler; true if the handler
+  /// listens to no single key.
+  ///
+  /// Never called under the mutex: the reference to an object that is the key may be the last one.
+  private func isReachable(_ details: DetailedRecord) -> Bool {
+    guard let pendingWork = pendingWorkReference.load() else { return true }
+    let key = mutex.withLock { unsafe pendingWork.keyIndex == nil ? nil : details.key }
+    return (key as? KeyBox<ObjectKey>)?.key?.isAlive ?? true
   }
 
   /// Returns the number of occurrences so far for the handlers of a key's table, or of the core's
