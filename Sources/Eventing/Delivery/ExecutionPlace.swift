@@ -48,6 +48,16 @@ extension ExecutionPlace {
     }
   }
 
+  /// The place for the handlers that one handler of all payloads has in several events: one call at
+  /// a time means one in all these events together, so they share a queue or a lane.
+  var inSeveralEvents: ExecutionPlace {
+    switch self {
+    case .background(let priority, let buffering): .queue(Scheduling.backgroundQueue(priority), buffering)
+    case .inOrder(let priority, let buffering): .lane(Lane(priority: priority), buffering)
+    default: self
+    }
+  }
+
   /// Returns the scheduler for the ``UnitLane`` of a handler: that of a shared ``Lane``, or a new
   /// one.
   func makeScheduler(isSynchronous: Bool) -> UnitScheduler {

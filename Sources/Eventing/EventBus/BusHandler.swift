@@ -14,7 +14,7 @@ final class BusHandler: Sendable {
   /// the event. It exists for that handler, whose end is the end of this bus handler in all events.
   private let registration: Event<Void>
   /// The tokens of this bus handler's handlers in the events of the bus.
-  private let members: HandlerBag
+  let members: BusMembers
   /// Adds a handler for this bus handler to an event of the bus, and returns the token of that
   /// handler.
   private let attach: @Sendable (BusHandler, any BusEvent) -> HandlerToken
@@ -23,7 +23,7 @@ final class BusHandler: Sendable {
     on bus: EventBus, _ name: String?, isOnce: Bool, _ owner: Owner?, _ source: SourceLine,
     attach: @escaping @Sendable (BusHandler, any BusEvent) -> HandlerToken
   ) {
-    let (registration, members) = (Event<Void>(), HandlerBag())
+    let (registration, members) = (Event<Void>(), BusMembers())
     let end = BusHandlerEnd(bus, members)
     self.registration = registration
     self.members = members
@@ -47,10 +47,10 @@ final class BusHandler: Sendable {
     if isOver { members.removeAll() }
   }
 
-  /// Removes this bus handler's own handler from an event.
+  /// Removes this bus handler's own handler from an event. Complexity: O(1), amortized.
   func leave(_ event: any EventProtocol) {
     guard let event = event as? any BusEvent else { return }
-    members.removeAll { token in event.core.owns(token) }
+    members.remove(from: event.core)
   }
 
   // MARK: Calls
@@ -81,9 +81,9 @@ final class BusHandler: Sendable {
   /// Returns whether a token is that of this bus handler.
   func owns(_ token: HandlerToken) -> Bool { registration.core.owns(token) }
 
-  /// Returns whether a bag is the one in which this bus handler keeps the tokens of its handlers in
-  /// the events of the bus. Complexity: O(1).
-  func has(_ members: HandlerBag) -> Bool { self.members === members }
+  /// Returns whether these are the handlers of this bus handler in the events of the bus.
+  /// Complexity: O(1).
+  func has(_ members: BusMembers) -> Bool { self.members === members }
 }
 
 extension Handler {
@@ -103,9 +103,9 @@ extension Handler {
 /// that handler is unregistered.
 private final class BusHandlerEnd: Sendable {
   private weak let bus: EventBus?
-  private weak let members: HandlerBag?
+  private weak let members: BusMembers?
 
-  init(_ bus: EventBus, _ members: HandlerBag) {
+  init(_ bus: EventBus, _ members: BusMembers) {
     self.bus = bus
     self.members = members
   }

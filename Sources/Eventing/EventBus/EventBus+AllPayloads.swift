@@ -12,8 +12,9 @@ extension EventBus {
   ///
   /// - Each event counts the handler as one of its own, in reports, failures and snapshots, with a
   ///   token of that event. A payload of another type counts as skipped.
-  /// - There is one order for each event, and none over several events. Calls for different events
-  ///   may overlap, unless the handler runs on the main actor or on one serial queue.
+  /// - There is one order for each event, and none over several events. Inline calls, and calls of
+  ///   ``AsyncDelivery/task`` and ``AsyncDelivery/concurrent(limit:buffering:)``, may overlap for
+  ///   different events. Anywhere else one call runs at a time, in all events together.
   /// - The token that this method returns names the handler in all events: ``remove(_:)`` and
   ///   ``HandlerBag`` end the handler in all events. A method of one event, such as
   ///   ``Event/removeAll()``, ends the handler in that event only. An event that is removed from
@@ -35,14 +36,16 @@ extension EventBus {
   ///   - line: The line where the handler is made.
   ///   - body: The closure that is called with each payload of the type.
   /// - Returns: A token for the handler in all events. Dropping it changes nothing.
-  /// - Complexity: O(events of the bus). Each occurrence of any event then costs a cast.
+  /// - Complexity: O(*n* log *n*) for *n* events of the bus. Each occurrence of any event then
+  ///   costs a cast.
   @discardableResult public func addHandler<P: Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0,
     once: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (P) throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
-      Handler(on: delivery) { payload in
+    let place = delivery.place.inSeveralEvents
+    return addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
+      Handler(on: Delivery(place)) { payload in
         guard handler.claim() else { return }
         try body(payload)
       }
@@ -56,8 +59,9 @@ extension EventBus {
     once: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (P) async throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
-      Handler(on: delivery) { payload in
+    let place = delivery.place.inSeveralEvents
+    return addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
+      Handler(on: AsyncDelivery(place)) { payload in
         guard handler.claim() else { return }
         try await body(payload)
       }
@@ -118,9 +122,10 @@ extension EventBus {
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Owner, P) throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line)) { handler in
+    let place = delivery.place.inSeveralEvents
+    return addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line)) { handler in
       Handler(
-        delivery.place,
+        place,
         .sync { arguments in
           guard handler.claim() else { return }
           try body(arguments.owner(), arguments.payload.payload())
@@ -135,9 +140,10 @@ extension EventBus {
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Owner, P) async throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line)) { handler in
+    let place = delivery.place.inSeveralEvents
+    return addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line)) { handler in
       Handler(
-        delivery.place,
+        place,
         .async { arguments in
           guard handler.claim() else { return }
           try await body(arguments.owner(), arguments.payload.payload())

@@ -2,11 +2,12 @@
 extension EventBus {
   /// Adds a handler to all events, and to each event that is made later.
   func add(_ handler: BusHandler) {
-    let (events, first, second) = mutex.withLock {
+    let (found, first, second) = mutex.withLock {
       let (first, second) = unsafe (everywhere.nextToSweep(), everywhere.nextToSweep())
       unsafe everywhere.all.append(handler)
-      return (allEvents, first, second)
+      return (numbered, first, second)
     }
+    let events = Self.inOrder(found)
     if let first { endIfOwnerIsGone(first) }
     if let second { endIfOwnerIsGone(second) }
     for event in events { handler.join(event) }

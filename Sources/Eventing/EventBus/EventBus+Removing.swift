@@ -4,7 +4,7 @@ extension EventBus {
   ///
   /// - Returns: Whether this call ended the handler: `false` if it had ended before, or does not
   ///   belong to the bus.
-  /// - Complexity: O(events of the bus).
+  /// - Complexity: O(*n* log *n*) for *n* events of the bus.
   @discardableResult public func remove(_ token: HandlerToken) -> Bool {
     for event in all {
       if let event = event as? any BusEvent, event.core.owns(token) { return event.core.remove(token.record) }

@@ -22,7 +22,7 @@ public final class EventBus: Sendable {
   // Safe: all three fields are guarded by `mutex`. No user code runs under the mutex, and no weak
   // reference is read there.
   /// The events that are found by payload type. Guarded by: mutex.
-  @exclusivity(unchecked) nonisolated(unsafe) private var byType: [ObjectIdentifier: any EventProtocol] = [:]
+  @exclusivity(unchecked) nonisolated(unsafe) private var byType: [ObjectIdentifier: NumberedEvent] = [:]
   /// The events that are found by owner and key. Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var ofOwners = OwnedEvents()
   /// The bus handlers, in the order in which they were added. Guarded by: mutex.
@@ -41,12 +41,12 @@ public final class EventBus: Sendable {
   public func event<Payload: Sendable>(for type: Payload.Type) -> Event<Payload> {
     sweep()
     let id = ObjectIdentifier(type)
-    if let event = mutex.withLock({ unsafe byType[id] }) as? Event<Payload> { return event }
+    if let event = mutex.withLock({ unsafe byType[id]?.event }) as? Event<Payload> { return event }
     let made = Event<Payload>(untold: "\(type)")
     var known: [BusHandler] = []
     let event = publish(made, &known) {
-      if let event = unsafe byType[id] { return event }
-      unsafe byType[id] = made
+      if let event = unsafe byType[id]?.event { return event }
+      unsafe byType[id] = (ofOwners.nextNumber(), made)
       return made
     }
     guard let event = event as? Event<Payload> else { preconditionFailure("the event of a type carries that") }
@@ -150,27 +150,34 @@ public final class EventBus: Sendable {
     for event in all { await event.quiesce() }
   }
 
-  /// Ends all events of the bus, as ``Event/finish()`` does, and removes them from the bus.
+  /// Ends all events of the bus, in the order in which they were made, as ``Event/finish()`` does,
+  /// and removes them from the bus.
   ///
   /// Handlers that were added for all events end, too. The bus can still be used, and then makes
   /// new events.
   ///
-  /// - Complexity: O(events), and for each event O(handlers).
+  /// - Complexity: O(*n* log *n*) for *n* events, and for each event O(handlers).
   public func finish() {
     let (types, owned, handlers) = mutex.withLock {
       defer { unsafe (byType, ofOwners, everywhere) = ([:], OwnedEvents(), BusHandlers()) }
       return unsafe (byType, ofOwners, everywhere)
     }
-    for event in types.values { event.finish() }
-    for event in owned.all { event.finish() }
+    for event in Self.inOrder(types.values + owned.all) { event.finish() }
     withExtendedLifetime(handlers) {}  // released outside of the mutex
   }
 
-  /// The events of all types and owners.
-  var all: [any EventProtocol] { mutex.withLock { allEvents } }
+  /// The events of all types and owners, in the order in which they were made.
+  ///
+  /// - Complexity: O(*n* log *n*) for *n* events.
+  var all: [any EventProtocol] { Self.inOrder(mutex.withLock { numbered }) }
 
-  /// The events of all types and owners. The caller holds `mutex`.
-  var allEvents: [any EventProtocol] { unsafe byType.values + ofOwners.all }
+  /// The events of all types and owners, in no order. The caller holds `mutex`.
+  var numbered: [NumberedEvent] { unsafe byType.values + ofOwners.all }
+
+  /// Returns events in the order in which they were made.
+  static func inOrder(_ events: [NumberedEvent]) -> [any EventProtocol] {
+    events.sorted { $0.number < $1.number }.map(\.event)
+  }
 
   // MARK: Owners
 
@@ -214,7 +221,7 @@ public final class EventBus: Sendable {
   ///
   /// `body` runs under `mutex`, and must not let the array escape.
   private func events<Result>(
-    of owner: some AnyObject & Sendable, _ body: ([(key: String, event: any EventProtocol)]) -> Result
+    of owner: some AnyObject & Sendable, _ body: ([(key: String, event: any EventProtocol, number: Int)]) -> Result
   ) -> Result? {
     guard let box = box(of: owner) else { return nil }
     return mutex.withLock { unsafe ofOwners.with(box, body) }

@@ -1,3 +1,9 @@
+/// An event of a bus, with a number that grows in the order in which the bus made its events.
+///
+/// The bus finds its events with dictionaries, whose order depends on addresses. Whatever goes
+/// through several events goes in the order of their numbers, which does not.
+typealias NumberedEvent = (number: Int, event: any EventProtocol)
+
 /// The events of owners on a bus, by owner and name.
 ///
 /// A value without synchronization. Guarded by: EventBus.mutex. An `Owner` has a weak reference to
@@ -7,7 +13,7 @@ struct OwnedEvents: Sendable {
   /// The events of one owner, in the order in which they were made.
   struct Entry: Sendable {
     let owner: Owner
-    var events: [(key: String, event: any EventProtocol)] = []
+    var events: [(key: String, event: any EventProtocol, number: Int)] = []
   }
 
   /// The events of each owner, by the owner's address.
@@ -17,8 +23,17 @@ struct OwnedEvents: Sendable {
   /// The index in `addresses` of the owner that ``nextToSweep()`` returned last.
   private var swept = 0
 
-  /// The events of all owners.
-  var all: [any EventProtocol] { entries.values.flatMap { $0.events.map(\.event) } }
+  /// The number of the event that the bus made last.
+  private var lastNumber = 0
+
+  /// Returns the number of a new event of the bus, found by type or by owner.
+  mutating func nextNumber() -> Int {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  /// The events of all owners, each with its number, in no order.
+  var all: [NumberedEvent] { entries.values.flatMap { $0.events.map { ($0.number, $0.event) } } }
 
   /// Returns the weak reference to the owner at an address. The owner may be gone.
   func owner(at address: ObjectIdentifier) -> Owner? { entries[address]?.owner }
@@ -29,7 +44,7 @@ struct OwnedEvents: Sendable {
   /// read outside the mutex would be safe: the array's reference count orders a later change after
   /// the read. But the thread sanitizer does not see reference counts, and would report a race.
   func with<Result>(
-    _ owner: Owner, _ body: ([(key: String, event: any EventProtocol)]) -> Result
+    _ owner: Owner, _ body: ([(key: String, event: any EventProtocol, number: Int)]) -> Result
   ) -> Result? {
     entries[owner.objectID].flatMap { $0.owner === owner ? body($0.events) : nil }
   }
@@ -52,7 +67,8 @@ struct OwnedEvents: Sendable {
       if stale == nil { addresses.append(address) }
     }
     if let found = entries[address]?.events.first(where: { $0.key == name }) { return found.event }
-    entries[address]?.events.append((name, made))
+    let number = nextNumber()
+    entries[address]?.events.append((name, made, number))
     return made
   }
 

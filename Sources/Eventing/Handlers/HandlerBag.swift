@@ -59,20 +59,6 @@ public final class HandlerBag: Sendable {
     }
     return taken.count { $0.anchor.remove($0.record) }
   }
-
-  /// Removes the handlers whose tokens satisfy a condition, and takes these tokens out of the bag.
-  ///
-  /// - Parameter isRemoved: A closure that returns whether the handler of a token must be removed.
-  ///   It is called twice for each token, with the mutex of the bag held.
-  func removeAll(where isRemoved: (HandlerToken) -> Bool) {
-    let (before, removed) = mutex.withLock {
-      let before = unsafe tokens
-      unsafe tokens = before.filter { !isRemoved($0) }
-      return (before, before.filter(isRemoved))
-    }
-    for token in removed { _ = token.anchor.remove(token.record) }
-    withExtendedLifetime(before) {}  // released outside the mutex
-  }
 }
 
 extension HandlerBag {

@@ -34,6 +34,12 @@ public final class Lane: Sendable {
       .tasks(nil), limit: max(1, limit), freesSlotInDelay: false, onlySlot: limit <= 1 ? ExecutionSlot() : nil)
   }
 
+  /// Creates a lane without a name for one call at a time, in tasks of a priority.
+  init(priority: UInt8?) {
+    name = nil
+    scheduler = UnitScheduler(.tasks(priority), limit: 1, freesSlotInDelay: false, onlySlot: ExecutionSlot())
+  }
+
   /// Waits until no call for an occurrence sent before is running or queued on the lane.
   ///
   /// Batches and paces on the lane do not wait any longer, but deliver what they have. Occurrences
