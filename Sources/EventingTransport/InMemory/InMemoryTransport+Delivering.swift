@@ -172,7 +172,7 @@ extension InMemoryTransport {
             "expected the engine to know what \(group) has received; it has forgotten \(repetition.count) messages without a verdict, which come again"
         ))
     }
-    for publisher in publishers.values { publisher.resume() }
+    for (_, publisher) in publishers.sorted(by: { $0.key < $1.key }) { publisher.resume() }
     for subscription in woken { startPump(subscription) }
   }
 
@@ -208,7 +208,7 @@ extension InMemoryTransport {
       defer { state.publishers = [:] }
       return state.publishers
     }
-    for publisher in publishers.values { publisher.resume() }
+    for (_, publisher) in publishers.sorted(by: { $0.key < $1.key }) { publisher.resume() }
   }
 }
 
