@@ -34,11 +34,7 @@
         let subscription = LibrarySubscription(handle, self, receiver.completed)  // its `deinit` ends it
         try handle.setLimit(limit)
         do { try flush(within: wait) } catch {
-          if isClosed {
-            let text = connectionEvents.secrets.hide(in: lastError)
-            throw TransportError(
-              .refused, "expected the server to take a subscription to \(subject); it says: \(quoted(text))")
-          }
+          if isClosed { throw error }
           throw TransportError(
             error.isLate ? .timedOut : .refused,
             "expected the server to take a subscription to \(subject) within \(wait); it did not")
@@ -50,7 +46,11 @@
         }
         return subscription
       } catch let error as LibraryError {
-        throw error.refused("to subscribe to \(subject)")
+        guard isClosed else { throw error.refused("to subscribe to \(subject)") }
+        // The server has ended the connection, perhaps because of this subscription.
+        let text = connectionEvents.secrets.hide(in: lastError)
+        throw TransportError(
+          .refused, "expected the server to take a subscription to \(subject); it says: \(quoted(text))")
       }
     }
   }
