@@ -11,6 +11,12 @@
     /// Tells the subscription that the connection was restored. The server may have lost the
     /// earlier requests for messages.
     func reconnected()
+    /// Tells the subscription that the connection closes after this call.
+    func connectionCloses()
+  }
+
+  extension EngineSubscription {
+    func connectionCloses() {}
   }
 
   /// The shared state of a connection. The connection, its transports and its subscriptions retain
@@ -265,6 +271,7 @@
       await withDiscardingTaskGroup { group in
         for subscription in subscriptions { group.addTask { await subscription.drain(within: limit) } }
       }
+      for subscription in subscriptions { subscription.connectionCloses() }
       let end = ContinuousClock.now + min(limit, .seconds(2))
       while isConnected, !sendQueue.isEmpty, .now < end { await pause(.milliseconds(5)) }
       let canFlush = isConnected

@@ -176,6 +176,16 @@
     func reconnected() {}
     func readinessChanged() {}
 
+    /// Tells the callers whose queries have begun, and whose answers would come too late.
+    func connectionCloses() {
+      let headers = [
+        MessageHeader.failure: "\(TransportError.Code.responderFailed)",
+        MessageHeader.failureReason: "expected an answer of \(subject) before its connection closed; it came too late",
+      ]
+      let begun = state.withLock { $0.inHand.sorted { $0.key < $1.key }.map(\.value) }.filter { !$0.gate.isRefused }
+      for query in begun { engine.sendQueue.send(Outgoing(subject: query.request.reply ?? "", headers: headers)) }
+    }
+
     /// Ends the subscription at the server, and then waits for the replies. The server sends
     /// requests until it knows of the end. These requests reach no other responder, so this one
     /// answers them.
