@@ -17,11 +17,11 @@ final class BusHandler: Sendable {
   let members: BusMembers
   /// Adds a handler for this bus handler to an event of the bus, and returns the token of that
   /// handler.
-  private let attach: @Sendable (BusHandler, any BusEvent) -> HandlerToken
+  private let attach: @Sendable (BusHandler, any BusEvent) -> HandlerToken?
 
   init(
     on bus: EventBus, _ name: String?, isOnce: Bool, _ owner: Owner?, _ source: SourceLine,
-    attach: @escaping @Sendable (BusHandler, any BusEvent) -> HandlerToken
+    attach: @escaping @Sendable (BusHandler, any BusEvent) -> HandlerToken?
   ) {
     let (registration, members) = (Event<Void>(), BusMembers())
     let end = BusHandlerEnd(bus, members)
@@ -41,7 +41,8 @@ final class BusHandler: Sendable {
       end()
       return
     }
-    members.insert(attach(self, event))
+    guard let token = attach(self, event) else { return }
+    members.insert(token)
     // If the bus handler has ended since the check above, its end may have come before the new
     // handler was in `members`. So this thread removes the new handler.
     if isOver { members.removeAll() }

@@ -186,6 +186,16 @@ extension EventBus {
     }
   }
 
+  /// Forwards the payloads of a type from all other events of the bus to one of its events, and from
+  /// each event that is made later.
+  func forwardAll<P: Sendable>(to target: Event<P>) {
+    add(
+      BusHandler(on: self, nil, isOnce: false, nil, .none) { [weak target] handler, event in
+        guard let target, event !== target else { return nil }
+        return event.source(of: P.self, for: handler).forward(to: target)
+      })
+  }
+
   /// Adds a handler to all events of the bus, and to each event that is made later.
   ///
   /// - Parameters:

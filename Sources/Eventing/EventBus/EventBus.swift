@@ -37,7 +37,12 @@ public final class EventBus: Sendable {
   ///
   /// The name of the event is the type's. The bus keeps the event until ``finish()``.
   ///
-  /// - Complexity: O(1). At the first use, O(*n*) for *n* handlers of all events.
+  /// A post of an `any Alarm` goes to the event of the payload's own type, because Swift opens the
+  /// existential. So the event of a protocol type has a forward from every event of the bus, which
+  /// passes on each payload that conforms.
+  ///
+  /// - Complexity: O(1). At the first use, O(*n*) for *n* handlers of all events; for a protocol
+  ///   type, O(events of the bus). Each occurrence of any event then costs a cast.
   public func event<Payload: Sendable>(for type: Payload.Type) -> Event<Payload> {
     sweep()
     let id = ObjectIdentifier(type)
@@ -50,8 +55,18 @@ public final class EventBus: Sendable {
       return made
     }
     guard let event = event as? Event<Payload> else { preconditionFailure("the event of a type carries that") }
-    if event === made { event.tellObservers() }
+    if event === made {
+      event.tellObservers()
+      if isProtocol(type) { forwardAll(to: event) }
+    }
     return event
+  }
+
+  /// Returns whether a type is that of a protocol. The name of its metatype says so: that of a
+  /// protocol ends with `Protocol`, or begins with `any` for one with arguments.
+  private func isProtocol<Payload>(_ type: Payload.Type) -> Bool {
+    let name = String(reflecting: Swift.type(of: type))
+    return name.hasSuffix(".Protocol") || name.hasPrefix("any ") || name.hasPrefix("(any ")
   }
 
   // MARK: By owner

@@ -122,8 +122,8 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLook
   /// Every send and every addition searches for a table, and no occurrence is being delivered
   /// meanwhile. So every eighth search checks a few handlers of other objects, which may be gone.
   @usableFromInline func table(of key: ObjectKey) -> Unmanaged<KeyTable>? {
-    searches &+= 1
-    if searches & 7 == 0 { core?.sweepKeys() }  // before the search, because it may drop tables
+    unsafe searches &+= 1
+    if unsafe searches & 7 == 0 { unsafe core?.sweepKeys() }  // before the search, because it may drop tables
     guard let found = unsafe tables[key.objectID], found.key == key, key.isAlive else { return nil }
     return unsafe .passUnretained(found.table)
   }

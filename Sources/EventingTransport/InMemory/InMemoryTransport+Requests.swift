@@ -24,13 +24,13 @@ extension InMemoryTransport {
     request.subject = subject
     for responder in asked {
       Scheduling.task(priority: nil, on: EventContext.executor) { [request] in
-        guard let reply = await responder.reply(to: request, { !exchange.isOver }) else {
-          return exchange.endOne(.failure(nobody))
-        }
-        if reply.headers[HeaderName.failure] == nil {
-          exchange.end(.success(reply))
-        } else {
-          exchange.endOne(.success(reply))
+        await responder.reply(to: request, isWanted: { !exchange.isOver }) { reply in
+          guard let reply else { return exchange.endOne(.failure(nobody)) }
+          if reply.headers[HeaderName.failure] == nil {
+            exchange.end(.success(reply))
+          } else {
+            exchange.endOne(.success(reply))
+          }
         }
       }
     }

@@ -23,7 +23,20 @@ final class MemoryResponder: TransportSubscription {
     /// The calls of ``MemoryResponder/drain(within:)`` that wait. They are resumed when `inHand` is
     /// 0, or when the responder is cancelled.
     var drainers: [CheckedContinuation<Void, Never>] = []
+    /// The requests that are being answered, in the order in which they came.
+    var answering: [Answering] = []
     var isEnded = false
+  }
+
+  /// A request that is being answered.
+  final class Answering: Sendable {
+    let gate: QueryGate
+    let done: @Sendable (RemoteMessage?) -> Void
+
+    init(_ gate: QueryGate, _ done: @escaping @Sendable (RemoteMessage?) -> Void) {
+      self.gate = gate
+      self.done = done
+    }
   }
 
   let id: UInt64
@@ -61,16 +74,35 @@ final class MemoryResponder: TransportSubscription {
   /// - Parameters:
   ///   - message: The request.
   ///   - isWanted: A closure that returns whether the caller still waits.
-  /// - Returns: The reply; `nil` if the responder ended first, or if the caller waits no longer.
-  func reply(to message: RemoteMessage, _ isWanted: @escaping @Sendable () -> Bool) async -> RemoteMessage? {
+  ///   - done: A closure that is called once: with the reply, or with `nil` if the responder ended
+  ///     before one of its handlers began the request, or if the caller waits no longer.
+  func reply(
+    to message: RemoteMessage, isWanted: @escaping @Sendable () -> Bool,
+    _ done: @escaping @Sendable (RemoteMessage?) -> Void
+  ) async {
     guard await takeSlot() else {
       finish(hasSlot: false)
-      return nil
+      return done(nil)
     }
     defer { finish(hasSlot: true) }
-    guard isWanted() else { return nil }
-    return await RequestCaller.$isWaiting.withValue(isWanted) { await answer(message) }
+    let request = Answering(QueryGate(isWanted: isWanted), done)
+    let mayBegin = state.withLock { state in
+      if !state.isEnded { state.answering.append(request) }
+      return !state.isEnded
+    }
+    guard mayBegin, isWanted() else {
+      end(request)
+      return done(nil)
+    }
+    var message = message
+    message.queryGate = request.gate
+    let reply = await answer(message)
+    end(request)
+    if !request.gate.isRefused { done(reply) }
   }
+
+  /// Forgets a request that is not being answered any more.
+  private func end(_ request: Answering) { state.withLock { $0.answering.removeAll { $0 === request } } }
 
   private func takeSlot() async -> Bool {
     await withCheckedContinuation { continuation in
@@ -125,14 +157,16 @@ final class MemoryResponder: TransportSubscription {
 
   func cancel() {
     engine?.remove(self)
-    let (waiting, drainers) = state.withLock { state in
+    let (waiting, drainers, answering) = state.withLock { state in
       state.isEnded = true
       defer {
         state.waiting = Deque()
         state.drainers = []
       }
-      return (state.waiting, state.drainers)
+      return (state.waiting, state.drainers, state.answering.map { $0 })
     }
+    // What waits on the lane of a handler is not begun any more, and its caller knows it at once.
+    for request in answering where request.gate.refuse() { request.done(nil) }
     var refused = waiting
     while let one = refused.popFirst() { one.resume(returning: false) }
     for drainer in drainers { drainer.resume() }

@@ -15,16 +15,12 @@ struct AskedQuery<Query: Sendable>: Sendable {
   func begin() -> Bool { gate.isOpen && isWanted() && own?.begin() ?? true }
 }
 
-/// Says whether the caller of a request still waits. An engine that knows binds ``isWaiting`` around
-/// the closure that it got from ``Transport/respond(to:group:inFlight:_:)``.
-package enum RequestCaller {
-  /// Returns whether the caller still waits; `nil` if the engine does not know. Then the limit in
-  /// the headers of the request counts, from its arrival.
-  @TaskLocal package static var isWaiting: (@Sendable () -> Bool)?
-
-  /// Returns whether the caller of a request that arrives now still waits.
+/// Tells by a header of the request how long its caller waits, and so whether it still does.
+enum RequestCaller {
+  /// Returns a closure that returns whether the caller of a request that arrives now still waits.
+  /// If the engine does not know, the limit in the headers counts, from the arrival.
   static func waiting(for message: RemoteMessage) -> @Sendable () -> Bool {
-    if let isWaiting { return isWaiting }
+    if let isWanted = message.queryGate?.isWanted { return isWanted }
     guard let text = message.headers[HeaderName.limit], let limit = Int64(text) else { return { true } }
     let end = ContinuousClock.now + .milliseconds(min(max(limit, 0), longestLimit))
     return { ContinuousClock.now < end }
@@ -53,8 +49,11 @@ package final class QueryGate: Sendable {
   }
 
   private let state = Guarded(State.given)
+  /// Returns whether the caller still waits; `nil` if the engine does not know.
+  let isWanted: (@Sendable () -> Bool)?
 
-  package init() {}
+  /// - Parameter isWanted: Returns whether the caller still waits; `nil` if the engine does not know.
+  package init(isWanted: (@Sendable () -> Bool)? = nil) { self.isWanted = isWanted }
 
   /// Records that the query may wait for a responder.
   func hold() { state.withLock { if $0 == .given { $0 = .waiting } } }
