@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// At other times no wait is noted, and a wait costs two loads of atomic counters.
 enum WaitingSends {
-  fileprivate struct Entry {
+  struct Entry {
     let completion: Completion
     /// The anchor of the event, if the event may still have to deliver the occurrence.
     let anchor: EventAnchor?
@@ -25,7 +25,7 @@ enum WaitingSends {
 
   private static let watchers = Atomic<Int>(0)
   private static let count = Atomic<Int>(0)
-  fileprivate static let entries = Guarded<[ObjectIdentifier: Entry]>([:])
+  static let entries = Guarded<[ObjectIdentifier: Entry]>([:])
 
   /// Whether waits are noted.
   static var isWatched: Bool { watchers.load(ordering: .relaxed) > 0 }
@@ -91,56 +91,6 @@ enum WaitingSends {
 
   /// The number of completions that are noted.
   static var noted: Int { entries.withLock { $0.count } }
-
-  /// Returns the waits that cannot end before a call has returned, the longest first.
-  static func waits(for call: RunningCalls.Call) -> [EventDiagnostics.Finding.Wait] {
-    let now = StableInstant.now
-    let entries = entries.withLock { $0.values.map { $0 } }
-    if let lane = call.lane {
-      // The call of a synchronous handler cannot wait, so it has no execution slot of its own.
-      return waits(blocked(entries, on: lane, call.executionSlot ?? (lane as? UnitLane)?.runningSlot), at: now)
-    }
-    // The handler is inline, so its event delivers nothing else until the call ends. Therefore the
-    // call holds up all waits for occurrences that this event has not delivered yet.
-    let late = entries.filter { $0.anchor === call.handler.anchor && $0.completion.isUndelivered }
-    return late.map { entry in
-      .init(event: call.observed.observers.event, sequence: nil, duration: now.since(entry.start))
-    }.sorted { $0.duration > $1.duration }
-  }
-
-  /// Returns the waits that cannot end before a lane has begun the calls that wait on it, the
-  /// longest first.
-  static func waits(for lane: DeliveryTarget) -> [EventDiagnostics.Finding.Wait] {
-    let now = StableInstant.now
-    return waits(blocked(entries.withLock { $0.values.map { $0 } }, on: lane, nil), at: now)
-  }
-
-  private static func waits(_ entries: [Entry], at now: StableInstant) -> [EventDiagnostics.Finding.Wait] {
-    entries.map { entry in
-      // `observed` was set before the lane had the completion, and does not change afterwards.
-      let observed = unsafe entry.completion.observed
-      return .init(
-        event: observed?.observers.event, sequence: observed?.sequence, duration: now.since(entry.start))
-    }.sorted { $0.duration > $1.duration }
-  }
-
-  /// Returns the entries whose waits cannot end before a call on a lane has ended, or can begin,
-  /// either because they wait for that call, or through other waits.
-  ///
-  /// The search assumes that the lane and the execution slot of the call are blocked. Then each
-  /// node that waits for one of them is blocked, too. So the result includes waits for a
-  /// ``LaneUnit`` that is queued behind the call, and waits for another handler that shares the
-  /// ``Lane``.
-  private static func blocked(_ entries: [Entry], on lane: DeliveryTarget, _ slot: ExecutionSlot?) -> [Entry] {
-    // A ``WaitGraph/CycleSearch`` starts with an invocation as its goal. So one is made here, on
-    // the slot of the call, or on a new slot.
-    let goal = Invocation(slot ?? ExecutionSlot())
-    let blocked = Set([lane, slot].compactMap { $0.map(ObjectIdentifier.init) })
-    return WaitGraph.mutex.withLock {
-      var search = WaitGraph.CycleSearch(goal, sleeping: blocked)
-      return entries.filter { $0.completion.isBlocked(in: &search) }
-    }
-  }
 }
 
 extension WaitingSends {
@@ -148,18 +98,5 @@ extension WaitingSends {
   static var polled: [PolledWait] {
     let entries = entries.withLock { $0.values.filter { $0.waiters > 0 } }
     return entries.compactMap { $0.completion.polledWait(id: $0.number, since: $0.since, at: $0.anchor) }
-  }
-}
-
-extension Completion {
-  /// Whether the event has not delivered the occurrence.
-  fileprivate var isUndelivered: Bool { withMutex { !isDelivered } }
-
-  /// Returns whether some waiter waits for a node that is blocked. If there are no waiters, returns
-  /// whether a node of any outstanding work is blocked. The caller holds `WaitGraph.mutex`.
-  fileprivate func isBlocked(in search: inout WaitGraph.CycleSearch) -> Bool {
-    guard isTracked else { return false }
-    let nodes = waiters.isEmpty ? outstanding.values.map(\.node) : waiters.flatMap { self.nodes(for: $0.id) }
-    return nodes.contains { search.isBlocked($0) }
   }
 }

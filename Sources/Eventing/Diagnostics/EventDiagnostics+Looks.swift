@@ -45,18 +45,20 @@ extension EventDiagnostics {
   /// the limit for stuck calls.
   package func look() {
     guard let stuck else { return }
-    for call in stuckCalls() {
+    let (calls, blocked) = (stuckCalls(), blockedLanes())
+    var waits = calls.isEmpty && blocked.isEmpty ? nil : WaitingSends.Look()
+    for call in calls {
       report(
         Finding(
           .stuckHandler, call.observed.observers.event, handler: call.handler,
           duration: StableInstant.now.since(call.start), waitingCount: call.lane?.waitingCount ?? 0,
-          on: call.lane?.sharedLane, waits: WaitingSends.waits(for: call), limit: .duration(stuck)))
+          on: call.lane?.sharedLane, waits: waits?.waits(for: call) ?? [], limit: .duration(stuck)))
     }
-    for (watched, lane, stall) in blockedLanes() {
+    for (watched, lane, stall) in blocked {
       report(
         Finding(
           .blockedLane, watched.event, handler: watched.handler, duration: StableInstant.now.since(stall.start),
-          waitingCount: lane.unbegunCount, waits: WaitingSends.waits(for: lane), limit: .duration(stuck)))
+          waitingCount: lane.unbegunCount, waits: waits?.waits(for: [lane]) ?? [], limit: .duration(stuck)))
     }
     for (lane, count, limit) in growingLanes() {
       report(

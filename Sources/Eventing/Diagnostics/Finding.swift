@@ -73,7 +73,8 @@ extension EventDiagnostics {
     /// of that lane; `nil` if the handler shares no lane.
     public let laneWaitingCount: Int?
     /// The waits that cannot end before a stuck call has returned, or before a blocked lane begins
-    /// a call, the longest first.
+    /// a call, the longest first. At most 100: those that wait for the handler itself come before
+    /// those that wait for it through others.
     public let waits: [Wait]
     /// The number of handlers of the event; `nil` for a finding about a handler.
     public let handlerCount: Int?
@@ -155,7 +156,8 @@ extension EventDiagnostics.Finding: CustomStringConvertible {
   /// The longest waits, as text.
   private var waitText: String {
     guard !waits.isEmpty else { return "" }
-    let rest = waits.count > 3 ? ", and \(waits.count - 3) more" : ""
+    let least = waits.count < WaitingSends.Look.most ? "" : "at least "
+    let rest = waits.count > 3 ? ", and \(least)\(waits.count - 3) more" : ""
     return "; waiting for it: " + waits.prefix(3).map(\.description).joined(separator: ", ") + rest
   }
 }

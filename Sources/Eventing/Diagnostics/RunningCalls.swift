@@ -20,29 +20,54 @@ enum RunningCalls {
   /// The place of a call, by which the call is removed.
   struct Location: Sendable {
     fileprivate let shard: Int
-    fileprivate let index: Int
+    fileprivate let number: UInt64
   }
 
-  /// The calls of some handlers. The places of calls that have ended are free.
+  /// The calls of some handlers. Each method takes O(1), amortized.
   private struct Shard {
-    var calls: [Call?] = []
-    var free: [Int] = []
-    var count: UInt64 = 0
-
-    mutating func insert(_ call: (_ number: UInt64) -> Call) -> Int {
-      count += 1
-      let index = free.popLast() ?? calls.count
-      if index == calls.count { calls.append(nil) }
-      calls[index] = call(count)
-      return index
+    /// A call, and the numbers of the calls of the same handler that began directly before and
+    /// after it; 0 for none.
+    struct Entry {
+      let call: Call
+      var before: UInt64
+      var after: UInt64 = 0
     }
 
-    mutating func take(_ index: Int) -> Call? {
-      let call = calls[index]
-      calls[index] = nil
-      free.append(index)
-      if calls.count > 64, free.count == calls.count { (calls, free) = ([], []) }  // gives back the memory of a burst
-      return call
+    /// The calls by their numbers.
+    var calls: [UInt64: Entry] = [:]
+    /// The numbers of the first and the last running call of each handler, by the handler's id.
+    var ends: [UInt64: (first: UInt64, last: UInt64)] = [:]
+    var lastNumber: UInt64 = 0
+
+    mutating func insert(_ makeCall: (_ number: UInt64) -> Call) -> UInt64 {
+      lastNumber += 1
+      let (number, call) = (lastNumber, makeCall(lastNumber))
+      let id = call.handler.id
+      let before = ends[id]?.last ?? 0
+      calls[number] = Entry(call: call, before: before)
+      if before == 0 {
+        ends[id] = (number, number)
+      } else {
+        ends[id]?.last = number
+        calls[before]?.after = number
+      }
+      return number
+    }
+
+    mutating func take(_ number: UInt64) -> Call? {
+      guard let entry = calls.removeValue(forKey: number) else { return nil }
+      let id = entry.call.handler.id
+      if entry.before == 0 { ends[id]?.first = entry.after } else { calls[entry.before]?.after = entry.after }
+      if entry.after == 0 { ends[id]?.last = entry.before } else { calls[entry.after]?.before = entry.before }
+      if entry.before == 0, entry.after == 0 { ends[id] = nil }
+      giveBackMemory()
+      return entry.call
+    }
+
+    /// Makes the tables smaller after a burst, even if some calls still run.
+    private mutating func giveBackMemory() {
+      if calls.capacity > 256, calls.count < calls.capacity / 8 { calls = calls.shrunk() }
+      if ends.capacity > 256, ends.count < ends.capacity / 8 { ends = ends.shrunk() }
     }
   }
 
@@ -55,31 +80,48 @@ enum RunningCalls {
   ) -> Location {
     let shard = index(of: handler.record)
     let executionSlot = lane == nil ? nil : Context.invocation.get()?.executionSlot
-    let index = shards[shard].withLock { calls in
-      calls.insert { count in
+    let number = shards[shard].withLock { calls in
+      calls.insert { number in
         Call(
-          number: count &* UInt64(shards.count) &+ UInt64(shard), handler: handler, observed: observed, start: start,
+          number: number &* UInt64(shards.count) &+ UInt64(shard), handler: handler, observed: observed, start: start,
           lane: lane, executionSlot: executionSlot)
       }
     }
-    return Location(shard: shard, index: index)
+    return Location(shard: shard, number: number)
   }
 
   static func end(_ place: Location) {
-    let gone = shards[place.shard].withLock { $0.take(place.index) }
+    let gone = shards[place.shard].withLock { $0.take(place.number) }
     withExtendedLifetime(gone) {}  // released after the mutex
   }
 
-  /// All running calls of observed events.
-  static var all: [Call] { shards.flatMap { $0.withLock { $0.calls.compactMap { $0 } } } }
-
-  /// Returns when the oldest running call of a handler began; `nil` if no call runs.
-  static func oldestStart(of record: HandlerRecord) -> StableInstant? {
-    let starts = shards[index(of: record)].withLock { shard in
-      shard.calls.compactMap { $0.flatMap { $0.handler.record === record ? $0.start : nil } }
-    }
-    return starts.min { $0.sinceOrigin < $1.sinceOrigin }
+  /// All running calls of observed events, the longest first.
+  static var all: [Call] {
+    shards.flatMap { $0.withLock { $0.calls.values.map(\.call) } }
+      .sorted { ($0.start.sinceOrigin, $0.number) < ($1.start.sinceOrigin, $1.number) }
   }
 
+  /// Returns when the oldest running call of a handler began; `nil` if no call runs.
+  ///
+  /// - Complexity: O(1), whatever calls of other handlers run.
+  static func oldestStart(of record: HandlerRecord) -> StableInstant? {
+    shards[index(of: record)].withLock { shard in
+      guard let first = shard.ends[record.id]?.first else { return nil }
+      return shard.calls[first]?.call.start
+    }
+  }
+
+  /// The number of calls for which the tables have room.
+  static var capacity: Int { shards.reduce(0) { sum, shard in sum + shard.withLock { $0.calls.capacity } } }
+
   private static func index(of record: HandlerRecord) -> Int { Int(record.id % UInt64(shards.count)) }
+}
+
+extension Dictionary {
+  /// Returns the same entries in a table with room for twice their number.
+  fileprivate func shrunk() -> Self {
+    var smaller = Self(minimumCapacity: 2 * count)
+    for (key, value) in self { smaller[key] = value }
+    return smaller
+  }
 }

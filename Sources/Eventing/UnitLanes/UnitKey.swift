@@ -39,7 +39,7 @@ final class UnitKey: WaitNode, @unchecked Sendable {
 
   override func needs(_ goal: Invocation) -> WaitNeeds {
     if let slot = slot.load() { return .any([slot, scheduler]) }
-    return scheduler.needs(goal)
+    return .any([scheduler])
   }
 }
 

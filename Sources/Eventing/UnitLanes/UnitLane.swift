@@ -113,7 +113,7 @@ import Synchronization
   override var keepsOnlyTheNewest: Bool { buffering == .latest }
 
   /// Returns what a call on this lane waits for in the wait graph: a slot of the scheduler.
-  override func needs(_ goal: Invocation) -> WaitNeeds { scheduler.needs(goal) }
+  override func needs(_ goal: Invocation) -> WaitNeeds { .any([scheduler]) }
 
   override var waitingCount: Int { scheduler.mutex.withLock { unsafe waitingPayloads } }
   override var unbegunCount: Int { countUnbegun() }

@@ -1,0 +1,144 @@
+extension WaitingSends {
+  /// The waits of one moment, by what they wait for: with them, diagnostics find what a call holds
+  /// up.
+  ///
+  /// To make one costs O(*n*) for *n* waits and the nodes that they wait for. ``waits(for:)`` costs
+  /// what it returns. So a look that tells of many calls does not search all waits for each.
+  struct Look {
+    typealias Wait = EventDiagnostics.Finding.Wait
+
+    /// The most waits that a finding names.
+    static let most = 100
+
+    /// A node of the graph of waits.
+    private struct Node {
+      /// The node; retained, so that no other node can have its address.
+      let object: WaitNode
+      /// The indices of the entries that wait for the node, the longest wait first.
+      var entries: [Int] = []
+      /// The nodes that wait for this one.
+      var dependents: [ObjectIdentifier] = []
+      /// The number of nodes that must be blocked to block this node.
+      var needed = 1
+    }
+
+    private let now = StableInstant.now
+    /// The waits, the longest first.
+    private let entries: [Entry]
+    private var nodes: [ObjectIdentifier: Node] = [:]
+    /// The waits for occurrences that the event may still have to deliver, by the anchor.
+    private var undelivered: [ObjectIdentifier: [Int]] = [:]
+    /// The number of nodes and entries that were looked at, for tests.
+    private(set) var steps = 0
+
+    init() {
+      entries = WaitingSends.entries.withLock { $0.values.map { $0 } }
+        .sorted { ($0.start.sinceOrigin, $0.number) < ($1.start.sinceOrigin, $1.number) }
+      // No call has this slot. So no node counts as blocked because of the goal.
+      let goal = Invocation(ExecutionSlot())
+      for (index, entry) in entries.enumerated() {
+        if let anchor = entry.anchor { undelivered[ObjectIdentifier(anchor), default: []].append(index) }
+        // The mutex is given back after each wait: every `send` inside of a call needs it. So the
+        // picture may be of several moments, which is good enough to tell what waits.
+        WaitGraph.mutex.withLock {
+          for node in entry.completion.awaitedNodes {
+            insert(node, goal)
+            nodes[ObjectIdentifier(node)]?.entries.append(index)
+          }
+        }
+      }
+    }
+
+    /// Inserts a node and the nodes that it waits for. The caller holds `WaitGraph.mutex`.
+    private mutating func insert(_ node: WaitNode, _ goal: Invocation) {
+      guard nodes[ObjectIdentifier(node)] == nil else { return }
+      nodes[ObjectIdentifier(node)] = Node(object: node)
+      var rest = [node]  // and not a recursion: a chain of waits may be longer than a thread's stack is deep
+      while let next = rest.popLast() {
+        steps += 1
+        let id = ObjectIdentifier(next)
+        let (needed, all): ([WaitNode], Bool) =
+          switch next.needs(goal) {
+          case .any(let some): (some, false)
+          case .all(let all): (all, true)
+          }
+        if all { nodes[id]?.needed = needed.count }
+        for other in needed {
+          steps += 1
+          if nodes[ObjectIdentifier(other)] == nil {
+            nodes[ObjectIdentifier(other)] = Node(object: other)
+            rest.append(other)
+          }
+          nodes[ObjectIdentifier(other)]?.dependents.append(id)
+        }
+      }
+    }
+
+    /// Returns the waits that cannot end before a call has returned, the longest first, and at most
+    /// ``most``: those that wait for the call itself come before those that wait through others.
+    mutating func waits(for call: RunningCalls.Call) -> [Wait] {
+      guard let lane = call.lane else {
+        // The handler is inline, so its event delivers nothing else until the call ends. Therefore
+        // the call holds up all waits for occurrences that this event has not delivered yet.
+        var found: [Wait] = []
+        for index in undelivered[ObjectIdentifier(call.handler.anchor)] ?? [] where found.count < Self.most {
+          steps += 1
+          guard entries[index].completion.isUndelivered else { continue }
+          let duration = now.since(entries[index].start)
+          found.append(Wait(event: call.observed.observers.event, sequence: nil, duration: duration))
+        }
+        return found
+      }
+      // The lane and the slot of the call are blocked. The call of a synchronous handler cannot
+      // wait, so it has no slot of its own: then the slot is the one that the lane uses now.
+      return waits(for: [lane, call.executionSlot ?? (lane as? UnitLane)?.runningSlot].compactMap { $0 })
+    }
+
+    /// Returns the waits that cannot end before one of some nodes goes on, the longest first, and
+    /// at most ``most``.
+    ///
+    /// Each node that waits for a blocked one is blocked, too. So the result includes waits for a
+    /// ``LaneUnit`` that is queued behind the call, and waits for another handler that shares the
+    /// ``Lane``.
+    mutating func waits(for blocked: [WaitNode]) -> [Wait] {
+      var queue = blocked.map { ObjectIdentifier($0) }
+      var seen = Set(queue)
+      var missing: [ObjectIdentifier: Int] = [:]
+      var found: Set<Int> = []
+      var next = 0
+      while next < queue.count, found.count < Self.most {
+        steps += 1
+        defer { next += 1 }
+        guard let node = nodes[queue[next]] else { continue }
+        for index in node.entries where found.count < Self.most {
+          steps += 1
+          found.insert(index)
+        }
+        for id in node.dependents where found.count + queue.count - next <= Self.most {
+          steps += 1
+          let left = (missing[id] ?? nodes[id]?.needed ?? 1) - 1
+          missing[id] = left
+          if left <= 0, seen.insert(id).inserted { queue.append(id) }
+        }
+      }
+      return found.sorted().map { index in
+        // `observed` was set before the lane had the completion, and does not change afterwards.
+        let observed = unsafe entries[index].completion.observed
+        return Wait(
+          event: observed?.observers.event, sequence: observed?.sequence, duration: now.since(entries[index].start))
+      }
+    }
+  }
+}
+
+extension Completion {
+  /// Whether the event has not delivered the occurrence.
+  fileprivate var isUndelivered: Bool { withMutex { !isDelivered } }
+
+  /// The nodes that the waiters wait for. If there are no waiters, the nodes of all outstanding
+  /// work. The caller holds `WaitGraph.mutex`.
+  fileprivate var awaitedNodes: [WaitNode] {
+    guard isTracked else { return [] }
+    return waiters.isEmpty ? outstanding.values.map(\.node) : waiters.flatMap { nodes(for: $0.id) }
+  }
+}
