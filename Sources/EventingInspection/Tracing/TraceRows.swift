@@ -15,24 +15,20 @@ struct TraceRows {
     for call in spans.calls where call.lane == 0 { addThread(call.thread) }
     for noCall in spans.noCalls { addThread(noCall.thread) }
     calls = Array(repeating: 0, count: spans.calls.count)
-    /// For each lane, by its number: the row of each slot, and the time at which the slot becomes
-    /// free.
-    var slots: [UInt64: [(row: Int, freeAt: UInt64)]] = [:]
+    /// For each lane, by its number: its slots, and the row of each of them.
+    var lanes: [UInt64: (slots: LaneSlots, rows: [Int])] = [:]
     for place in order {
       let call = spans.calls[place]
       if call.lane == 0 {
         calls[place] = thread(call.thread)
         continue
       }
-      var ofLane = slots[call.lane] ?? []
-      let slot = ofLane.firstIndex { $0.freeAt <= call.begin } ?? ofLane.count
-      if slot == ofLane.count {
+      let slot = lanes[call.lane, default: (LaneSlots(), [])].slots.take(from: call.begin, until: call.end)
+      if slot == lanes[call.lane]?.rows.count {
         names.append("lane \(call.lane)\(slot == 0 ? "" : ", slot \(slot + 1)"): \(call.laneName ?? call.name)")
-        ofLane.append((names.count, 0))
+        lanes[call.lane]?.rows.append(names.count)
       }
-      ofLane[slot].freeAt = call.end
-      slots[call.lane] = ofLane
-      calls[place] = ofLane[slot].row
+      calls[place] = lanes[call.lane]?.rows[slot] ?? 0
     }
   }
 
@@ -43,5 +39,71 @@ struct TraceRows {
     guard threads[thread] == nil else { return }
     names.append("thread \(threads.count + 1)")
     threads[thread] = names.count
+  }
+}
+
+/// The slots of a lane in a trace. Each call takes the first slot that is free when it begins.
+///
+/// - Complexity: O(log *n*) for each call, for *n* slots.
+struct LaneSlots {
+  /// The slots that are taken, by the time at which each becomes free.
+  private var taken = Heap<(freeAt: UInt64, slot: Int)> { ($0.freeAt, $0.slot) < ($1.freeAt, $1.slot) }
+  /// The slots that were taken and are free.
+  private var free = Heap<Int>(<)
+  private var count = 0
+
+  /// The number of comparisons so far, for tests.
+  var comparisonCount: Int { taken.comparisonCount + free.comparisonCount }
+
+  /// Returns the number of the first slot that is free at a time, counted from 0, and takes it up
+  /// to another time. Each call of this method begins at the same time as the one before, or later.
+  mutating func take(from begin: UInt64, until end: UInt64) -> Int {
+    while let first = taken.first, first.freeAt <= begin {
+      free.insert(first.slot)
+      taken.removeFirst()
+    }
+    let slot = free.first ?? count
+    if slot == count { count += 1 } else { free.removeFirst() }
+    taken.insert((end, slot))
+    return slot
+  }
+}
+
+/// A binary heap: finds the first of its elements in an order.
+private struct Heap<Element> {
+  private let isBefore: (Element, Element) -> Bool
+  private var elements: [Element] = []
+  private(set) var comparisonCount = 0
+
+  init(_ isBefore: @escaping (Element, Element) -> Bool) { self.isBefore = isBefore }
+
+  var first: Element? { elements.first }
+
+  mutating func insert(_ element: Element) {
+    elements.append(element)
+    var place = elements.count - 1
+    while place > 0, areInOrder(place, (place - 1) / 2) {
+      elements.swapAt(place, (place - 1) / 2)
+      place = (place - 1) / 2
+    }
+  }
+
+  mutating func removeFirst() {
+    elements.swapAt(0, elements.count - 1)
+    elements.removeLast()
+    var place = 0
+    while true {
+      let (left, right) = (2 * place + 1, 2 * place + 2)
+      guard left < elements.count else { return }
+      let child = right < elements.count && areInOrder(right, left) ? right : left
+      guard areInOrder(child, place) else { return }
+      elements.swapAt(child, place)
+      place = child
+    }
+  }
+
+  private mutating func areInOrder(_ place: Int, _ other: Int) -> Bool {
+    comparisonCount += 1
+    return isBefore(elements[place], elements[other])
   }
 }
