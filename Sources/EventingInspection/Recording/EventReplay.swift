@@ -154,7 +154,10 @@ public struct EventReplay: Sendable {
         let body: Target.Delivery
         do { body = try decode(entry.text) } catch {
           let type = file.types[entry.name] ?? "an unknown type"
-          throw ReplayFile.error(entry.line, "expected a payload that was recorded as \(type), got: \(error)")
+          // The error itself may quote the payload.
+          let reason = textWithoutValues(of: error) ?? "a \(Swift.type(of: error))"
+          throw ReplayFile.error(
+            entry.line, "expected a payload that was recorded as \(type); the decoder says: \(reason)")
         }
         deliveries.append(Delivery(time: .nanoseconds(entry.time), sender: entry.sender, body: body))
       } catch let error as InspectionError where damage.isSkipped { damaged.append((entry.line, error.description)) }

@@ -1,3 +1,4 @@
+import Eventing
 import Foundation
 
 /// The lines of a recording.
@@ -62,7 +63,11 @@ struct ReplayFile: Sendable {
       } else {
         damaged.append((number, "expected an occurrence, an event or the end, got another line"))
       }
-    } catch { damaged.append((number, "expected a JSON object of a recording, got: \(error)")) }
+    } catch {
+      // The error itself may quote the line, and so a payload.
+      let reason = textWithoutValues(of: error) ?? "a \(type(of: error))"
+      damaged.append((number, "expected a JSON object of a recording; the decoder says: \(reason)"))
+    }
   }
 
   /// Returns the error about a damaged line.

@@ -57,6 +57,22 @@ import Testing
     try await recorder.expect(["order 1 21", "cancelled", "a 0.5", "3 x 4", "order 2 21"])
   }
 
+  @Test func noErrorContainsAPayload() async throws {
+    enum Token: String, Codable, Sendable { case known }
+    try write([
+      header, #"{"event":"tokens","type":"Token"}"#, line(1, "tokens", #""the secret""#),
+      line(2, "tokens", #"{"n":"the secret"}"#), #"{"as":"tokens","t":"the secret"}"#,
+    ])
+    let target = Event<Token>()
+    let error = await #expect(throws: InspectionError.self) {
+      try await EventReplay(file.path).run(at: .asFastAsPossible, into: ["tokens": .event(target)])
+    }
+    #expect(error.map { "\($0)".contains("secret") } == false)
+    let replay = try EventReplay(file.path, damaged: .skip)
+    let outcome = try await replay.run(at: .asFastAsPossible, into: ["tokens": .event(target)])
+    #expect(outcome.damaged.count == 3 && outcome.damaged.allSatisfy { !$0.reason.contains("secret") })
+  }
+
   /// Checks payloads that a handler of a recorded event sent. During the replay that handler sends
   /// them again, so the replay leaves them out. With `withCaused` the replay sends them, too; then
   /// the test adds no handler, so that each payload is sent once.

@@ -1,0 +1,18 @@
+/// Returns what an error of the standard library's encoders and decoders says, without the values
+/// that it quotes: the kind of the fault, and its place. Returns `nil` for another error.
+package func textWithoutValues(of error: any Error) -> String? {
+  func place(_ path: [any CodingKey]) -> String {
+    if path.isEmpty { return "" }
+    return " at \(path.map { $0.intValue.map { "\($0)" } ?? $0.stringValue }.joined(separator: "."))"
+  }
+  switch error {
+  case DecodingError.typeMismatch(let type, let context): return "there is no \(type)\(place(context.codingPath))"
+  case DecodingError.valueNotFound(let type, let context): return "a \(type) is missing\(place(context.codingPath))"
+  case DecodingError.keyNotFound(let key, let context):
+    return "the key \(key.stringValue) is missing\(place(context.codingPath))"
+  case DecodingError.dataCorrupted(let context): return "there is no valid value\(place(context.codingPath))"
+  case EncodingError.invalidValue(let value, let context):
+    return "a \(type(of: value)) cannot be encoded\(place(context.codingPath))"
+  default: return nil
+  }
+}
