@@ -36,6 +36,24 @@ final class RecordingFile: Sendable {
     guard descriptor >= 0 else { throw RecordingFile.error("open", path) }
   }
 
+  /// Writes a whole file that only the user can read. It replaces another one when it is whole.
+  static func replace(_ path: String, with bytes: [UInt8]) throws {
+    let temporary = "\(path).\(getpid())-\(UInt32.random(in: 0 ... .max))"
+    let file = try RecordingFile(creating: temporary)
+    do {
+      defer { try? file.close() }
+      try file.write(bytes)
+    } catch {
+      _ = unsafe unlink(temporary)
+      throw error
+    }
+    guard unsafe rename(temporary, path) == 0 else {
+      let error = RecordingFile.error("replace", path)
+      _ = unsafe unlink(temporary)
+      throw error
+    }
+  }
+
   /// Writes bytes at the end of the file.
   func write(_ bytes: [UInt8]) throws {
     var written = 0

@@ -23,6 +23,8 @@ public final class EventTrace: Sendable {
   private struct Traced {
     var events: [EventIdentity] = []
     var tracings: [EventTracing] = []
+    /// When the trace ended, on the ``InspectionClock``; `nil` before.
+    var end: UInt64?
   }
 
   let ring: TraceRing
@@ -85,7 +87,10 @@ public final class EventTrace: Sendable {
 
   /// Ends the trace. What was recorded stays. Further calls have no effect.
   public func stop() {
-    let tracings = traced.withLock { traced in traced.tracings.map { tracing in tracing } }
+    let tracings = traced.withLock { traced in
+      traced.end = traced.end ?? InspectionClock.now
+      return traced.tracings.map { tracing in tracing }
+    }
     for tracing in tracings { tracing.end() }
     RunningTraces.remove(ring)
   }
@@ -98,16 +103,19 @@ public final class EventTrace: Sendable {
 
   /// Writes what the trace has now to a file, in Chrome's trace format.
   ///
-  /// - Parameter path: The path of the file, which is replaced.
+  /// - Parameter path: The path of the file, which is replaced. Only the user can read the new one.
   /// - Throws: The error of the file system.
   /// - Complexity: O(*n* log *n*) for *n* records.
   public func write(to path: String) throws { try write(to: URL(fileURLWithPath: path)) }
 
   /// Writes what the trace has now to a file, in Chrome's trace format.
   ///
+  /// The file replaces another one when it is whole. Only the user can read it: it may hold texts
+  /// of payloads.
+  ///
   /// - Parameter file: The location of the file, which is replaced.
-  /// - Throws: The error of the file system.
-  public func write(to file: URL) throws { try json().write(to: file, options: .atomic) }
+  /// - Throws: An ``InspectionError``.
+  public func write(to file: URL) throws { try RecordingFile.replace(file.path, with: self.file.bytes) }
 
   /// Returns what the trace has now, in Chrome's trace format.
   ///
@@ -118,7 +126,7 @@ public final class EventTrace: Sendable {
 
   /// The records that the trace has now, as a file.
   var file: ChromeTraceFile {
-    let events = traced.withLock { traced in traced.events.map { event in event } }
-    return ChromeTraceFile(TraceSpans(ring.contents(), until: InspectionClock.now), events)
+    let (events, end) = traced.withLock { traced in (traced.events.map { event in event }, traced.end) }
+    return ChromeTraceFile(TraceSpans(ring.contents(), until: end ?? InspectionClock.now), events)
   }
 }

@@ -195,5 +195,28 @@ import Testing
     try trace.write(to: file.path)
     #expect(try file.text == String(decoding: trace.json(), as: UTF8.self))
     #expect(throws: (any Error).self) { try trace.write(to: "/nonexistent/folder/trace.json") }
+    // The file may hold texts of payloads.
+    let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+  }
+
+  @Test func aTraceThatHasEndedMeasuresNothing() async throws {
+    let event = Event<Int>()
+    let (begun, goOn) = (Signal(), Signal())
+    let (recorder, waiting) = (EventRecorder(begun), goOn.payloads())
+    event.addHandler { (_: Int) async in
+      begun.post()
+      for await _ in waiting { return }
+    }
+    let trace = EventTrace(of: event)
+    event.post(1)
+    try await recorder.expect(1)
+    trace.stop()
+    #expect(trace.json() == trace.json())  // as long as it ran, whenever it is read
+    goOn.post()
+    await event.quiesce()
+    trace.stop()
+    let json = try TraceJSON(trace)
+    #expect(json.calls.compactMap { $0.args["outcome"] as? String } == ["running"])
   }
 }
