@@ -17,11 +17,11 @@ final class BusHandler: Sendable {
   let members: BusMembers
   /// Adds a handler for this bus handler to an event of the bus, and returns the token of that
   /// handler.
-  private let attach: @Sendable (BusHandler, any BusEvent) -> HandlerToken?
+  private let attach: @Sendable (BusHandler, any BusEvent) -> HandlerToken
 
   init(
     on bus: EventBus, _ name: String?, isOnce: Bool, _ owner: Owner?, _ source: SourceLine,
-    attach: @escaping @Sendable (BusHandler, any BusEvent) -> HandlerToken?
+    attach: @escaping @Sendable (BusHandler, any BusEvent) -> HandlerToken
   ) {
     let (registration, members) = (Event<Void>(), BusMembers())
     let end = BusHandlerEnd(bus, members)
@@ -41,8 +41,8 @@ final class BusHandler: Sendable {
       end()
       return
     }
-    guard let token = attach(self, event) else { return }
-    members.insert(token)
+    if event.isOfProtocol { return }  // it has only what other events forward
+    members.insert(attach(self, event))
     // If the bus handler has ended since the check above, its end may have come before the new
     // handler was in `members`. So this thread removes the new handler.
     if isOver { members.removeAll() }
@@ -124,9 +124,18 @@ protocol BusEvent: Actor {
   /// Returns a source of the payloads that `as?` can cast to another type. The source passes
   /// nothing on once the bus handler has ended.
   nonisolated func source<Other: Sendable>(of type: Other.Type, for handler: BusHandler) -> any EventSource<Other>
+  /// Whether the payload type is that of a protocol. Then the payloads come from other events.
+  nonisolated var isOfProtocol: Bool { get }
 }
 
 extension Event: BusEvent {
+  // The name of the metatype of a protocol ends with `Protocol`, or begins with `any` if the
+  // protocol has arguments.
+  nonisolated var isOfProtocol: Bool {
+    let name = String(reflecting: type(of: Payload.self))
+    return name.hasSuffix(".Protocol") || name.hasPrefix("any ") || name.hasPrefix("(any ")
+  }
+
   nonisolated func source<Other: Sendable>(of type: Other.Type, for handler: BusHandler) -> any EventSource<Other> {
     ConvertedSource(base: self, letter: Other.self == Payload.self ? .same : .lost) { payload in
       handler.isOver ? nil : payload as? Other

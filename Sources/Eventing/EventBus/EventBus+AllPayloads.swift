@@ -190,9 +190,8 @@ extension EventBus {
   /// each event that is made later.
   func forwardAll<P: Sendable>(to target: Event<P>) {
     add(
-      BusHandler(on: self, nil, isOnce: false, nil, .none) { [weak target] handler, event in
-        guard let target, event !== target else { return nil }
-        return event.source(of: P.self, for: handler).forward(to: target)
+      BusHandler(on: self, nil, isOnce: false, nil, .none) { handler, event in
+        event.source(of: P.self, for: handler).forward(to: target)
       })
   }
 

@@ -38,8 +38,9 @@ public final class EventBus: Sendable {
   /// The name of the event is the type's. The bus keeps the event until ``finish()``.
   ///
   /// A post of an `any Alarm` goes to the event of the payload's own type, because Swift opens the
-  /// existential. So the event of a protocol type has a forward from every event of the bus, which
-  /// passes on each payload that conforms.
+  /// existential. So the event of a protocol type has a forward from every other event of the bus,
+  /// which passes on each payload that conforms. Do not post through it: handlers for all payloads
+  /// (`addHandler(forAll:)`) are in those other events.
   ///
   /// - Complexity: O(1). At the first use, O(*n*) for *n* handlers of all events; for a protocol
   ///   type, O(events of the bus). Each occurrence of any event then costs a cast.
@@ -57,16 +58,9 @@ public final class EventBus: Sendable {
     guard let event = event as? Event<Payload> else { preconditionFailure("the event of a type carries that") }
     if event === made {
       event.tellObservers()
-      if isProtocol(type) { forwardAll(to: event) }
+      if event.isOfProtocol { forwardAll(to: event) }
     }
     return event
-  }
-
-  /// Returns whether a type is that of a protocol. The name of its metatype says so: that of a
-  /// protocol ends with `Protocol`, or begins with `any` for one with arguments.
-  private func isProtocol<Payload>(_ type: Payload.Type) -> Bool {
-    let name = String(reflecting: Swift.type(of: type))
-    return name.hasSuffix(".Protocol") || name.hasPrefix("any ") || name.hasPrefix("(any ")
   }
 
   // MARK: By owner
