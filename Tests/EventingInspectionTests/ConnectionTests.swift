@@ -44,7 +44,7 @@ import Testing
   }
 
   private func connection(_ ends: Ends, _ limits: ClientLimits, lines: Int, of bytes: Int) -> Connection {
-    let connection = Connection(ends.ours, Poller(), limits, allowsControl: false, at: 1)
+    let connection = Connection(ends.ours, Poller(), limits, allowsControl: false, at: 1, wake: {})
     connection.hasSaidHello = true
     for _ in 0..<lines {
       connection.pending.append(PendingOutput(line: [UInt8](repeating: 0x78, count: bytes)))

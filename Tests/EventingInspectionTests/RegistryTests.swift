@@ -118,6 +118,38 @@ import Testing
     #expect(known.poll(into: reading, isWhole: false) && reading.handlers.count == 1)
   }
 
+  @Test func theNextPollSeesAnUnlock() throws {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let event = Event<Int>()
+    let token = event.addHandler { _ in }
+    let known = try #require(registered(event.identity.number))
+    let reading = EventReading()
+    for holding in [Holding.nothing, .upTo(2)] {
+      event.lock(token, holding: holding)
+      #expect(known.poll(into: reading, isWhole: false) && reading.handlers.map(\.isLocked) == [true])
+      event.unlock(token)
+      #expect(known.poll(into: reading, isWhole: false) && reading.handlers.map(\.isLocked) == [false])
+    }
+  }
+
+  @Test func locksAndUnlocksTakeEffectInTheOrderOfTheRequests() async throws {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let event = Event<Int>()
+    let token = event.addHandler { _ in }
+    let known = try #require(registered(event.identity.number))
+    let results = Guarded<[Bool]>([])
+    for isLocked in (0..<200).map({ $0 % 2 == 1 }) {
+      known.setLocked(isLocked, handler: token.id, holding: .nothing) { _ in
+        let result = event.isLocked(token)
+        results.withLock { $0.append(result) }
+      }
+    }
+    #expect(await eventually { results.withLock { $0.count } == 200 })
+    #expect(results.withLock { $0 } == (0..<200).map { $0 % 2 == 1 })
+  }
+
   @Test func aWaitNamesItsEventAndItsHandlers() async throws {
     EventRegistry.start()
     defer { EventRegistry.stop() }

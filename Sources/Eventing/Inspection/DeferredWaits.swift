@@ -17,7 +17,10 @@ package enum DeferredWaits {
 
   /// The last noted wait for each event and each set of deferred handlers. A wait is noted only
   /// when it ends. So its ``PolledWait/since`` is the time of its end, and not of its beginning.
-  package static var last: [PolledWait] { waits.withLock { waits in waits.values.map { wait in wait } } }
+  /// In the order of these ends.
+  package static var last: [PolledWait] {
+    waits.withLock { waits in waits.values.map { wait in wait } }.sorted { $0.id < $1.id }
+  }
 
   /// Notes a wait that is about to end.
   static func note(_ completion: Completion) {

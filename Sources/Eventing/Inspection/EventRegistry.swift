@@ -21,7 +21,7 @@ import Synchronization
 /// - ``PolledWait/all()`` reads the waits that began while the registry was on.
 /// - ``DeferredWaits/last`` has the last waits in which a call left out some handlers, because
 ///   these handlers waited for that call.
-/// - ``RegisteredEvent/setLocked(_:handler:holding:)`` locks and unlocks an event or a handler.
+/// - ``RegisteredEvent/setLocked(_:handler:holding:_:)`` locks and unlocks an event or a handler.
 /// - ``GraphEdge/all(of:_:)`` reads forwards, keys and lanes; ``GraphEdge/ofBuses()`` reads buses.
 /// - ``InspectedEvent/trace(with:)`` tells a ``TraceSink`` of each occurrence and call of an event,
 ///   with causes, until ``EventTracing/end()``.

@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 /// An event in the ``EventRegistry``, which does not keep it alive.
@@ -42,29 +43,48 @@ package final class RegisteredEvent: Sendable {
 
   private static func number(of kind: InspectedEvent.Kind) -> UInt8 { UInt8(kinds.firstIndex(of: kind) ?? 0) }
 
+  /// The queues of events that inspections lock and unlock now, by the number of the event; and for
+  /// how many requests.
+  private static let locks = Guarded<[UInt64: (queue: DispatchQueue, count: Int)]>([:])
+
   /// Locks or unlocks the event, or one of its handlers.
   ///
-  /// A lock is in effect when this method returns. An unlock takes effect later, in a block on the
-  /// global queue of Dispatch, because it may deliver the occurrences that the lock held.
+  /// Requests for one event take effect in the order of these calls. They do so on a queue, and not
+  /// on the caller's thread, because an unlock may deliver the occurrences that the lock held.
   ///
   /// - Parameters:
   ///   - isLocked: Whether to lock.
   ///   - handler: The number of the handler; `nil` for the event itself.
   ///   - holding: What a lock holds. An unlock ignores it.
-  /// - Returns: `false` if the event or the handler does not exist.
-  package func setLocked(_ isLocked: Bool, handler: UInt64?, holding: Holding) -> Bool {
+  ///   - done: A closure that is called on the queue when the request has taken effect: with false
+  ///     if the event or the handler does not exist.
+  package func setLocked(
+    _ isLocked: Bool, handler: UInt64?, holding: Holding, _ done: @escaping @Sendable (_ isFound: Bool) -> Void
+  ) {
+    let queue = Self.locks.withLock { locks in
+      let queue = locks[id]?.queue ?? DispatchQueue(label: "eventing.lock", qos: .userInitiated)
+      locks[id, default: (queue, 0)].count += 1
+      return queue
+    }
+    queue.async { [self] in
+      done(setLockedNow(isLocked, handler, holding))
+      let gone = Self.locks.withLock { locks in
+        locks[id]?.count -= 1
+        return locks[id]?.count == 0 ? locks.removeValue(forKey: id) : nil
+      }
+      withExtendedLifetime(gone) {}
+    }
+  }
+
+  private func setLockedNow(_ isLocked: Bool, _ handler: UInt64?, _ holding: Holding) -> Bool {
     guard let core = anchor.core else { return false }
     guard let handler else {
-      if isLocked {
-        core.setEventLock(true, holding)
-      } else {
-        Scheduling.concurrentBlock { core.setEventLock(false) }
-      }
+      core.setEventLock(isLocked, holding)
       return true
     }
     guard let record = core.livingRecords(where: { record, _ in record.id == handler }).first else { return false }
     if isLocked { return core.begin(.handler, of: record, holding) && core.isAlive(record) }
-    Scheduling.concurrentBlock { _ = core.end(.handler, of: [record]) }
+    _ = core.end(.handler, of: [record])
     return true
   }
 }

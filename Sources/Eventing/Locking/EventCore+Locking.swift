@@ -60,6 +60,7 @@ extension EventCore {
       held.append(record)
       return !record.has(HandlerFlags.ended)
     }
+    if count > 0 { anchor.noteChange() }
     if !held.isEmpty {
       let ends = mutex.withLock {
         held.map { ($0, unsafe pendingWorkReference.load()?.holding[$0]?.locks.end(reason) ?? 0) }

@@ -140,12 +140,26 @@ extension Connection {
     guard let at = poller.index(of: UInt64(clamping: event)) else {
       return fail("event", "there is no event \(event)", id)
     }
-    let isFound = poller.events[at].event.setLocked(isLocked, handler: handler, holding: holding)
-    var line = JSONWriter()
-    line.beginAnswer(id)
-    line.pair("found", isFound)
-    line.endObject()
-    pending.append(PendingOutput(line: line.line()))
+    let (answers, wake) = (lockAnswers, wake)
+    poller.events[at].event.setLocked(isLocked, handler: handler, holding: holding) { isFound in
+      answers.withLock { $0.append((id, isFound)) }
+      wake()
+    }
+  }
+
+  /// Answers the requests to lock and unlock that have taken effect.
+  func answerLocks() {
+    let answers = lockAnswers.withLock { answers in
+      defer { answers = [] }
+      return answers
+    }
+    for (id, isFound) in answers where !isEnding {
+      var line = JSONWriter()
+      line.beginAnswer(id)
+      line.pair("found", isFound)
+      line.endObject()
+      pending.append(PendingOutput(line: line.line()))
+    }
   }
 
   // MARK: Errors

@@ -28,6 +28,10 @@ final class Connection {
   /// Whether the connection has ended, so that the server closes its descriptor.
   private(set) var isClosed = false
   private let openedAt: UInt64
+  /// The answers to requests to lock and unlock that have taken effect. Another thread appends them,
+  /// and then calls `wake`, so that the server's thread sends them.
+  let lockAnswers = Guarded<[(id: RequestID, isFound: Bool)]>([])
+  let wake: @Sendable () -> Void
   /// The last time at which the client took bytes, or at which nothing waited for the client.
   private var tookAt: UInt64
   /// The numbers of requests and of bytes in the current second, and when that second began.
@@ -37,7 +41,11 @@ final class Connection {
   /// The number of updates that this client missed.
   private(set) var missed = 0
 
-  init(_ descriptor: Int32, _ poller: Poller, _ limits: ClientLimits, allowsControl: Bool, at now: UInt64) {
+  init(
+    _ descriptor: Int32, _ poller: Poller, _ limits: ClientLimits, allowsControl: Bool, at now: UInt64,
+    wake: @escaping @Sendable () -> Void
+  ) {
+    self.wake = wake
     self.descriptor = descriptor
     self.poller = poller
     self.limits = limits
@@ -81,6 +89,7 @@ final class Connection {
   func tick(at now: UInt64) {
     if !hasSaidHello, now >= openedAt + limits.helloTime { fail("hello", "expected a hello within 5 s", closes: true) }
     if !wantsToWrite { tookAt = now }
+    answerLocks()
     for index in subscriptions.indices where now >= subscriptions[index].nextAt {
       let id = subscriptions[index].id
       let isWaiting = pending.contains { $0.subscription == id } || queued > limits.queue / 2

@@ -1,5 +1,5 @@
 /// The id that a client gave a request, to be repeated in the answer.
-enum RequestID {
+enum RequestID: Sendable {
   case number(Int)
   case text(String)
 

@@ -53,8 +53,11 @@ final class Server: Sendable {
   /// Makes the server's thread end soon, and does not wait for it. Callable from any thread.
   func stop() {
     isOver.publish(true)
-    _ = unsafe [UInt8(1)].withUnsafeBytes { unsafe write(pipe.write, $0.baseAddress, 1) }
+    wake()
   }
+
+  /// Makes the server's thread look at its connections. Callable from any thread.
+  private func wake() { _ = unsafe [UInt8(1)].withUnsafeBytes { unsafe write(pipe.write, $0.baseAddress, 1) } }
 
   // MARK: The thread
 
@@ -106,6 +109,9 @@ final class Server: Sendable {
       if !mayAccept, timeout < 0 || timeout > 100 { timeout = 100 }
       _ = unsafe poll(&descriptors, nfds_t(descriptors.count), timeout)
       now = InspectionClock.now
+      if descriptors[connections.count + 1].revents != 0 {
+        _ = unsafe read(pipe.read, buffer.baseAddress, buffer.count)
+      }
       for (index, connection) in connections.enumerated() {
         let found = descriptors[index].revents
         if found & Int16(POLLIN | POLLHUP | POLLERR) != 0 { unsafe connection.receive(into: buffer, at: now) }
@@ -157,7 +163,8 @@ final class Server: Sendable {
         continue
       }
       if connections.isEmpty { poller.poll() }
-      let connection = Connection(descriptor, poller, limits, allowsControl: allowsControl, at: now)
+      let connection = Connection(
+        descriptor, poller, limits, allowsControl: allowsControl, at: now, wake: { [weak self] in self?.wake() })
       connection.sendHello(hello())
       connections.append(connection)
     }
