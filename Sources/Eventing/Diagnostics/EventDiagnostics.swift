@@ -22,10 +22,8 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   private let mutex = UnfairMutex()
   /// The handlers of each observed event. Guarded by: mutex.
   @exclusivity(unchecked) private var handlers: [ObjectIdentifier: Handlers] = [:]
-  /// The smallest number of events that `handlers` has had since ``forgetOthers()`` last removed
-  /// the events that are gone; 0 before the first time. If `handlers` has more than twice as many
-  /// events, ``forgetOthers()`` checks all of them again. Guarded by: mutex.
-  @exclusivity(unchecked) private var living = 0
+  /// The events of each observation that has not ended. Guarded by: mutex.
+  @exclusivity(unchecked) private var events: [ObjectIdentifier: Set<ObjectIdentifier>] = [:]
   /// The running calls and the lanes, as the last look of the timer found them.
   let looks = Guarded(Looks())
 
@@ -38,6 +36,9 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     var members: [UInt64: Member] = [:]
     /// The number of handlers above which the event is reported. It doubles with each report.
     var limit: Int
+    /// The observations of the event that have not ended. Empty if another observer passes on what
+    /// it is told.
+    var observations: Set<ObjectIdentifier> = []
 
     /// Notes a handler. Returns the names of all handlers if there are too many now.
     mutating func note(_ handler: UInt64, _ member: Member) -> [String?]? {
@@ -113,13 +114,26 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   public func added(_ handler: HandlerToken, in event: EventIdentity) { added(handler, in: event, on: nil) }
 
   /// Notes the name and the lane of a handler, and reports the event if it has too many handlers.
-  func added(_ handler: HandlerToken, in event: EventIdentity, on lane: DeliveryTarget?) {
+  ///
+  /// - Parameter observation: The observation that tells these diagnostics; `nil` if another
+  ///   observer passes on what it is told. If it has ended, the handler is not noted.
+  func added(
+    _ handler: HandlerToken, in event: EventIdentity, on lane: DeliveryTarget?, by observation: Observation? = nil
+  ) {
     let lane = stuck == nil ? nil : lane.map { WatchedLane(handler, event, $0) }
     let (id, member) = (ObjectIdentifier(handler.anchor), Member(name: handler.name, lane: lane))
     // `handlers` is changed in place: if each addition copied it, adding *n* handlers would cost
     // O(*n*²).
     let tooMany = mutex.withLock { () -> [String?]? in
-      unsafe handlers[id, default: Handlers(event: event, anchor: handler.anchor, limit: max(0, most ?? .max))]
+      if let observation {
+        // The observation has set this before it discards its notes, under the mutex.
+        if observation.hasEnded { return nil }
+        let observer = ObjectIdentifier(observation)
+        unsafe handlers[id, default: Handlers(event: event, anchor: handler.anchor, limit: max(0, most ?? .max))]
+          .observations.insert(observer)
+        _ = unsafe events[observer, default: []].insert(id)
+      }
+      return unsafe handlers[id, default: Handlers(event: event, anchor: handler.anchor, limit: max(0, most ?? .max))]
         .note(handler.id, member)
     }
     guard let most, let names = tooMany else { return }
@@ -134,15 +148,17 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     let gone = mutex.withLock { () -> (Member?, Handlers?) in
       let member = unsafe handlers[id]?.members.removeValue(forKey: handler.id)
       guard unsafe handlers[id]?.members.isEmpty == true else { return (member, nil) }
-      defer { unsafe living = unsafe min(living, handlers.count) }
-      return unsafe (member, handlers.removeValue(forKey: id))
+      let gone = unsafe handlers.removeValue(forKey: id)
+      for observation in gone?.observations ?? [] { unsafe forget(id, of: observation) }
+      return (member, gone)
     }
     withExtendedLifetime(gone) {}  // released after the unlock: this may be the last reference to the anchor
   }
 
-  /// The lanes of the observed events.
+  /// The lanes of the observed events, in the order in which the handlers were made.
   var lanes: [WatchedLane] {
     mutex.withLock { unsafe handlers.values.flatMap { $0.members.values.compactMap(\.lane) } }
+      .sorted { $0.handler.id < $1.handler.id }
   }
 
   /// Reports the handler if its call took longer than the limit.
@@ -194,28 +210,25 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     if let stuck, !stuck.isForever { WatchTimer.shared.remove(self) }
   }
 
-  /// Discards the notes about handlers whose events are gone. Called when an observation by these
-  /// diagnostics has ended.
+  /// Discards what an observation that has ended has noted: its event does not tell these
+  /// diagnostics any more which handlers it removes. What another observation has noted of the same
+  /// event stays.
   ///
-  /// After the end of an observation, the event does not tell these diagnostics which handlers it
-  /// removes. So the notes about the handlers of that event stay until the event is gone. Then a
-  /// later call of this method discards the notes.
-  ///
-  /// Checks the events only if their number has doubled since the last check. So the end of an
-  /// observation costs O(1), amortized.
-  func forgetOthers() {
-    // The cores are read after the unlock. Each read makes a strong reference to a core. That
-    // reference may become the last one, so under the mutex the core could be released there.
-    let anchors = mutex.withLock { () -> [EventAnchor] in
-      guard unsafe handlers.count > 2 * living else { return [] }
-      return unsafe handlers.values.map(\.anchor)
-    }
-    guard !anchors.isEmpty else { return }
-    let ended = anchors.filter { $0.core == nil }
+  /// - Complexity: O(handlers of its events).
+  func forget(_ observation: ObjectIdentifier) {
     let gone = mutex.withLock { () -> [Handlers] in
-      defer { unsafe living = handlers.count }
-      return ended.compactMap { unsafe handlers.removeValue(forKey: ObjectIdentifier($0)) }
+      let ids = unsafe events.removeValue(forKey: observation) ?? []
+      return ids.compactMap { id in
+        unsafe handlers[id]?.observations.remove(observation)
+        return unsafe handlers[id]?.observations.isEmpty == true ? handlers.removeValue(forKey: id) : nil
+      }
     }
     withExtendedLifetime(gone) {}
+  }
+
+  /// Discards an event of an observation. The caller holds the mutex.
+  private func forget(_ event: ObjectIdentifier, of observation: ObjectIdentifier) {
+    unsafe events[observation]?.remove(event)
+    if unsafe events[observation]?.isEmpty == true { unsafe events[observation] = nil }
   }
 }

@@ -6,26 +6,35 @@ final class Observation: @unchecked Sendable {
   private let mutex = UnfairMutex()
   /// The observer; `nil` after the observation has ended. Guarded by: mutex.
   @exclusivity(unchecked) private var observer: (any EventObserver)?
+  private let isOver = Atomic<Bool>(false)
 
   init(_ observer: any EventObserver) {
     unsafe self.observer = observer
     (observer as? EventDiagnostics)?.observationBegan()
   }
 
-  deinit { unsafe (observer as? EventDiagnostics)?.observationEnded() }
+  deinit { if let observer = unsafe observer { leave(observer) } }
+
+  /// Whether the observation has ended.
+  var hasEnded: Bool { isOver.load(ordering: .acquiring) }
 
   /// The observer; `nil` after the observation has ended.
   var current: (any EventObserver)? { mutex.withLock { unsafe observer } }
 
   /// Ends the observation. The observer is released after the unlock.
   func end() {
+    isOver.publish(true)
     mutex.lock()
     let gone = unsafe observer
     unsafe observer = nil
     mutex.unlock()
-    guard let diagnostics = gone as? EventDiagnostics else { return }
+    if let gone { leave(gone) }
+  }
+
+  private func leave(_ observer: any EventObserver) {
+    guard let diagnostics = observer as? EventDiagnostics else { return }
     diagnostics.observationEnded()
-    diagnostics.forgetOthers()
+    diagnostics.forget(ObjectIdentifier(self))
   }
 }
 
@@ -68,9 +77,13 @@ final class Observation: @unchecked Sendable {
   func accepted(_ sequence: UInt64) { tell { $0.accepted(sequence: sequence, in: event) } }
   /// Tells the observers that a handler was added. Isolation: core.
   @usableFromInline func added(_ handler: HandlerToken) {
-    tell { observer in
-      guard let diagnostics = observer as? EventDiagnostics else { return observer.added(handler, in: event) }
-      unsafe diagnostics.added(handler, in: event, on: handler.record.details?.runner?.lane)
+    for observation in observations {
+      guard let observer = observation.current else { continue }
+      if let diagnostics = observer as? EventDiagnostics {
+        unsafe diagnostics.added(handler, in: event, on: handler.record.details?.runner?.lane, by: observation)
+      } else {
+        observer.added(handler, in: event)
+      }
     }
   }
   @usableFromInline func removed(_ handler: HandlerToken) { tell { $0.removed(handler, in: event) } }
@@ -147,17 +160,22 @@ final class Observation: @unchecked Sendable {
 
   /// Tells the observers that a call of a handler begins.
   ///
-  /// - Parameter lane: The lane that runs the call; `nil` for an inline handler.
+  /// - Parameters:
+  ///   - lane: The lane that runs the call; `nil` for an inline handler.
+  ///   - isFurther: Whether the call is that of a batch, of which another payload has been told.
+  ///     Then it counts no second time among the ``RunningCalls``, and diagnostics hear nothing.
   /// - Returns: The running call. When it has ended, the caller calls ``ended(_:of:_:)``, which
   ///   tells the observers.
-  @usableFromInline func began(_ handler: HandlerToken, on lane: DeliveryTarget?) -> ObservedCall {
+  @usableFromInline func began(
+    _ handler: HandlerToken, on lane: DeliveryTarget?, isFurther: Bool = false
+  ) -> ObservedCall {
     if observers.areTracesOnly {
       let start = StableInstant(sinceOrigin: .zero)
       return ObservedCall(start: start, place: nil, traced: beginTraced(TracedHandler(handler.record), on: lane))
     }
     observers.tell { $0.began(handler, sequence: sequence, in: observers.event) }
     let start = StableInstant.now
-    let place = RunningCalls.begin(handler, self, start, on: lane)
+    let place = isFurther ? .shared : RunningCalls.begin(handler, self, start, on: lane)
     return ObservedCall(start: start, place: place, traced: beginTraced(TracedHandler(handler.record), on: lane))
   }
 
@@ -169,8 +187,9 @@ final class Observation: @unchecked Sendable {
     guard let place = call.place else { return }
     let duration = StableInstant.now.since(call.start)
     RunningCalls.end(place)
-    observers.tell {
-      $0.ended(handler, sequence: sequence, duration: duration, error: error, in: observers.event)
+    observers.tell { observer in
+      if place.isShared, observer is EventDiagnostics { return }
+      observer.ended(handler, sequence: sequence, duration: duration, error: error, in: observers.event)
     }
   }
 

@@ -20,7 +20,13 @@ enum RunningCalls {
   /// The place of a call, by which the call is removed.
   struct Location: Sendable {
     fileprivate let shard: Int
+    /// The number of the call in the shard; 0 if the call has a place by another payload.
     fileprivate let number: UInt64
+
+    /// The place of a batch's call for all its payloads but one, by which the call has its place.
+    static var shared: Location { Location(shard: 0, number: 0) }
+    /// Whether the call has a place by another payload of the batch.
+    var isShared: Bool { number == 0 }
   }
 
   /// The calls of some handlers. Each method takes O(1), amortized.
@@ -91,6 +97,7 @@ enum RunningCalls {
   }
 
   static func end(_ place: Location) {
+    if place.isShared { return }
     let gone = shards[place.shard].withLock { $0.take(place.number) }
     withExtendedLifetime(gone) {}  // released after the mutex
   }

@@ -9,6 +9,8 @@ final class WatchTimer: Sendable {
 
   private struct Watcher {
     let diagnostics: EventDiagnostics
+    /// The number of the watcher, in the order in which they came.
+    let number: Int
     let interval: Duration
     /// The number of observations that have not ended.
     var observationCount = 1
@@ -23,6 +25,7 @@ final class WatchTimer: Sendable {
 
   private struct State {
     var watchers: [ObjectIdentifier: Watcher] = [:]
+    var lastNumber = 0
     /// The timer; `nil` without a watcher.
     var source: (any DispatchSourceTimer)?
   }
@@ -47,7 +50,9 @@ final class WatchTimer: Sendable {
       }
       // An interval of less than a millisecond would keep a processor busy.
       let interval = max(.milliseconds(1), interval)
-      state.watchers[id] = Watcher(diagnostics: diagnostics, interval: interval, due: .afterNow(interval))
+      state.lastNumber += 1
+      state.watchers[id] = Watcher(
+        diagnostics: diagnostics, number: state.lastNumber, interval: interval, due: .afterNow(interval))
       arm(&state)
       return true
     }
@@ -88,7 +93,8 @@ final class WatchTimer: Sendable {
   /// Makes the looks that are due, with no mutex held.
   private func fire() {
     let now = DispatchTime.now()
-    let due = state.withLock { $0.watchers.values.filter { $0.due <= now }.map(\.diagnostics) }
+    let due = state.withLock { $0.watchers.values.filter { $0.due <= now } }.sorted { $0.number < $1.number }
+      .map(\.diagnostics)
     for diagnostics in due { diagnostics.look() }
     state.withLock { state in
       for diagnostics in due {

@@ -241,10 +241,13 @@ extension UnitLane {
   ///   call is reported. Afterwards the cell has the number of the last of these calls.
   private func began(_ unit: LaneUnit, _ cell: CallCell?) -> [UnitAttempt.Observed] {
     if unsafe unit.completions.isEmpty { return [] }
+    var isFurther = false
     return unsafe unit.completions.compactMap { completion in
       guard var observed = unsafe completion.observed else { return nil }
       if let cell, observed.cell != nil { observed.cell = cell }
-      return UnitAttempt.Observed(occurrence: observed, call: observed.began(HandlerToken(record, anchor), on: self))
+      defer { isFurther = true }
+      return UnitAttempt.Observed(
+        occurrence: observed, call: observed.began(HandlerToken(record, anchor), on: self, isFurther: isFurther))
     }
   }
 
