@@ -2,7 +2,7 @@
 @preconcurrency import Dispatch
 import Foundation
 
-/// Catches SIGINT and SIGTERM, which would otherwise end the process at once.
+/// Catches SIGINT, SIGTERM and SIGHUP, which would otherwise end the process at once.
 final class Signals: Sendable {
   private let sources: [any DispatchSourceSignal]
   private let stream: AsyncStream<Void>
@@ -20,6 +20,6 @@ final class Signals: Sendable {
     }
   }
 
-  /// Returns when the first of the two signals arrives, or when the task is cancelled.
+  /// Returns when the first of the signals arrives, or when the task is cancelled.
   func wait() async { for await _ in stream { return } }
 }

@@ -75,7 +75,7 @@ extension WaitingSends {
     }
 
     /// Returns the waits that cannot end before a call has returned, the longest first, and at most
-    /// ``most``: those that wait for the call itself come before those that wait through others.
+    /// ``most``. Waits for the call itself come before waits that depend on it through others.
     mutating func waits(for call: RunningCalls.Call) -> [Wait] {
       guard let lane = call.lane else {
         // The handler is inline, so its event delivers nothing else until the call ends. Therefore

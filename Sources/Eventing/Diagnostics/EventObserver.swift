@@ -25,7 +25,8 @@ public protocol EventObserver: Sendable {
   ///   - event: The event.
   func accepted(sequence: UInt64, in event: EventIdentity)
   /// Called when a call of a handler begins. For a sequence or a forward, the call is the hand-over
-  /// of the payload.
+  /// of the payload. For a call with a batch, this is called for each payload, and so is
+  /// ``ended(_:sequence:duration:error:in:)``, each time with the duration of the whole call.
   ///
   /// - Parameters:
   ///   - handler: The token of the handler.

@@ -73,8 +73,8 @@ extension EventDiagnostics {
     /// of that lane; `nil` if the handler shares no lane.
     public let laneWaitingCount: Int?
     /// The waits that cannot end before a stuck call has returned, or before a blocked lane begins
-    /// a call, the longest first. At most 100: those that wait for the handler itself come before
-    /// those that wait for it through others.
+    /// a call, the longest first. There are at most 100. Waits for the handler itself come before
+    /// waits that depend on it through others.
     public let waits: [Wait]
     /// The number of handlers of the event; `nil` for a finding about a handler.
     public let handlerCount: Int?

@@ -18,9 +18,9 @@ public import Foundation
 /// Payloads are encoded on the thread that delivers, before the handlers are called, and no mutex
 /// is held meanwhile. The file has mode 0600, since it holds payloads.
 ///
-/// A delivery writes its line itself if no other thread writes: usually the line is in the file when
-/// the handlers are called. So a disk that stands still holds that delivery, and with it its event,
-/// up to the end of the write. The other events go on.
+/// A delivery writes its line itself if no other thread writes. Then the line is in the file when
+/// the handlers are called. But a disk that stands still holds that delivery until the write ends,
+/// and with it the event. Other events go on.
 ///
 /// If the file takes lines too slowly, at most 16 MB wait for it in memory. Further occurrences are
 /// not recorded but counted: see ``lostCount``. The file tells of each gap, and a replay refuses

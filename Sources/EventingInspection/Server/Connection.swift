@@ -28,8 +28,8 @@ final class Connection {
   /// Whether the connection has ended, so that the server closes its descriptor.
   private(set) var isClosed = false
   private let openedAt: UInt64
-  /// The answers to requests to lock and unlock that have taken effect. Another thread appends them,
-  /// and then calls `wake`, so that the server's thread sends them.
+  /// The answers to requests to lock and unlock that have taken effect. The thread that appends one
+  /// then calls `wake`, so that the server's thread sends it.
   let lockAnswers = Guarded<[(id: RequestID, isFound: Bool)]>([])
   let wake: @Sendable () -> Void
   /// The last time at which the client took bytes, or at which nothing waited for the client.

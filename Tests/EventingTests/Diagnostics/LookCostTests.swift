@@ -3,7 +3,7 @@
 
   @testable import Eventing
 
-  /// Tests that a look of `EventDiagnostics`, and a snapshot, cost what they tell, and not what other
+  /// Tests that a look of `EventDiagnostics`, and a snapshot, cost what they tell, whatever other
   /// events do.
   @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LookCostTests {
     private typealias Watch = StuckTests.Watch
