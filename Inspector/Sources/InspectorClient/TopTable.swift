@@ -14,7 +14,7 @@ public enum TopTable {
   public static func lines(_ model: AppModel, title: String, width: Int, height: Int) -> [String] {
     var lines = [title]
     let warnings = model.rows("warnings").compactMap(\.members).sorted {
-      ($0["sinceAt"]?.int ?? 0) < ($1["sinceAt"]?.int ?? 0)
+      ($0["sinceAt"]?.int ?? 0, $0["id"]?.int ?? 0) < ($1["sinceAt"]?.int ?? 0, $1["id"]?.int ?? 0)
     }
     for warning in warnings.prefix(max(1, height / 3)) {
       lines.append("! \(warning["code"]?.string ?? "?"): \(warning["text"]?.string ?? "")")

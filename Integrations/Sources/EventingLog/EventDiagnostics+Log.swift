@@ -10,7 +10,7 @@ extension EventDiagnostics {
   ///
   /// The metadata has `finding`, `event` and `event.number`. Where known, it also has `handler`,
   /// `file`, `milliseconds`, `waiting`, `waits` and `handlers`. Without a given level, a stuck
-  /// handler is logged as an error, and every other finding as a warning.
+  /// handler and a blocked lane are logged as errors, and every other finding as a warning.
   ///
   /// - Parameters:
   ///   - logger: The logger.
@@ -23,8 +23,8 @@ extension EventDiagnostics {
     stuckAfter stuck: Duration? = nil, moreHandlersThan most: Int? = nil
   ) {
     self.init(slowerThan: slowest, stuckAfter: stuck, moreHandlersThan: most) { finding in
-      logger.log(
-        level: level ?? (finding.kind == .stuckHandler ? .error : .warning), "\(finding)", metadata: finding.metadata)
+      let stands = finding.kind == .stuckHandler || finding.kind == .blockedLane
+      logger.log(level: level ?? (stands ? .error : .warning), "\(finding)", metadata: finding.metadata)
     }
   }
 }
