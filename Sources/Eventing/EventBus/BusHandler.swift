@@ -41,7 +41,6 @@ final class BusHandler: Sendable {
       end()
       return
     }
-    if event.isOfProtocol { return }  // it has only what other events forward
     members.insert(attach(self, event))
     // If the bus handler has ended since the check above, its end may have come before the new
     // handler was in `members`. So this thread removes the new handler.
@@ -124,7 +123,7 @@ protocol BusEvent: Actor {
   /// Returns a source of the payloads that `as?` can cast to another type. The source passes
   /// nothing on once the bus handler has ended.
   nonisolated func source<Other: Sendable>(of type: Other.Type, for handler: BusHandler) -> any EventSource<Other>
-  /// Whether the payload type is that of a protocol. Then the payloads come from other events.
+  /// Whether the payload type is that of a protocol. Then other events forward payloads to it.
   nonisolated var isOfProtocol: Bool { get }
 }
 
@@ -137,8 +136,26 @@ extension Event: BusEvent {
   }
 
   nonisolated func source<Other: Sendable>(of type: Other.Type, for handler: BusHandler) -> any EventSource<Other> {
-    ConvertedSource(base: self, letter: Other.self == Payload.self ? .same : .lost) { payload in
+    if isOfProtocol { return PostedSource(event: self, handler: handler) }
+    return ConvertedSource(base: self, letter: Other.self == Payload.self ? .same : .lost) { payload in
       handler.isOver ? nil : payload as? Other
+    }
+  }
+}
+
+/// A source of the payloads of a protocol type's event that were posted as such. The handlers for
+/// all payloads get those that other events forward to it in those other events.
+private struct PostedSource<Inner: Sendable, Payload: Sendable>: EventSource {
+  let event: Event<Inner>
+  let handler: BusHandler
+
+  func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(handlers.map(posted)) }
+  func attach(_ handler: Handler<Payload>) -> HandlerToken { event.attach(posted(handler)) }
+  func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
+
+  private func posted(_ handler: Handler<Payload>) -> Handler<Inner> {
+    handler.converted { [bus = self.handler] payload, tally in
+      tally.path == nil && !bus.isOver ? payload as? Payload : nil
     }
   }
 }

@@ -191,6 +191,7 @@ extension EventBus {
   func forwardAll<P: Sendable>(to target: Event<P>) {
     add(
       BusHandler(on: self, nil, isOnce: false, nil, .none) { handler, event in
+        // The target forwards nothing to itself: no occurrence reaches an event twice.
         event.source(of: P.self, for: handler).forward(to: target)
       })
   }

@@ -39,8 +39,7 @@ public final class EventBus: Sendable {
   ///
   /// A post of an `any Alarm` goes to the event of the payload's own type, because Swift opens the
   /// existential. So the event of a protocol type has a forward from every other event of the bus,
-  /// which passes on each payload that conforms. Do not post through it: handlers for all payloads
-  /// (`addHandler(forAll:)`) are in those other events.
+  /// which passes on each payload that conforms.
   ///
   /// - Complexity: O(1). At the first use, O(*n*) for *n* handlers of all events; for a protocol
   ///   type, O(events of the bus). Each occurrence of any event then costs a cast.

@@ -22,8 +22,9 @@ import Testing
     bus.post(Flood())  // through an event that was there before
     bus.post(7)
     bus.event(for: (any Alarm).self).post(Flood(name: "by name"))
+    bus.post(Flood(name: "as such") as any Alarm)  // not opened
     await bus.quiesce()
-    #expect(heard.values == ["fire", "fire", "flood", "by name"])
+    #expect(heard.values == ["fire", "fire", "flood", "by name", "as such"])
   }
 
   @Test func everyVerbOfTheEventSeesConformingPayloads() async throws {
@@ -40,6 +41,17 @@ import Testing
     await bus.quiesce()
     #expect(heard.count == 3)
     withExtendedLifetime(owner) {}
+  }
+
+  @Test func aHandlerForAllPayloadsHearsEachOnce() async {
+    let (bus, heard) = (EventBus(), Recorder<String>())
+    bus.addHandler(for: (any Alarm).self) { _ in }
+    bus.addHandler(for: (any Loud<Int>).self) { _ in }
+    bus.addHandler(forAll: (any Alarm).self) { heard.record($0.name) }
+    bus.post(Fire())
+    bus.post(Flood() as any Alarm)
+    await bus.quiesce()
+    #expect(heard.values == ["fire", "flood"])
   }
 
   @Test func concreteTypesAndClassesHaveNoForwards() {
