@@ -143,8 +143,8 @@ extension Event: BusEvent {
   }
 }
 
-/// A source of the payloads of a protocol type's event that were posted as such. The handlers for
-/// all payloads get those that other events forward to it in those other events.
+/// A source of the payloads of a protocol type's event that were posted as such. A handler for all
+/// payloads gets the forwarded ones in the events that forward them.
 private struct PostedSource<Inner: Sendable, Payload: Sendable>: EventSource {
   let event: Event<Inner>
   let handler: BusHandler

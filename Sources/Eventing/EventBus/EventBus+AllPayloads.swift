@@ -186,8 +186,8 @@ extension EventBus {
     }
   }
 
-  /// Forwards the payloads of a type from all other events of the bus to one of its events, and from
-  /// each event that is made later.
+  /// Forwards the payloads of a type from all other events of the bus to one of its events, and
+  /// from each event that is made later.
   func forwardAll<P: Sendable>(to target: Event<P>) {
     add(
       BusHandler(on: self, nil, isOnce: false, nil, .none) { handler, event in

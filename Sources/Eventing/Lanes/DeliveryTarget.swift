@@ -165,8 +165,8 @@ public import Synchronization
   /// Counts a dropped occurrence, and tells the observers.
   ///
   /// - Parameters:
-  ///   - isReplaced: Whether the handler asked for the newest occurrence only, and gets a newer one.
-  ///     A transport then acknowledges the dropped one.
+  ///   - isReplaced: Whether the handler asked for the newest occurrence only, and gets a newer
+  ///     one. A transport then acknowledges the dropped one.
   ///   - isTold: Whether the observers know already.
   @usableFromInline final func countDropped(_ completion: Completion?, isReplaced: Bool, isTold: Bool = false) {
     dropped.wrappingAdd(1, ordering: .relaxed)

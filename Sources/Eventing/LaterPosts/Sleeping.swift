@@ -13,13 +13,13 @@ package enum Sleeping {
     guard delay > .zero else { return }
     if let queue = DelayQueues.ofStandardLibrary(clock) {
       let sleeper = Sleeper()
-      let timer = UnitTimer(queue) { sleeper.wake() }
+      let timer = UnitTimer(queue) { sleeper.wake(isPosting: false) }
       timer.start(after: delay)
       await withTaskCancellationHandler {
         await sleeper.sleep()
       } onCancel: {
         timer.cancel()
-        sleeper.wake()
+        sleeper.wake(isPosting: false)
       }
       return try Task.checkCancellation()
     }
@@ -46,12 +46,17 @@ package enum Sleeping {
     }
   }
 
-  func wake() {
+  /// Wakes the task.
+  ///
+  /// - Parameter isPosting: Whether the calling thread may be running the user's code, under a lock
+  ///   of the user's: see `Scheduling.resume`.
+  func wake(isPosting: Bool) {
     let waiting = unsafe mutex.withLock { () -> UnsafeContinuation<Void, Never>? in
       unsafe isAwake = true
       defer { unsafe continuation = nil }
       return unsafe continuation
     }
-    if let waiting = unsafe waiting { unsafe Scheduling.resume(waiting) }
+    guard let waiting = unsafe waiting else { return }
+    if isPosting { unsafe Scheduling.resume(waiting) } else { unsafe waiting.resume() }
   }
 }

@@ -118,7 +118,7 @@ protocol TaskWork: Sendable {
   /// threads for each quality, so the program's blocks on `DispatchQueue.global()` delay no resume
   /// unless they have the highest quality, too.
   @usableFromInline static func resume(_ tasks: [UnsafeContinuation<Void, Never>]) {
-    for unsafe task in unsafe tasks { unsafe resume(task) }
+    unsafe tasks.forEach { unsafe resume($0) }
   }
 
   /// Resumes a suspended task from a thread that may be running the user's code: see
@@ -133,7 +133,7 @@ protocol TaskWork: Sendable {
   /// Resumes suspended tasks from a thread that runs no code of the user's: a lane that has
   /// returned from a call, or the event's own queue between two occurrences.
   static func resumeHere(_ tasks: [UnsafeContinuation<Void, Never>]) {
-    for unsafe task in unsafe tasks { unsafe task.resume() }
+    unsafe tasks.forEach { unsafe $0.resume() }
   }
 
   /// Schedules a block on the main queue.

@@ -6,7 +6,7 @@ extension UnitLane {
   func sleep(_ unit: LaneUnit, on slot: ExecutionSlot, for delay: Duration) async -> Bool {
     guard let queue = retryQueue, let delays else { return true }
     let sleeper = Sleeper()
-    let timer = UnitTimer(queue, delaying: unit.delayedNodes + [slot]) { sleeper.wake() }
+    let timer = UnitTimer(queue, delaying: unit.delayedNodes + [slot]) { sleeper.wake(isPosting: true) }
     delays.insert(timer, of: unit)
     timer.start(after: delay)
     endNeedless(timer, of: unit)

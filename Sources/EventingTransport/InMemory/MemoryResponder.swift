@@ -165,7 +165,7 @@ final class MemoryResponder: TransportSubscription {
       }
       return (state.waiting, state.drainers, state.answering.map { $0 })
     }
-    // What waits on the lane of a handler is not begun any more, and its caller knows it at once.
+    // A request that waits on the lane of a handler is not begun, and its caller knows it at once.
     for request in answering where request.gate.refuse() { request.done(nil) }
     var refused = waiting
     while let one = refused.popFirst() { one.resume(returning: false) }

@@ -10,7 +10,6 @@ struct AskedQuery<Query: Sendable>: Sendable {
   /// Returns whether the caller still waits for the answer.
   let isWanted: @Sendable () -> Bool
 
-
   /// Returns whether a responder may begin the query.
   func begin() -> Bool { gate.isOpen && isWanted() && own?.begin() ?? true }
 }
@@ -52,7 +51,8 @@ package final class QueryGate: Sendable {
   /// Returns whether the caller still waits; `nil` if the engine does not know.
   let isWanted: (@Sendable () -> Bool)?
 
-  /// - Parameter isWanted: Returns whether the caller still waits; `nil` if the engine does not know.
+  /// - Parameter isWanted: Returns whether the caller still waits; `nil` if the engine does not
+  ///   know.
   package init(isWanted: (@Sendable () -> Bool)? = nil) { self.isWanted = isWanted }
 
   /// Records that the query may wait for a responder.

@@ -142,10 +142,14 @@ import Testing
           _ = try await next
         }
       }
-      try await run(500)
-      let before = heapInUse()
-      try await run(2_000)
-      precondition(heapInUse() - before < 200_000)
+      // A limit that stays takes 700 bytes. The allocator's caches grow in the first rounds.
+      var growth = Int.max
+      for _ in 0..<6 where growth >= 400_000 {
+        let before = heapInUse()
+        try await run(2_000)
+        growth = heapInUse() - before
+      }
+      precondition(growth < 400_000)
     }
   }
 
