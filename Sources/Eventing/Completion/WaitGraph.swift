@@ -237,9 +237,8 @@ enum WaitNeeds {
   }
 }
 
-/// One wait of a call: for a completion, as one of its waiters.
-// Safe: `index` says what guards it. All else is immutable.
-final class SlotWait: @unchecked Sendable {
+/// One wait of a call: for a completion, as one of its waiters. Guarded by: WaitGraph.mutex.
+final class SlotWait {
   let invocation: Invocation
   let completion: Completion
   /// The number of the waiter.

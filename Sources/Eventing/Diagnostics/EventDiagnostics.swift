@@ -149,7 +149,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
       let member = unsafe handlers[id]?.members.removeValue(forKey: handler.id)
       guard unsafe handlers[id]?.members.isEmpty == true else { return (member, nil) }
       let gone = unsafe handlers.removeValue(forKey: id)
-      for observation in gone?.observations ?? [] { unsafe forget(id, of: observation) }
+      for observation in gone?.observations ?? [] { forget(id, of: observation) }
       return (member, gone)
     }
     withExtendedLifetime(gone) {}  // released after the unlock: this may be the last reference to the anchor

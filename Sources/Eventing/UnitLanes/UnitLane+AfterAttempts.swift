@@ -66,14 +66,19 @@ extension UnitLane {
       unsafe unit.stage = .waiting
       unsafe oldestTurn = min(oldestTurn, unit.turn)
       if unsafe unit.attempts == 0 { unsafe waitingPayloads += unit.count }
-      unsafe swap(&barriers, &unit.barriers)  // barriers that came since `refused(_:)` removed the earlier ones
       var back = [unit]
       if let key = unit.key {
         unsafe key.isActive = false
         while let next = unsafe key.parked.popFirst() { back.append(next) }
       }
-      // The lock may have ended meanwhile.
-      if unsafe isPaused { unsafe held += back } else { scheduler.insertUrgent(back, of: self) }
+      if unsafe isPaused {
+        unsafe held += back
+        // No barrier waits for a held unit. These came after `refused(_:)` let earlier ones pass.
+        unsafe swap(&barriers, &unit.barriers)
+      } else {
+        // The lock has ended meanwhile. The barriers that came after its end wait for the call.
+        scheduler.insertUrgent(back, of: self)
+      }
       return scheduler.takeNext(slot, &ended)
     }
     for completion in barriers { completion.arrive(unit, nil) }
