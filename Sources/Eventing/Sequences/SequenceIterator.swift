@@ -69,7 +69,16 @@
   /// Calls `handled()` of the marks of the payloads that the loop received at its last request.
   /// Called when the loop requests the next payload, because it has handled those by then.
   @inline(__always) func noteHandled() {
-    if unsafe !current.isEmpty { for mark in takeMarks() { mark.handled() } }
+    if unsafe !current.isEmpty { endCurrent() }
+  }
+
+  /// A loop whose task was cancelled, or whose handler was removed, may have been interrupted in
+  /// its work before it came round. Then the marks are released, and a transport brings the
+  /// payloads again.
+  private func endCurrent() {
+    let marks = takeMarks()
+    guard mayGoOn else { return }
+    for mark in marks { mark.handled() }
   }
 
   /// Takes out the marks of the payloads that the loop received at its last request, and may still

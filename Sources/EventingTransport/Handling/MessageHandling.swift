@@ -59,8 +59,8 @@ final class Listener: Sendable {
   private let transport: any Transport
   /// The number of attempts after which a message is given up.
   private let attempts: Int
-  /// The suffix of the ids of dead letters: see ``letterSuffix(_:_:)``.
-  private let letterSuffix: String
+  /// The number of the listening in the ids of its dead letters: see ``letterSuffix(of:)``.
+  private let letterNumber: UInt64
   private let seen: SeenMessages?
   private let hopeless = HopelessMessages()
 
@@ -80,25 +80,27 @@ final class Listener: Sendable {
     self.transport = transport
     // Without a stream no message comes again, so the first failure is final.
     attempts = transport.promises.isAtLeastOnce ? options.retry.attempts : 1
-    letterSuffix = Listener.letterSuffix(options.group, filter)
+    letterNumber = options.group == nil ? .random(in: .min ... .max) : stableHash(filter)
     seen = SeenMessages(options.deduplication)
   }
 
-  /// Returns the suffix for the ids of the dead letters of one listening.
+  /// Returns the suffix for the id of the dead letter of a message.
   ///
-  /// A stream stores an id once. All members of a group use one suffix, so they make one letter of
-  /// a message, even if the message comes again after a crash. Other listenings that give the
-  /// message up make letters of their own: a group of this name on another subject, and each
-  /// listening without a group.
-  private static func letterSuffix(_ group: String?, _ filter: String) -> String {
-    let number = group == nil ? UInt64.random(in: .min ... .max) : stableHash(filter)
-    return ".dead.\(group.map { "\($0)." } ?? "")\(String(number, radix: 36))"
+  /// A stream stores an id once, for some time. All members of a group use one suffix, so they make
+  /// one letter of a message, even if the message comes again after a crash. Other listenings that
+  /// give the message up make letters of their own: a group of this name on another subject, and
+  /// each listening without a group. Two messages of one id, which a stream stores if the second
+  /// comes late, have letters of their own, too.
+  private func letterSuffix(of message: RemoteMessage) -> String {
+    var number = letterNumber
+    if let position = message.position { number ^= stableHash("\(message.streamMark) \(position)") }
+    return ".dead.\(options.group.map { "\($0)." } ?? "")\(String(number, radix: 36))"
   }
 
   /// Returns whether a message is a dead letter that a listening has made.
   ///
   /// Another program may write any header. So ``HeaderName/deadSubject`` is not enough: the id must
-  /// have the suffix of a dead letter, too (see ``letterSuffix(_:_:)``). A letter that was
+  /// have the suffix of a dead letter, too (see ``letterSuffix(of:)``). A letter that was
   /// published again to the subject of its message is an ordinary message.
   private static func isLetter(_ message: RemoteMessage) -> Bool {
     guard let origin = message.deadLetterOrigin, origin != message.subject else { return false }
@@ -156,7 +158,7 @@ final class Listener: Sendable {
       return .reject("\(reason). The message is a dead letter itself: it stays where it is stored")
     }
     var letter = message
-    letter.id = Listener.sendableID(message.boundedIdentity) + letterSuffix
+    letter.id = Listener.sendableID(message.boundedIdentity) + letterSuffix(of: message)
     letter.headers = LetterHeaders.sendable(message.headers)
     letter.headers[HeaderName.deadReason] = headerValue(reason)
     letter.headers[HeaderName.deadSubject] = LetterHeaders.escaped(message.subject)
@@ -166,7 +168,7 @@ final class Listener: Sendable {
       let receipt = try await publish(letter, to: subject)
       hopeless.remove(message)
       return .reject(receipt.isDuplicate ? "\(reason). A message with the id of its dead letter was there" : reason)
-    } catch let error as TransportError where Listener.lastingFaults.contains(error.code) {
+    } catch let error as TransportError where error.isLasting {
       hopeless.remove(message)
       return .reject("\(reason). Its dead letter cannot be published: \(error)")
     } catch {
@@ -191,7 +193,4 @@ final class Listener: Sendable {
     if (try? checkID(id)) != nil { return id }
     return "\(headerValue(String(id.unicodeScalars.prefix(80))))~\(String(stableHash(id), radix: 36))"
   }
-
-  /// The errors with which each further attempt to publish the dead letter would fail, too.
-  private static let lastingFaults: Set<TransportError.Code> = [.tooLarge, .badHeader, .badOption]
 }

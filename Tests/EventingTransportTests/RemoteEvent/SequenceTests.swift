@@ -34,6 +34,31 @@ import Testing
     }
   }
 
+  @Test func whatACancelledLoopWorkedOnComesAgain() throws {
+    try simulate { clock in
+      let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
+      let (done, again) = (Notes<Int>(), Notes<Int>())
+      let numbers = event.payloads()
+      let loop = Task(executorPreference: EventContext.executor) {
+        for await number in numbers {
+          // The cancellation interrupts the work, and the loop asks for the next element.
+          do {
+            try await clock.sleep(for: .seconds(10))
+            done.note(number)
+          } catch {}
+        }
+      }
+      try await event.listen(as: "one")
+      try await event.publish(1)
+      try await clock.sleep(for: .seconds(1))
+      loop.cancel()
+      await loop.value
+      event.addHandler { again.note($0) }
+      try await clock.sleep(for: .seconds(5))
+      try require(done.values.isEmpty && again.values == [1], "\(done.values) \(again.values)")
+    }
+  }
+
   @Test func aMessageOfALoopIsInHandUntilTheNextOneIsAskedFor() throws {
     try simulate { clock in
       let bus = InMemoryTransport(clock: clock)
