@@ -158,8 +158,10 @@ extension EventCore {
         unsafe pendingWork.holding[record].map { unsafe ($0, $0.locks.holding) }
       })
     else { return false }
+    let isAnnouncement = unsafe pendingWork.replayValue.isAnnouncement?(payload) == true
+    if isAnnouncement, !record.wantsPrior { return false }
     let held = HeldOccurrence(tally, holding)
-    let (isKept, replaced) = buffer.keep(payload, held)
+    let (isKept, replaced) = buffer.keep(payload, held, isAnnouncement: isAnnouncement)
     if let replaced {
       unsafe slot.pointee.countSkipped()
       observed(replaced.sequence)?.skipped(HandlerToken(record, anchor))

@@ -59,13 +59,18 @@ final class HoldingBuffer: WaitNode, @unchecked Sendable {
 
   /// Keeps one more occurrence if there is room. Isolation: core.
   ///
+  /// - Parameter isAnnouncement: Whether the occurrence announces a change, which comes next. It is
+  ///   kept only if there is room for both, so that no change is lost to its announcement.
   /// - Returns: Whether the occurrence is kept, and the older one that it replaces.
-  func keep(_ payload: BorrowedPayload, _ held: HeldOccurrence) -> (isKept: Bool, replaced: HeldOccurrence?) {
+  func keep(
+    _ payload: BorrowedPayload, _ held: HeldOccurrence, isAnnouncement: Bool
+  ) -> (isKept: Bool, replaced: HeldOccurrence?) {
     defer { noteCount() }
     switch held.holding.kind {
     case .nothing: return (false, nil)
+    case .latest where isAnnouncement: return (false, nil)
     case .upTo(let count):
-      guard unsafe items.count < count else { return (false, nil) }
+      guard unsafe items.count < (isAnnouncement ? count - 1 : count) else { return (false, nil) }
       unsafe items.append(held, payload)
       return (true, nil)
     case .latest:

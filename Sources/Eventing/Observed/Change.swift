@@ -58,7 +58,12 @@ public struct ChangeOptions: OptionSet, Sendable {
   /// Otherwise it comes directly before the change is delivered. There is one such call for each
   /// change, and ``Observed/update(_:)`` may make more.
   ///
-  /// Such a handler may set the value itself, and another thread may set it meanwhile. The change
+  /// A handler with a bound, a pace or `once:` hears changes only, without announcements, and a
+  /// lock holds an announcement only together with its change. So no change is lost to its
+  /// announcement.
+  ///
+  /// A handler of announcements may set the value itself, and another thread may set it
+  /// meanwhile. The change
   /// that was announced then has that newer value as its ``Change/old``. A handler that is added
   /// while others receive the announcement receives the change without one.
   @inlinable public static var prior: ChangeOptions { ChangeOptions(rawValue: 8) }

@@ -68,15 +68,16 @@ extension Observed: EventSource {
 
   @inlinable func converted(_ handler: Handler<Change<Value>>) -> Handler<Change<Value>> {
     let letter = handler.options.letter  // a dead letter has the change as the handler received it
+    let hasPrior = options.contains(.prior) && handler.hasRoomForAnnouncements
     var handler: Handler<Change<Value>> = handler.viewed { [options] change in
-      if change.isPrior, !options.contains(.prior) { return nil }
+      if change.isPrior, !hasPrior { return nil }
       return Change(
         old: options.contains(.old) ? change.old : nil, new: options.contains(.new) ? change.new : nil,
         isPrior: change.isPrior)
     }
     handler.options.letter = letter
     handler.options.wantsReplayValue = options.contains(.initial)
-    handler.options.wantsPrior = options.contains(.prior)
+    handler.options.wantsPrior = hasPrior
     return handler
   }
 }
@@ -100,5 +101,13 @@ extension Observed: EventSource {
     handler.options.letter = letter
     handler.options.wantsReplayValue = wantsReplayValue
     return handler
+  }
+}
+
+extension Handler {
+  /// Whether the announcement of a change can take no room, turn or call away from the change: the
+  /// handler has no bound, no pace, and more than one call.
+  @usableFromInline var hasRoomForAnnouncements: Bool {
+    !isOnce && !any.place.buffering.isBounded && options.modifierBox?.modifiers.pace == nil
   }
 }

@@ -44,6 +44,7 @@ extension Observed {
       // The replay value follows the delivered changes, not `current`. A change that is still
       // enqueued reaches a new handler as a change.
       unsafe pendingWork.replayValue.value = OwnedPayload(Change<Value>(old: nil, new: value))
+      unsafe pendingWork.replayValue.isAnnouncement = { $0.payload(Change<Value>.self).isPrior }
       unsafe pendingWork.replayValue.make = { payload in
         let change = payload.payload(Change<Value>.self)
         return change.isPrior ? nil : OwnedPayload(Change<Value>(old: nil, new: change.new))

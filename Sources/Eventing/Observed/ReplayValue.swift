@@ -4,6 +4,9 @@ struct ReplayValue: ~Copyable {
   /// Returns the replay value after a change that is being delivered; `nil` if the replay value
   /// stays as it was. Set before the event is shared.
   var make: (@Sendable (BorrowedPayload) -> OwnedPayload?)?
+  /// Returns whether a payload only announces a change, which is delivered next. Set before the
+  /// event is shared.
+  var isAnnouncement: (@Sendable (BorrowedPayload) -> Bool)?
   /// Makes the replay value from the value of the ``Observed`` as it is now. Set before the event
   /// is shared.
   var makeCurrent: (@Sendable () -> OwnedPayload)?
