@@ -101,6 +101,12 @@ public let POLLHUP: Int32 = 0x10
 @discardableResult public func chmod(_ path: UnsafePointer<CChar>!, _ mode: mode_t) -> Int32 { fatalError("a stub") }
 @discardableResult public func fchmod(_ file: Int32, _ mode: mode_t) -> Int32 { fatalError("a stub") }
 @discardableResult public func unlink(_ path: UnsafePointer<CChar>!) -> Int32 { fatalError("a stub") }
+@discardableResult public func rename(_ old: UnsafePointer<CChar>!, _ new: UnsafePointer<CChar>!) -> Int32 {
+  fatalError("a stub")
+}
+@discardableResult public func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer!, _ count: Int) -> Int {
+  fatalError("a stub")
+}
 @discardableResult public func socket(_ domain: Int32, _ type: Int32, _ protocol: Int32) -> Int32 {
   fatalError("a stub")
 }
