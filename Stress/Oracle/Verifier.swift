@@ -176,7 +176,11 @@ struct Verifier {
     var (least, most) = (0, 0)
     for handlerLog in handlerLogs where handlerLog.audience.includes(keys[place]) {
       if sent[place].isBefore(handlerLog.adding) { continue }
-      if let removing = handlerLog.removing, removing.isBefore(sent[place]) { continue }
+      if let removing = handlerLog.removing, removing.isBefore(sent[place]) {
+        // Only the main actor sees that the owner is gone. Until then occurrences find the handler.
+        if handlerLog.hasOwner, handlerLog.place == .main { most += 1 }
+        continue
+      }
       most += 1
       if handlerLog.isOnce || !handlerLog.adding.isBefore(sent[place]) { continue }
       if let removing = handlerLog.removing, removing.start <= done[place] { continue }

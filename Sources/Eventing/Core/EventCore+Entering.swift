@@ -36,7 +36,8 @@ extension EventCore {
   /// - Returns: The state word, as ``enter()`` returns it; 0 if the event is still busy.
   @usableFromInline @inline(never) func enterSoon(_ own: UInt) -> UInt {
     let entered = spin(toEnter: own)
-    return entered != 0 ? entered : followLook(own)
+    if entered != 0 || stateWord.load(ordering: .relaxed) == CoreState.mustEnqueue { return entered }
+    return followLook(own)
   }
 
   private func spin(toEnter own: UInt) -> UInt {

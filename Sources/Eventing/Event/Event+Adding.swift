@@ -17,10 +17,11 @@ extension Event: EventSource {
     return HandlerToken(newHandler.record, anchor)
   }
 
-  /// Adds an inline handler without options: see ``EventSource/attachInline(fileID:line:_:)``.
+  /// Adds an inline handler without options: see ``EventSource/attachInline(once:fileID:line:_:)``.
   @inlinable @discardableResult public nonisolated func attachInline(
-    fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (Payload) throws -> Void
+    once: Bool, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
-    core.attachInline(.whileDebugging(fileID, line), HandlerClosure<Payload>(body).erased, name)
+    core.attachInline(once: once, .whileDebugging(fileID, line), HandlerClosure<Payload>(body).erased, name)
   }
 }

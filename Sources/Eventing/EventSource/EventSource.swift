@@ -45,7 +45,7 @@
 /// - It forwards a group in one call, and returns the wrapped source's tokens in their order.
 /// - It may be called from several threads at once, and inside handlers. It does not block.
 /// - It holds the wrapped source strongly.
-/// - It leaves ``attachInline(fileID:line:_:)`` to the default if ``attach(_:)`` changes
+/// - It leaves ``attachInline(once:fileID:line:_:)`` to the default if ``attach(_:)`` changes
 ///   handlers. Otherwise a handler that is added without options would miss the change.
 public protocol EventSource<Payload>: Sendable {
   /// The type of the values that handlers receive.
@@ -58,21 +58,22 @@ public protocol EventSource<Payload>: Sendable {
   /// - Returns: A token for each handler, in the order of `handlers`.
   /// - Complexity: As for one handler, for each of `handlers`.
   @discardableResult nonisolated func add(_ handlers: [Handler<Payload>]) -> [HandlerToken]
-  /// Adds a handler. Every adding method ends here or in ``attachInline(fileID:line:_:)``.
+  /// Adds a handler. Every adding method ends here or in ``attachInline(once:fileID:line:_:)``.
   ///
   /// - Returns: A token that names the handler. Dropping it changes nothing.
   @discardableResult nonisolated func attach(_ handler: Handler<Payload>) -> HandlerToken
-  /// Adds an inline handler without options.
+  /// Adds an inline handler that has no name, priority or owner.
   ///
   /// The default calls ``attach(_:)``. ``Event`` has a faster implementation.
   ///
   /// - Parameters:
+  ///   - once: Whether the handler is called at most once.
   ///   - fileID: The file where the handler was made: see ``HandlerToken/fileID``.
   ///   - line: The line where the handler was made.
   ///   - body: The closure that is called with each payload.
   /// - Returns: A token that names the handler. Dropping it changes nothing.
   @discardableResult nonisolated func attachInline(
-    fileID: StaticString, line: UInt, _ body: @escaping @Sendable (Payload) throws -> Void
+    once: Bool, fileID: StaticString, line: UInt, _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken
   /// Removes a handler, as ``Event/remove(_:)-(HandlerToken)`` does.
   ///
@@ -87,21 +88,25 @@ extension EventSource {
 
   /// Adds an inline handler without options by calling ``attach(_:)``.
   @inlinable @discardableResult public nonisolated func attachInline(
-    fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (Payload) throws -> Void
-  ) -> HandlerToken { attach(Handler(fileID: fileID, line: line, body)) }
+    once: Bool, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (Payload) throws -> Void
+  ) -> HandlerToken {
+    let handler = Handler(fileID: fileID, line: line, body)
+    return attach(once ? handler.once() : handler)
+  }
 
-  /// Adds a synchronous handler, by `attachInline` if it is inline and has no options.
+  /// Adds a synchronous handler, by `attachInline` if it is inline and has no name or priority.
   @inlinable @inline(__always) nonisolated func attachSync(
     _ delivery: Delivery, _ name: String?, _ priority: Int, _ once: Bool, _ fileID: StaticString, _ line: UInt,
     _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
-    if name == nil, priority == 0, !once, case .inline = delivery.place {
-      return attachInline(fileID: fileID, line: line, body)
+    if name == nil, priority == 0, case .inline = delivery.place {
+      return attachInline(once: once, fileID: fileID, line: line, body)
     }
     return attachDetailed(delivery, name, priority, once, SourceLine(fileID, line), body)
   }
 
-  /// Adds a synchronous handler that is not inline, or has an option. Not inlined, so that
+  /// Adds a synchronous handler that is not inline, or has a name or priority. Not inlined, so that
   /// call sites stay small.
   @inlinable @inline(never) nonisolated func attachDetailed(
     _ delivery: Delivery, _ name: String?, _ priority: Int, _ once: Bool, _ source: SourceLine,

@@ -27,11 +27,11 @@ extension EventCore {
   ///
   /// - Parameter name: The name of the event, for the ``EventRegistry``.
   @usableFromInline func attachInline(
-    _ source: SourceLine, _ body: ErasedHandler, _ name: String?
+    once: Bool, _ source: SourceLine, _ body: ErasedHandler, _ name: String?
   ) -> HandlerToken {
     let anchor = anchor  // makes the anchor first: the handler may be called as soon as it is added
     if EventRegistry.isOn { EventRegistry.join(anchor, name, hasHandler: true) }
-    let record = HandlerRecord(0, source)
+    let record = HandlerRecord(once ? HandlerFlags.once : 0, source)
     let own = enter()
     if own != 0 {
       insertInline(body, record)

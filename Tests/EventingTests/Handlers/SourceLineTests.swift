@@ -26,8 +26,6 @@ import Testing
     expect(event.addHandler(on: .main) { @MainActor _ in })
     expect(event.addHandler(on: .main) { @MainActor _ in await Task.yield() })
     expect(event.addHandler(isolatedTo: Clerk()) { _, _ in })
-    expect(event.addHandler(once: true) { _ in })
-    expect(event.once { _ in })
     expect(event.once(named: "a") { _ in })
     expect(event.once { _ in await Task.yield() })
     expect(event.once(on: .main) { @MainActor _ in })
