@@ -20,19 +20,26 @@
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
-    let error = unsafe pthread_key_create(&key, nil)
+    let error = unsafe pthread_key_create(&key) { unsafe $0?.deallocate() }
     precondition(error == 0, "expected a key for a value of each thread; pthread_key_create returned \(error)")
     return key
   }()
 
-  /// The depth of the calling thread.
-  static var current: Int {
-    get { unsafe Int(bitPattern: pthread_getspecific(key)) }
-    set { _ = unsafe pthread_setspecific(key, UnsafeRawPointer(bitPattern: newValue)) }
+  /// The depth of the calling thread, in memory that belongs to the thread.
+  @inline(__always) static var ofThread: UnsafeMutablePointer<Int> {
+    // Safe: only `makeCell()` stores a value for the key.
+    unsafe pthread_getspecific(key).map { unsafe UnsafeMutablePointer(OpaquePointer($0)) } ?? makeCell()
+  }
+
+  @inline(never) private static func makeCell() -> UnsafeMutablePointer<Int> {
+    let cell = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+    unsafe cell.initialize(to: 0)
+    _ = unsafe pthread_setspecific(key, cell)
+    return unsafe cell
   }
 
   /// Whether a further delivery must not begin on the calling thread's stack.
-  @usableFromInline static var isTooDeep: Bool { current >= limit }
+  @usableFromInline static var isTooDeep: Bool { unsafe ofThread.pointee >= limit }
 }
 
 extension EventCore {

@@ -221,9 +221,9 @@ extension EventCore {
     _ payload: BorrowedPayload, _ start: PriorityBucket.Pointer, _ index: Int, isWhole: Bool,
     _ tally: inout DeliveryTally
   ) {
-    let depth = DeliveryDepth.current
-    DeliveryDepth.current = depth + 1
-    defer { DeliveryDepth.current = depth }
+    let depth = unsafe DeliveryDepth.ofThread
+    unsafe depth.pointee += 1
+    defer { unsafe depth.pointee -= 1 }
     let before = withAnchor { $0.changes.load(ordering: .acquiring) }
     var needed = isWhole ? PathNeeded.fast : .slow
     var next: PriorityBucket.Pointer? = unsafe start

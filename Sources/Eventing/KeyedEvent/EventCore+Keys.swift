@@ -159,9 +159,9 @@ extension EventCore {
   private func visitEach(
     _ payload: BorrowedPayload, _ keyTable: KeyTable?, isForAny: Bool, _ tally: inout DeliveryTally
   ) -> PathNeeded {
-    let depth = DeliveryDepth.current
-    DeliveryDepth.current = depth + 1
-    defer { DeliveryDepth.current = depth }
+    let depth = unsafe DeliveryDepth.ofThread
+    unsafe depth.pointee += 1
+    defer { unsafe depth.pointee -= 1 }
     var needed = PathNeeded.fast
     unsafe merge(keyTable?.table.first, isForAny ? table.first : nil) { slot in
       if tally.isStopped {
