@@ -53,7 +53,9 @@ extension EventCore {
   /// Tells the transport, if there is one, that the event may be ready for occurrences again. Never
   /// called under a mutex.
   @usableFromInline func announceReadiness() {
-    pendingWorkReference.load()?.readinessReference.load()?.announce()
+    // Safe: the core retains it.
+    guard let pendingWork = unsafe pendingWorkReference.lend() else { return }
+    unsafe pendingWork._withUnsafeGuaranteedRef { $0.readinessReference.load()?.announce() }
   }
 }
 
