@@ -84,13 +84,14 @@ import Testing
     orders.addHandler(named: "stuck") { _ async in for await _ in gate {} }
     orders.observe(with: EventDiagnostics(to: logger, stuckAfter: .milliseconds(20)))
     let ticket = orders.submit(1)
+    // A busy machine may tell of the lane that has not begun the call, before it begins.
+    func found() -> InMemoryLogHandler.Entry? { lines.entries.first { $0.metadata["finding"] == "stuckHandler" } }
     let deadline = ContinuousClock.now.advanced(by: .seconds(60))
-    while lines.entries.isEmpty, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(1)) }
+    while found() == nil, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(1)) }
     opening.finish()
     _ = await ticket.report
-    let entry = try #require(lines.entries.first)
+    let entry = try #require(found())
     #expect(entry.level == .error)
-    #expect(entry.metadata["finding"] == "stuckHandler")
     #expect(entry.metadata["handler"] == "stuck")
   }
 

@@ -35,6 +35,7 @@ import Testing
       note(bus.event(for: F.self), "F")
       bus.finish()
       #expect(log.names.values.joined() == "A0BC12345DEF")
+      withExtendedLifetime(owners) {}
     }
   }
 
