@@ -59,7 +59,7 @@ final class Listener: Sendable {
   private let transport: any Transport
   /// The number of attempts after which a message is given up.
   private let attempts: Int
-  /// The number of the listening in the ids of its dead letters: see ``letterSuffix(of:)``.
+  /// The number of the listening in the ids of its dead letters: see ``letterSuffix``.
   private let letterNumber: UInt64
   private let seen: SeenMessages?
   private let hopeless = HopelessMessages()
@@ -84,23 +84,20 @@ final class Listener: Sendable {
     seen = SeenMessages(options.deduplication)
   }
 
-  /// Returns the suffix for the id of the dead letter of a message.
+  /// The suffix of the ids of the dead letters of this listening.
   ///
-  /// A stream stores an id once, for some time. All members of a group use one suffix, so they make
-  /// one letter of a message, even if the message comes again after a crash. Other listenings that
-  /// give the message up make letters of their own: a group of this name on another subject, and
-  /// each listening without a group. Two messages of one id, which a stream stores if the second
-  /// comes late, have letters of their own, too.
-  private func letterSuffix(of message: RemoteMessage) -> String {
-    var number = letterNumber
-    if let position = message.position { number ^= stableHash("\(message.streamMark) \(position)") }
-    return ".dead.\(options.group.map { "\($0)." } ?? "")\(String(number, radix: 36))"
+  /// A stream stores an id once. All members of a group use one suffix, so they make one letter of
+  /// a message, even if the message comes again after a crash. Other listenings that give the
+  /// message up make letters of their own: a group of this name on another subject, and each
+  /// listening without a group.
+  private var letterSuffix: String {
+    ".dead.\(options.group.map { "\($0)." } ?? "")\(String(letterNumber, radix: 36))"
   }
 
   /// Returns whether a message is a dead letter that a listening has made.
   ///
   /// Another program may write any header. So ``HeaderName/deadSubject`` is not enough: the id must
-  /// have the suffix of a dead letter, too (see ``letterSuffix(of:)``). A letter that was
+  /// have the suffix of a dead letter, too (see ``letterSuffix``). A letter that was
   /// published again to the subject of its message is an ordinary message.
   private static func isLetter(_ message: RemoteMessage) -> Bool {
     guard let origin = message.deadLetterOrigin, origin != message.subject else { return false }
@@ -158,7 +155,7 @@ final class Listener: Sendable {
       return .reject("\(reason). The message is a dead letter itself: it stays where it is stored")
     }
     var letter = message
-    letter.id = Listener.sendableID(message.boundedIdentity) + letterSuffix(of: message)
+    letter.id = Listener.sendableID(message.boundedIdentity) + letterSuffix
     letter.headers = LetterHeaders.sendable(message.headers)
     letter.headers[HeaderName.deadReason] = headerValue(reason)
     letter.headers[HeaderName.deadSubject] = LetterHeaders.escaped(message.subject)

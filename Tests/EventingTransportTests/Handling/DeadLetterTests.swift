@@ -32,26 +32,6 @@ import Testing
     }
   }
 
-  /// A stream knows an id for some time only, and then stores a second message with it.
-  @Test func twoStoredMessagesOfOneIDMakeTwoLetters() throws {
-    try simulate(1...10) { clock in
-      let bus = InMemoryTransport(clock: clock, keeping: 0)
-      let (event, dead) = (RemoteEvent<Int>("numbers", over: bus), RemoteEvent<Int>("dead", over: bus))
-      let letters = Notes<Int>()
-      event.addHandler { _ in throw Refused() }
-      try await dead.listen(as: "dead")  // takes no letter before it has a handler, so the stream knows their ids
-      try await event.listen(as: "one", retry: .immediately(attempts: 1), deadLetter: "dead")
-      for number in 1...2 {
-        let receipt = try await event.publish(number, id: "order-7")
-        try require(!receipt.isDuplicate, "\(number)")
-        try await clock.sleep(for: .seconds(1))
-      }
-      dead.addHandler { letters.note($0) }
-      try await clock.sleep(for: .seconds(1))
-      try require(letters.values == [1, 2], "\(letters.values)")
-    }
-  }
-
   /// A stream stores an id once, so letters of different listenings need different ids.
   @Test func eachListeningThatGivesUpMakesALetterOfItsOwn() throws {
     try simulate(1...10) { clock in
