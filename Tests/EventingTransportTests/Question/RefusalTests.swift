@@ -6,8 +6,6 @@ import Testing
 
 /// Tests of a question that several processes answer or refuse.
 @Suite(.timeLimit(.minutes(10))) struct RefusalTests {
-  typealias Other = @Sendable (Int) async throws -> Int?
-
   @Test(arguments: ["has no answer", "fails"]) func aLaterAnswerBeatsAnEarlierRefusal(_ other: String) throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(clock: clock).plain
