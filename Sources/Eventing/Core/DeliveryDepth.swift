@@ -20,7 +20,11 @@
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
-    let error = unsafe pthread_key_create(&key) { unsafe $0?.deallocate() }
+    let error = unsafe pthread_key_create(&key) { cell in
+      // Not optional on Darwin.
+      let cell: UnsafeMutableRawPointer? = unsafe cell
+      unsafe cell?.deallocate()
+    }
     precondition(error == 0, "expected a key for a value of each thread; pthread_key_create returned \(error)")
     return key
   }()

@@ -103,7 +103,12 @@ extension SerialLane {
       conclude(outcome, completion, at: self)
       if isShared { break }
     }
-    if left == 0, unsafe batch.isEmpty { restIfEmpty() } else { parkRest() }
+    if left == 0, unsafe batch.isEmpty {
+      unsafe batch.recycle()
+      restIfEmpty()
+    } else {
+      parkRest()
+    }
     return left
   }
 

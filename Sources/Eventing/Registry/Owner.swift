@@ -25,7 +25,7 @@
   }
 
   /// - Parameter place: The place where the owner's handler runs; `nil` if there is none.
-  @usableFromInline init(_ object: any AnyObject & Sendable, on place: ExecutionPlace? = nil) {
+  init(_ object: any AnyObject & Sendable, on place: ExecutionPlace? = nil) {
     weakObject = object
     weakActor = nil
     if case .main? = place { isOfMain = true } else { isOfMain = false }
