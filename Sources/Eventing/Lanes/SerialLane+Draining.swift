@@ -162,6 +162,7 @@ extension SerialLane {
   /// - Returns: `nil` if the drain ends: the lane is empty, or its quota is used up and another
   ///   drain is scheduled.
   @inline(__always) func next(_ quota: inout DrainQuota) -> (BorrowedPayload, Completion?)? {
+    if unsafe beginsParked { unpark() }
     while true {
       if unsafe batch.isEmpty {
         unsafe batch.recycle()
@@ -183,9 +184,6 @@ extension SerialLane {
         mutex.unlock()
         if isDry { return nil }
         if mutant(.laneIsReversed) { unsafe batch.reverse() }
-      } else if !quota.hasBegun {
-        unpark()
-        if unsafe batch.isEmpty { continue }
       }
       if !isBounded, quota.isOver { return giveWay() }
       switch unsafe batch.takeFirst() {
@@ -202,6 +200,7 @@ extension SerialLane {
   /// Schedules another drain, so that other work may use the queue or the pool first. Returns
   /// `nil`.
   @inline(never) private func giveWay() -> (BorrowedPayload, Completion?)? {
+    unsafe beginsParked = true
     park()
     schedule()
     return nil
@@ -211,5 +210,8 @@ extension SerialLane {
   @inline(never) func park() { mutex.withLock { unsafe isParked = true } }
 
   /// Notes that a drain has begun that uses `batch`.
-  @inline(never) private func unpark() { mutex.withLock { unsafe isParked = false } }
+  @inline(never) private func unpark() {
+    unsafe beginsParked = false
+    mutex.withLock { unsafe isParked = false }
+  }
 }

@@ -30,6 +30,9 @@ public import Synchronization
   @exclusivity(unchecked) var takenCount = 0
   /// Whether the lane ends after the items that it holds. Guarded by: mutex.
   @exclusivity(unchecked) var isEnding = false
+  /// Whether the next drain has to clear ``isParked`` before it looks at `batch`. Set by the thread
+  /// that schedules the drain.
+  @exclusivity(unchecked) var beginsParked = false
   /// Whether no drain uses `batch`, because the next one has not begun. Then `batch` belongs to the
   /// thread that holds the mutex. Guarded by: mutex.
   @exclusivity(unchecked) var isParked = false
@@ -147,7 +150,7 @@ public import Synchronization
     let isPaused = phase == .paused
     if isPaused {
       phase = .running
-      unsafe isParked = true
+      unsafe (isParked, beginsParked) = (true, true)
     }
     mutex.unlock()
     if isPaused { schedule() }
