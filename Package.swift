@@ -31,7 +31,7 @@ let callsOnly = ["CallSites", "Documentation", "Parity"]
 let some = [
   "races": races, "documentation": ["Helpers", "Documentation"],
   "payloads": [
-    "Helpers", "Lanes/LaneQueueTests.swift", "Lanes/LaneTests.swift", "Lanes/LaneTests+Batches.swift",
+    "Helpers", "Lanes/LaneTests.swift", "Lanes/LaneTests+Batches.swift",
     "Lanes/LaneTests+Memory.swift", "Lanes/LaneTests+Removing.swift", "Payloads", "Support/RuntimeSPITests.swift",
   ],
 ]

@@ -176,7 +176,7 @@ enum WaitNeeds {
 
 /// A place where one call runs at a time.
 // Safe: each field says what guards it.
-@usableFromInline final class ExecutionSlot: WaitNode, @unchecked Sendable {
+@usableFromInline class ExecutionSlot: WaitNode, @unchecked Sendable {
   /// The number of the handler, on a slot that a lane made for its only handler; 0 on other slots,
   /// such as those of a ``UnitScheduler``.
   let handler: UInt64
@@ -186,7 +186,7 @@ enum WaitNeeds {
   private var waits: [SlotWait] = []
 
   /// Adds a wait of a call on this slot. O(1). The caller holds `WaitGraph.mutex`.
-  func add(_ wait: SlotWait) {
+  final func add(_ wait: SlotWait) {
     WaitGraph.count()
     unsafe wait.index = waits.count
     waits.append(wait)
@@ -195,7 +195,7 @@ enum WaitNeeds {
   /// Removes a wait: the last one takes its place. O(1), because one call may have thousands of
   /// waits, and a search under the one mutex of the graph would delay all other sends of the
   /// process. The caller holds `WaitGraph.mutex`.
-  func remove(_ wait: SlotWait) {
+  final func remove(_ wait: SlotWait) {
     WaitGraph.count()
     let last = waits.removeLast()
     guard last !== wait else { return }
@@ -204,17 +204,7 @@ enum WaitNeeds {
   }
 
   /// The number of waits. The caller holds `WaitGraph.mutex`.
-  var waitCount: Int { waits.count }
-
-  /// The index of this slot's call among the active calls of its ``OverlappingLane``; `nil` if no
-  /// call runs. Guarded by: the mutex of the lane.
-  @exclusivity(unchecked) var activeIndex: Int?
-  /// The number of the call that this slot runs, or ran last. An ``OverlappingLane`` gives each of
-  /// its calls a number of its own, in the order in which they get a slot. Guarded by: the mutex of
-  /// the lane.
-  @exclusivity(unchecked) var turn: UInt64 = 0
-  /// The completions that wait for this slot's call to end. Guarded by: the mutex of the lane.
-  @exclusivity(unchecked) var waiting: [Completion] = []
+  final var waitCount: Int { waits.count }
 
   #if DEBUG
     // Safe: set before any other thread has the execution slot.

@@ -67,3 +67,8 @@ extension Buffering: CustomStringConvertible {
     }
   }
 }
+
+extension Buffering {
+  /// Whether no further occurrence fits, unless another one is dropped.
+  func isFull(waiting: Int) -> Bool { decision(waiting: waiting, isSend: false) != .keep }
+}

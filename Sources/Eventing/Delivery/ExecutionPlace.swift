@@ -57,23 +57,6 @@ extension ExecutionPlace {
     default: self
     }
   }
-
-  /// Returns the scheduler for the ``UnitLane`` of a handler: that of a shared ``Lane``, or a new
-  /// one.
-  func makeScheduler(isSynchronous: Bool) -> UnitScheduler {
-    switch self {
-    case .main: UnitScheduler(isSynchronous ? .mainBlocks : .mainTasks, limit: 1, freesSlotInDelay: false)
-    case .background(let priority, _):
-      UnitScheduler(.queue(Scheduling.backgroundQueue(priority)), limit: 1, freesSlotInDelay: false)
-    case .queue(let queue, _): UnitScheduler(.queue(queue), limit: 1, freesSlotInDelay: false)
-    case .inOrder(let priority, _): UnitScheduler(.tasks(priority), limit: 1, freesSlotInDelay: false)
-    case .restarting: UnitScheduler(.tasks(nil), limit: 1, freesSlotInDelay: false)
-    case .concurrent(let limit, _): UnitScheduler(.tasks(nil), limit: limit, freesSlotInDelay: true)
-    case .task(let priority): UnitScheduler(.tasks(priority), limit: .max, freesSlotInDelay: true)
-    case .lane(let lane, _): lane.scheduler
-    case .inline, .sequence, .actor: preconditionFailure("\(self) has no lane of units")
-    }
-  }
 }
 
 extension ExecutionPlace: CustomStringConvertible {

@@ -8,14 +8,15 @@ final class Entrance: Sendable {
   /// The largest number of calls of one pipeline that run at the same time.
   static let limit = 64
 
-  private let lane: ConcurrentLane
-  private let turn: UInt64
+  private let member: Member
+  /// The number of the call.
+  private let number: UInt64
 
-  init(_ lane: ConcurrentLane, turn: UInt64) {
-    self.lane = lane
-    self.turn = turn
+  init(_ member: Member, of number: UInt64) {
+    self.member = member
+    self.number = number
   }
 
   /// Lets the next call begin. Has no effect after the first time, and after the end of the call.
-  func open() { lane.openEntrance(of: turn) }
+  func open() { member.openEntrance(of: number) }
 }

@@ -6,15 +6,10 @@
   case intercept(@Sendable (BorrowedPayload) throws -> Interception)
   /// On a lane, one call at a time.
   case serial(SerialLane)
-  /// On a lane, with overlapping calls up to a limit.
-  case concurrent(ConcurrentLane)
-  /// On a lane, each call in a task of its own.
-  case task(TaskLane)
+  /// On a lane that overlaps calls or is shared, or with modifiers.
+  case lane(Member)
   /// Inline. If the closure throws, it may be called again at once: the ``RetryRule`` decides.
   case retried(RetryRule, @Sendable (HandlerArguments) throws -> Void)
-  /// On a ``UnitLane``. A handler gets one if its modifiers need units, if it is restarting, or if
-  /// it is on a shared ``Lane`` where it cannot have a serial lane.
-  case units(UnitLane)
   /// The target throttles or debounces occurrences. It passes the occurrences that are left to a
   /// second runner, ``PacedTarget/inner``, which calls the handler.
   case paced(PacedTarget)
@@ -36,24 +31,16 @@
       self = modifiers.pace.map { .paced(PacedTarget(record, anchor, $0, runner, type)) } ?? runner
       return
     }
-    switch (place, body) {
-    case (_, .relay(let make)), (_, .view(_, let make)): self = .relay(make(record, anchor))
-    case (_, .sequence(let hub)): self = .sequence(SequenceSink(record, anchor, hub))
-    case (_, .intercept(let body)): self = .intercept(body)
-    case (.inline, .sync(let body)): self = .call(body)
-    case (.inline, .direct(let body)): self = .call { try body($0.payload) }
-    case (.concurrent, let body): self = .concurrent(ConcurrentLane(record, anchor, body, type))
-    case (.task, let body): self = .task(TaskLane(record, anchor, body, type))
-    case (.lane(let lane, let buffering), let body) where lane.takesSerialLanes && !buffering.isBounded:
-      self = .serial(SerialLane(record, anchor, body, type))
-    case (.lane, let body), (.restarting, let body):
-      self = .units(UnitLane(record, anchor, body, type, HandlerModifiers()))
-    case (_, let body): self = .serial(SerialLane(record, anchor, body, type))
+    switch body {
+    case .relay(let make), .view(_, let make): self = .relay(make(record, anchor))
+    case .sequence(let hub): self = .sequence(SequenceSink(record, anchor, hub))
+    case .intercept(let body): self = .intercept(body)
+    default: self.init(unpaced: place, body, type, record, anchor, HandlerModifiers())
     }
   }
 
-  /// Makes the runner of a handler with modifiers, as if it had no pace. If the handler has a pace,
-  /// the caller puts a ``PacedTarget`` before this runner.
+  /// Makes the runner of a handler as if it had no pace. If the handler has a pace, the caller puts
+  /// a ``PacedTarget`` before this runner.
   private init(
     unpaced place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord,
     _ anchor: EventAnchor, _ modifiers: HandlerModifiers
@@ -63,14 +50,10 @@
     case (.inline, .direct(let body), let retry?): self = .retried(retry) { try body($0.payload) }
     case (.inline, .sync(let body), nil): self = .call(body)
     case (.inline, .direct(let body), nil): self = .call { try body($0.payload) }
-    case (.task, let body, _) where !modifiers.needsUnits: self = .task(TaskLane(record, anchor, body, type))
-    case (.concurrent, let body, _) where !modifiers.needsUnits:
-      self = .concurrent(ConcurrentLane(record, anchor, body, type))
-    case (.lane, let body, _), (.restarting, let body, _), (.concurrent, let body, _), (.task, let body, _):
-      self = .units(UnitLane(record, anchor, body, type, modifiers))
-    case (_, let body, _) where modifiers.needsUnitsInOrder:
-      self = .units(UnitLane(record, anchor, body, type, modifiers))
-    case (_, let body, _): self = .serial(SerialLane(record, anchor, body, type))
+    case (.lane, _, _), (.restarting, _, _), (.concurrent, _, _), (.task, _, _):
+      self = .lane(Member(record, anchor, body, type, modifiers))
+    case _ where modifiers.needsMember: self = .lane(Member(record, anchor, body, type, modifiers))
+    default: self = .serial(SerialLane(record, anchor, body, type))
     }
   }
 
@@ -79,9 +62,7 @@
     switch self {
     case .call, .intercept, .retried: nil
     case .serial(let lane): lane
-    case .concurrent(let lane): lane
-    case .task(let lane): lane
-    case .units(let lane): lane
+    case .lane(let member): member
     case .paced(let target): target
     case .sequence(let sink): sink
     case .relay(let transformed): transformed.lane
@@ -110,9 +91,7 @@
     case .intercept(let body):
       guard owner == nil else { return nil }
       return .of({ payload in if try body(payload) == .stop { throw SlotSignal.stop } }, type)
-    case .units(let lane): return owner == nil ? .of({ lane.takePost($0) }, type) : nil
-    case .concurrent(let lane): return owner == nil ? .of({ lane.takePost($0) }, type) : nil
-    case .task(let lane): return owner == nil ? .of({ lane.takePost($0) }, type) : nil
+    case .lane(let member): return owner == nil ? .of({ member.takePost($0) }, type) : nil
     case .paced(let target):
       guard owner == nil else { return nil }
       // Safe: the core owns the slot that keeps this closure, and only the core calls the closure.
@@ -137,9 +116,7 @@
   ) -> Bool {
     switch self {
     case .serial(let lane): lane.take(payload, &tally)
-    case .concurrent(let lane): lane.take(payload, &tally)
-    case .task(let lane): lane.take(payload, &tally)
-    case .units(let lane): lane.take(payload, &tally)
+    case .lane(let member): member.take(payload, &tally)
     case .paced(let target): return target.take(payload, owner, &tally)
     case .retried(let retry, let body):
       guard record.claim() else { return false }

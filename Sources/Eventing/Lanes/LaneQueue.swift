@@ -14,13 +14,6 @@ struct LaneQueue: ~Copyable {
   private var followers = Deque<(after: UInt64, item: LaneItem)>()
   /// The number of calls that were ever appended.
   private var appended: UInt64 = 0
-  /// Calls that the lane has put back, because a lock refused their claim. They come before all
-  /// other calls, the one with the lowest number (`turn`) first. The lane numbers its calls in the
-  /// order in which they get an execution slot: see ``OverlappingLane/turn(of:)``.
-  private var returned: [(turn: UInt64, call: OverlappingCall)] = []
-  /// Whether the calls in `returned` are sorted by their numbers, so that the one to take out
-  /// first, which has the lowest number, is at the end.
-  private var isSorted = true
 
   private struct CallHeader: PayloadHeader {
     var completion: Completion?
@@ -34,7 +27,6 @@ struct LaneQueue: ~Copyable {
     /// Whether the new call is dropped, and not one that waited.
     let isNew: Bool
     fileprivate let payload: OwnedPayload?
-    fileprivate var call: OverlappingCall?
   }
 
   /// An item that was taken out.
@@ -44,12 +36,6 @@ struct LaneQueue: ~Copyable {
     let item: LaneItem
     /// The payload of a call; `nil` for another item.
     var payload: OwnedPayload?
-
-    /// Returns the item as a call; `nil` if it is none.
-    consuming func call(_ completion: Completion?) -> OverlappingCall? {
-      guard let payload = payload.take() else { return nil }
-      return OverlappingCall(payload, completion)
-    }
   }
 
   init(_ buffering: Buffering, _ type: PayloadType) {
@@ -61,7 +47,7 @@ struct LaneQueue: ~Copyable {
   var count: Int { callCount + followers.count }
   var isEmpty: Bool { callCount == 0 && followers.isEmpty }
   /// The number of calls that wait.
-  var callCount: Int { calls.count + returned.count }
+  var callCount: Int { calls.count }
 
   /// Appends a barrier, or the end of the lane.
   mutating func append(_ item: LaneItem) { followers.append((appended, item)) }
@@ -75,12 +61,8 @@ struct LaneQueue: ~Copyable {
     case .keep: break
     case .dropIt: return Dropped(completion: completion, isNew: true, payload: nil)
     case .dropOldest:
-      if let call = popReturned() {
-        dropped = Dropped(completion: call.completion, isNew: false, payload: nil, call: call)
-      } else {
-        let completion = calls.takeFirst().completion
-        dropped = Dropped(completion: completion, isNew: false, payload: calls.ownedPayloadOfTaken())
-      }
+      let completion = calls.takeFirst().completion
+      dropped = Dropped(completion: completion, isNew: false, payload: calls.ownedPayloadOfTaken())
     }
     calls.append(CallHeader(completion: completion), payload)
     appended += 1
@@ -89,10 +71,7 @@ struct LaneQueue: ~Copyable {
 
   /// Takes all calls out. Barriers, and the item that ends the lane, stay.
   mutating func takeCalls() -> LaneQueue {
-    var taken = LaneQueue(buffering, calls.takeAll())
-    swap(&taken.returned, &returned)
-    swap(&taken.isSorted, &isSorted)
-    return taken
+    LaneQueue(buffering, calls.takeAll())
   }
 
   private init(_ buffering: Buffering, _ calls: consuming PayloadQueue<CallHeader>) {
@@ -105,26 +84,7 @@ struct LaneQueue: ~Copyable {
     calls.prepend(CallHeader(completion: completion), takenFrom: &batch)
   }
 
-  /// Puts back a call whose claim was refused, and removes its waiters. Several calls may be put
-  /// back in any order: they are taken out by ascending numbers.
-  ///
-  /// - Parameter turn: The number of the call: see ``OverlappingLane/turn(of:)``.
-  mutating func putBack(_ call: OverlappingCall, turn: UInt64) {
-    call.detachWaiters()
-    returned.append((turn, call))
-    isSorted = false
-  }
-
-  /// Removes and returns the first call that was put back; `nil` if there is none. Complexity:
-  /// O(*n* log *n*) if calls were put back since the last sort, otherwise O(1).
-  mutating func popReturned() -> OverlappingCall? {
-    if !isSorted { returned.sort { $0.turn > $1.turn } }
-    isSorted = true
-    return returned.popLast()?.call
-  }
-
-  /// Removes the waiters of all items. Calls that were put back have none any more: see
-  /// ``putBack(_:turn:)``. Complexity: O(*n*).
+  /// Removes the waiters of all items. Complexity: O(*n*).
   mutating func detachWaiters() -> DetachedWaiters {
     var waiters = DetachedWaiters()
     for i in 0..<calls.count { calls[i].completion = waiters.detach(calls[i].completion) }
@@ -141,8 +101,7 @@ struct LaneQueue: ~Copyable {
     calls.recycle()
   }
 
-  /// Removes and returns the first item; `nil` if there is none. Calls that were put back are not
-  /// considered: see ``popReturned()``.
+  /// Removes and returns the first item; `nil` if there is none.
   mutating func popFirst() -> Popped? {
     if let follower = takeFollower() { return Popped(item: follower, payload: nil) }
     guard !calls.isEmpty else { return nil }

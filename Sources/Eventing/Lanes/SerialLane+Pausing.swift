@@ -94,7 +94,6 @@ extension SerialLane {
       if item.hasPayload { taken.items.destroyTaken() }
       skipItem(item)
     }
-    while let call = taken.bounded?.popReturned() { skip(call.completion, at: self) }
     while let popped = taken.bounded?.popFirst() { skipItem(popped.item) }
   }
 }

@@ -47,18 +47,6 @@ public import Synchronization
   /// The execution slot of an asynchronous handler; `nil` for a synchronous one, which cannot wait.
   @usableFromInline let executionSlot: ExecutionSlot?
   @usableFromInline let executor: (any TaskExecutor)?
-  /// The shared lane whose drain makes the calls; `nil` if the lane has drains of its own.
-  let shared: Lane?
-  /// The number of times that this lane, on a shared lane, has resumed after a lock. When this lane
-  /// resumes, it adds one new entry for all its items to the shared lane's queue. Each entry notes
-  /// the number at the moment when it is added. A lower number tells the drain that an entry was
-  /// added before the lock ended. The drain makes no calls for such an entry. Only the core changes
-  /// the number, under `mutex`. The core also reads it without the mutex; a drain reads it under
-  /// `mutex`.
-  @exclusivity(unchecked) var era = 0
-  /// The number of calls in the last entry of the shared lane's queue, while this lane may add
-  /// calls to that entry; 0 if the entry is of another lane, or closed.
-  let openCount = Atomic<Int>(0)
 
   /// The phase. It changes under `mutex`. An unlocked read is only a hint; check again under the
   /// mutex.
@@ -72,7 +60,6 @@ public import Synchronization
   ) {
     var isMain = false
     if case .main = record.place { isMain = true }
-    if case .lane(let lane, _) = record.place { shared = lane } else { shared = nil }
     switch body {
     case .direct, .sync:
       self.isMain = isMain
@@ -80,7 +67,7 @@ public import Synchronization
       executor = nil
     default:
       self.isMain = isMain
-      executionSlot = shared?.scheduler.onlySlot ?? ExecutionSlot(of: record.id)
+      executionSlot = ExecutionSlot(of: record.id)
       executor = Scheduling.executorOfThisTask
     }
     if case .queue(let queue, _) = record.place {
@@ -95,9 +82,8 @@ public import Synchronization
     unsafe items = PayloadQueue(type)
     super.init(record, anchor, body, type)
     #if DEBUG
-      if shared == nil { executionSlot?.lane = self }
+      executionSlot?.lane = self
     #endif
-    shared?.insert(self)
   }
 
   override func needs(_ goal: Invocation) -> WaitNeeds { executionSlot.map { .any([$0]) } ?? .free }
@@ -132,12 +118,8 @@ public import Synchronization
     }
     let items = wasPaused ? takeAll() : nil
     mutex.unlock()
-    if isRunning, let shared { takeTurn(of: shared.scheduler) }
     if let items { skip(items) }
-    if !isRunning {
-      close()
-      shared?.remove(self)
-    }
+    if !isRunning { close() }
     return !isRunning
   }
 
@@ -145,7 +127,6 @@ public import Synchronization
   @usableFromInline override func awaitTaker() { awaitEndOfTaking() }
 
   override func resume() {
-    if let shared { return resumeTurns(of: shared.scheduler) }
     mutex.lock()
     let isPaused = phase == .paused
     if isPaused {
@@ -177,22 +158,23 @@ public import Synchronization
     let start = phase == .idle
     phase = .running
     mutex.unlock()
-    if let shared {
-      takeTurn(of: shared.scheduler)
-    } else if start {
-      schedule()
-    }
+    if start { schedule() }
     return true
   }
 
   #if DEBUG
+    private final class PayloadCopy: Sendable {
+      let payload: OwnedPayload
+      init(_ payload: BorrowedPayload, _ type: PayloadType) { self.payload = OwnedPayload(copying: payload, type) }
+    }
+
     /// Plants ``Mutant/laneRunsTwice``: calls the handler beside the call that runs.
     private func runBeside(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
       guard phase == .running, executionSlot != nil else { return false }
-      let call = OverlappingCall(OwnedPayload(copying: payload, type), completion)
+      let copy = PayloadCopy(payload, type)
       Scheduling.task(priority: nil, on: executor) {
         unsafe self.conclude(
-          await self.callNow(call.borrowed, self.body, call.completion, on: nil), call.completion, at: self)
+          await self.callNow(copy.payload.borrowed, self.body, completion, on: nil), completion, at: self)
       }
       return true
     }
@@ -221,11 +203,7 @@ public import Synchronization
     }
     mutex.unlock()
     if isPaused { return completion.arrive(self, nil) }
-    if let shared {
-      takeTurn(of: shared.scheduler)
-    } else if start {
-      schedule()
-    }
+    if start { schedule() }
   }
 
   /// Whether the handler may be called at once: on the main queue, if the lane looks idle.

@@ -94,13 +94,13 @@ final class BatchRule: Sendable {
   let within: Duration?
   let clock: any Clock<Duration>
   /// Moves the payloads of a queue into an array, and returns the array as one payload.
-  let make: @Sendable (inout PayloadQueue<UnitHeader>) -> OwnedPayload
+  let make: @Sendable (inout PayloadQueue<Item>) -> OwnedPayload
   /// Lends each payload of an array to a closure.
   let forEach: @Sendable (BorrowedPayload, (BorrowedPayload) -> Void) -> Void
 
   init(
     count: Int, within: Duration?, clock: any Clock<Duration>,
-    make: @escaping @Sendable (inout PayloadQueue<UnitHeader>) -> OwnedPayload,
+    make: @escaping @Sendable (inout PayloadQueue<Item>) -> OwnedPayload,
     forEach: @escaping @Sendable (BorrowedPayload, (BorrowedPayload) -> Void) -> Void
   ) {
     (self.count, self.within, self.clock) = (count, within, clock)

@@ -19,7 +19,7 @@ extension Handler {
   /// - Parameter key: A closure that returns the key of a payload. The thread that delivers the
   ///   occurrence calls the closure, and `==` and `hash(into:)` of the key.
   public func inOrder<Key: Hashable & Sendable>(by key: @escaping @Sendable (Payload) -> Key) -> Handler {
-    modified { $0.key = KeyRule { UnitKeys<Key> { key($0.payload(Payload.self)) } } }
+    modified { $0.key = KeyRule { TypedLaneKeys<Key> { key($0.payload(Payload.self)) } } }
   }
 }
 
@@ -27,5 +27,5 @@ extension Handler {
 /// whose payloads wait or run on that lane.
 struct KeyRule: Sendable {
   /// Returns a new table of keys for one lane.
-  let makeKeys: @Sendable () -> any UnitKeying
+  let makeKeys: @Sendable () -> LaneKeys
 }

@@ -11,12 +11,9 @@ struct HandlerModifiers: Sendable {
   /// Whether a new occurrence cancels the call that runs.
   var isRestarting = false
 
-  /// Whether the handler needs a ``UnitLane`` if its ``ExecutionPlace`` lets calls overlap.
-  var needsUnits: Bool { key != nil || needsUnitsInOrder }
-  /// Whether the handler needs a ``UnitLane`` even if its ``ExecutionPlace`` makes one call at a
-  /// time. A key alone needs no ``UnitLane`` there: calls that are made one at a time come in order
-  /// for each key, too.
-  var needsUnitsInOrder: Bool { batch != nil || retry != nil || timeLimit != nil || isRestarting }
+  /// Whether a handler whose calls come one at a time needs a ``Member``. A key alone needs none
+  /// there: calls that are made one at a time come in order for each key, too.
+  var needsMember: Bool { batch != nil || retry != nil || timeLimit != nil || isRestarting }
 }
 
 /// When a failed call is tried again.

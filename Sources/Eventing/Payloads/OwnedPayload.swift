@@ -5,8 +5,6 @@
 @safe @usableFromInline struct OwnedPayload: ~Copyable, @unchecked Sendable {
   private let address: UnsafeMutableRawPointer
   private let layout: PayloadLayout
-  /// Whether the memory holds a payload.
-  private var isFilled = true
 
   /// Copies a borrowed payload.
   init(copying payload: BorrowedPayload, _ type: PayloadType) { self.init(copying: payload, PayloadLayout(type)) }
@@ -30,22 +28,15 @@
     unsafe layout.move(from: address, to: self.address)
   }
 
+  /// Takes over memory of ``PayloadLayout/allocate(_:)`` that holds a payload.
+  init(adopting address: UnsafeMutableRawPointer, _ layout: PayloadLayout) {
+    self.layout = layout
+    unsafe self.address = address
+  }
+
   @usableFromInline deinit {
-    if isFilled { unsafe layout.destroy(address) }
-    unsafe PayloadLayout.deallocate(address)
-  }
-
-  /// Destroys the payload if there is one, and keeps the memory for the next one.
-  mutating func empty() {
-    guard isFilled else { return }
-    isFilled = false
     unsafe layout.destroy(address)
-  }
-
-  /// Copies a borrowed payload into the memory of one that was destroyed.
-  mutating func fill(copying payload: BorrowedPayload) {
-    unsafe layout.copy(payload, to: address)
-    isFilled = true
+    unsafe PayloadLayout.deallocate(address)
   }
 
   /// The payload, borrowed. Valid as long as this `OwnedPayload` exists.

@@ -86,6 +86,22 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
+  /// Appends a header with a payload that is moved here, which leaves `payload` uninitialized.
+  mutating func append(_ header: Header, moving payload: UnsafeMutableRawPointer) {
+    if tail == capacity { makeRoom() }
+    unsafe layout.move(from: payload, to: place(tail))
+    unsafe (headers.unsafelyUnwrapped + tail).initialize(to: header)
+    tail &+= 1
+  }
+
+  /// Moves the first elements to the end of another queue. O(count)
+  mutating func moveFirst(_ count: Int, to other: inout PayloadQueue) {
+    for _ in 0..<count {
+      let header = takeFirst()
+      if header.hasPayload { other.append(header, takenFrom: &self) } else { other.append(header) }
+    }
+  }
+
   /// Inserts `header` at the front, together with a payload that is moved here from `other`: the
   /// payload ``taken`` of that queue. The caller has just called `other.takeFirst()`, which took
   /// the payload's old header out of `other`, and left the payload there.
@@ -149,6 +165,23 @@ struct PayloadAlone: PayloadHeader {}
   @inline(__always) mutating func takeFirst() -> Header {
     let header = unsafe (headers.unsafelyUnwrapped + head).move()
     head &+= 1
+    return header
+  }
+
+  /// Takes the first header out, and moves its payload to uninitialized memory. The queue must not
+  /// be empty.
+  @inline(__always) mutating func takeFirst(to address: UnsafeMutableRawPointer) -> Header {
+    let header = takeFirst()
+    unsafe layout.move(from: place(head &- 1), to: address)
+    return header
+  }
+
+  /// Takes out the payload at a distance from the first, to uninitialized memory, and puts another
+  /// header, without a payload, into the place of its header.
+  mutating func take(_ distance: Int, to address: UnsafeMutableRawPointer, leaving other: Header) -> Header {
+    let header = self[distance]
+    unsafe layout.move(from: place(head + distance), to: address)
+    self[distance] = other
     return header
   }
 

@@ -74,7 +74,22 @@ package struct Deque<Element> {
     elements[elements.count - 1] = last
   }
 
-  /// Calls a closure with each element, in order. O(n).
+  /// Changes the first element, if there is one.
+  mutating func updateFirst(_ change: (inout Element) -> Void) {
+    guard var first else { return }
+    elements[head] = nil
+    change(&first)
+    elements[head] = first
+  }
+
+  /// Inserts elements before all others. O(count)
+  mutating func prepend(_ new: [Element]) {
+    if new.isEmpty { return }
+    elements.replaceSubrange(..<head, with: new.map { $0 })
+    head = 0
+  }
+
+  /// Calls a closure with each element, in order. O(n)
   package func forEach(_ body: (Element) -> Void) {
     for i in head..<elements.count { if let element = elements[i] { body(element) } }
   }

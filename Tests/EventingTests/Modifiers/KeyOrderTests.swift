@@ -57,14 +57,15 @@ import Testing
   }
 
   @Test func boundsAreOverAllKeys() async {
-    let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<Int>())
+    let (event, begun, gate, seen) = (Event<Int>(), Gate(), Gate(), Recorder<Int>())
     event.add(
       Handler(on: .concurrent(limit: 1, buffering: .newest(2))) { payload async throws in
+        begun.open()
         await gate.opened()
         seen.record(payload)
       }.inOrder { $0 })
     event.post(0)
-    #expect(await eventually { event.handlerCount == 1 })
+    await begun.opened()
     let dropped = event.submit(1)
     for payload in 2...3 { event.post(payload) }
     let report = await dropped.report

@@ -3,10 +3,10 @@ import Synchronization
 /// A timer of a lane or of a pace. It ends a delay between two attempts, the time in which a batch
 /// gathers payloads, the time limit of an attempt, or the interval in which a pace keeps payloads.
 // Safe: only the queue touches `heapIndex`, under its mutex. All else is immutable or atomic.
-final class UnitTimer: DelayedWork, @unchecked Sendable {
+final class LaneTimer: DelayedWork, @unchecked Sendable {
   var heapIndex = -1
   /// The place in the order in which timers were made.
-  let number = UnitTimer.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+  let number = LaneTimer.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
   private let isOpen = Atomic<Bool>(true)
   private let action: @Sendable () -> Void
   private let queue: any DelayQueueing
@@ -94,13 +94,13 @@ final class UnitTimer: DelayedWork, @unchecked Sendable {
 final class HandlerDelays: @unchecked Sendable {
   private let mutex = UnfairMutex()
   /// Guarded by: mutex.
-  @exclusivity(unchecked) private var timers: [UInt64: (timer: UnitTimer, unit: LaneUnit)] = [:]
+  @exclusivity(unchecked) private var timers: [UInt64: (timer: LaneTimer, call: Call)] = [:]
 
-  func insert(_ timer: UnitTimer, of unit: LaneUnit) {
-    mutex.withLock { unsafe timers[timer.number] = (timer, unit) }
+  func insert(_ timer: LaneTimer, of call: Call) {
+    mutex.withLock { unsafe timers[timer.number] = (timer, call) }
   }
 
-  func remove(_ timer: UnitTimer) {
+  func remove(_ timer: LaneTimer) {
     let removed = mutex.withLock {
       let removed = unsafe timers.removeValue(forKey: timer.number)
       unsafe timers.giveBackRoom()
@@ -117,15 +117,15 @@ final class HandlerDelays: @unchecked Sendable {
   ///   may have ended by the time the unit runs.
   func end(givingUp: Bool = false) {
     let ended = mutex.withLock { unsafe Array(timers.values) }
-    for (timer, unit) in ended.sorted(by: { $0.timer.number < $1.timer.number }) {
-      if givingUp { unit.isGivenUp.publish(true) }
+    for (timer, call) in ended.sorted(by: { $0.timer.number < $1.timer.number }) {
+      if givingUp { call.isGivenUp.publish(true) }
       timer.fireNow()
     }
   }
 
   /// Ends the delay of one unit, if there is one. Never called under a mutex.
-  func end(of unit: LaneUnit) {
-    mutex.withLock { unsafe timers.values.first { $0.unit === unit } }?.timer.fireNow()
+  func end(of call: Call) {
+    mutex.withLock { unsafe timers.values.first { $0.call === call } }?.timer.fireNow()
   }
 }
 
@@ -134,14 +134,14 @@ final class HandlerDelays: @unchecked Sendable {
 final class CancellableAttempt: @unchecked Sendable {
   private let mutex = UnfairMutex()
   /// Guarded by: mutex.
-  @exclusivity(unchecked) private var task: Task<UnitAttempt, Never>?
+  @exclusivity(unchecked) private var task: Task<Attempt, Never>?
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var isCancelled = false
   /// Whether the time limit was over before the attempt returned.
   let isLate = Atomic<Bool>(false)
 
   /// Sets the task, and cancels it if the attempt was cancelled before.
-  func set(_ task: Task<UnitAttempt, Never>) {
+  func set(_ task: Task<Attempt, Never>) {
     let isLate = mutex.withLock { () -> Bool in
       unsafe self.task = task
       return unsafe isCancelled
@@ -150,38 +150,10 @@ final class CancellableAttempt: @unchecked Sendable {
   }
 
   func cancel() {
-    let task = mutex.withLock { () -> Task<UnitAttempt, Never>? in
+    let task = mutex.withLock { () -> Task<Attempt, Never>? in
       unsafe isCancelled = true
       return unsafe self.task
     }
     task?.cancel()
   }
-}
-
-/// One attempt that has ended, or that was refused.
-struct UnitAttempt: Sendable {
-  enum End: Sendable {
-    case returned
-    case threw(any Error)
-    /// The claim was refused, and the handler was not called.
-    case refused
-  }
-
-  /// The attempt, as observers were told of its beginning for one occurrence. An attempt of a batch
-  /// has several such values: one for each observed occurrence.
-  struct Observed: Sendable {
-    let occurrence: ObservedOccurrence
-    let call: ObservedCall
-  }
-
-  let end: End
-  let observed: [Observed]
-
-  init(_ end: End, _ observed: [Observed]) {
-    self.end = end
-    self.observed = observed
-  }
-
-  /// An attempt whose claim was refused.
-  static var refused: UnitAttempt { UnitAttempt(.refused, []) }
 }

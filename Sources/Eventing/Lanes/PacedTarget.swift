@@ -19,7 +19,7 @@ import Synchronization
   @exclusivity(unchecked) var isHeldReported = false
   /// The timer that runs, if any. If a timer rings while a lock holds the occurrence that waits, a
   /// throttle starts its next timer when the lock ends; a debounce, with the next payload.
-  @exclusivity(unchecked) private var timer: UnitTimer?
+  @exclusivity(unchecked) private var timer: LaneTimer?
   /// The time at which a debounce ends, on the clock of `queue`.
   @exclusivity(unchecked) private var deadline = Duration.zero
   /// The time at which a debounce ends at the latest; `nil` if there is no such limit.
@@ -125,7 +125,7 @@ import Synchronization
   // MARK: The timer
 
   private func startTimer(after delay: Duration) {
-    let timer = UnitTimer(queue, delaying: [self]) { self.askCore() }  // finish() cancels it
+    let timer = LaneTimer(queue, delaying: [self]) { self.askCore() }  // finish() cancels it
     unsafe self.timer = timer
     timer.start(after: delay)
   }

@@ -1,0 +1,413 @@
+import Synchronization
+
+// The attempts of a call: one loop for retries, time limits and restarts.
+
+/// How an attempt ended.
+struct Attempt: Sendable {
+  enum End: Sendable {
+    case returned
+    case threw(any Error)
+    /// The claim was refused, and the handler was not called.
+    case refused
+  }
+
+  /// The attempt, as observers were told of its beginning for one occurrence. An attempt of a batch
+  /// has several such values: one for each observed occurrence.
+  struct Observed: Sendable {
+    let occurrence: ObservedOccurrence
+    let call: ObservedCall
+  }
+
+  let end: End
+  let observed: [Observed]
+
+  init(_ end: End, _ observed: [Observed]) {
+    self.end = end
+    self.observed = observed
+  }
+
+  static var refused: Attempt { Attempt(.refused, []) }
+}
+
+/// What follows an attempt.
+enum NextStep: Sendable {
+  case ended(HandlerOutcome)
+  /// Another attempt follows after a delay.
+  case delayed(Duration)
+  /// A lock holds the call. It has left its worker.
+  case held
+}
+
+extension Member {
+  /// Makes attempts of an asynchronous handler, until the call ends or must wait.
+  func run(_ worker: Worker, on place: isolated (any Actor)?) async -> NextStep {
+    while true {
+      if isReplaced(worker.call) { return .ended(.dropped) }
+      if let step = next(worker, await makeAttempt(worker.call, on: place)) { return step }
+    }
+  }
+
+  /// Makes attempts of a synchronous handler, until the call ends or must wait.
+  func runNow(_ worker: Worker) -> NextStep {
+    while true {
+      let call = worker.call
+      if isReplaced(call) { return .ended(.dropped) }
+      let attempt: Attempt
+      if modifiers.batch == nil, let context = unsafe call.completion?.context {
+        attempt = context.run { attemptNow(call) }
+      } else {
+        attempt = attemptNow(call)
+      }
+      if let step = next(worker, attempt) { return step }
+    }
+  }
+
+  // MARK: One attempt
+
+  /// Claims an attempt: the one step directly before it. The first attempt counts the call, and
+  /// makes the array of a batch.
+  private func claim(_ call: Call, _ owner: inout (any AnyObject & Sendable)?) -> Bool {
+    if unsafe call.attempts == 0 {
+      guard claim(&owner) else { return false }
+      calls.wrappingAdd(unsafe call.count, ordering: .releasing)
+    } else {
+      if let box = record.options.owner {
+        owner = box.object
+        if owner == nil { _ = anchor.remove(record) }
+      }
+      // No second claim: the first attempt of a once handler has used up the handler.
+      let isGivenUp = call.isGivenUp.load(ordering: .acquiring)
+      guard !isGivenUp, !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else { return false }
+    }
+    unsafe call.attempts += 1
+    if let batch = modifiers.batch { call.makeBatch(batch) }
+    if modifiers.retry != nil { attempt.store(unsafe call.attempts, ordering: .relaxed) }
+    return true
+  }
+
+  private func attemptNow(_ call: Call) -> Attempt {
+    guard let cell = newCell(for: call) else { return attemptNow(call, nil) }
+    return CallCell.$current.withValue(cell) { attemptNow(call, cell) }
+  }
+
+  private func attemptNow(_ call: Call, _ cell: CallCell?) -> Attempt {
+    var owner: (any AnyObject & Sendable)?
+    guard let body = unsafe body?.body, claim(call, &owner) else { return .refused }
+    let observed = began(call, cell)
+    do {
+      switch body {
+      case .direct(let body): try body(call.payload)
+      case .sync(let body): try body(HandlerArguments(call.payload, owner))
+      default: preconditionFailure("a queue runs synchronous handlers only")
+      }
+      return Attempt(.returned, observed)
+    } catch {
+      return Attempt(.threw(error), observed)
+    }
+  }
+
+  private func makeAttempt(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
+    if limitQueue != nil || modifiers.isRestarting { return await attemptInTask(call, on: place) }
+    return await attemptOnOwner(call, on: place)
+  }
+
+  private func attemptOnOwner(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
+    guard case .isolated = unsafe body?.body else { return await attemptHere(call, on: place) }
+    // The lane retains the owner only for the length of an attempt.
+    if let actor = record.options.owner?.actor { return await attemptHere(call, on: actor) }
+    _ = anchor.remove(record)
+    return .refused
+  }
+
+  private func attemptHere(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
+    guard modifiers.batch == nil, let context = unsafe call.completion?.context else {
+      return await attemptNow(call, on: place)
+    }
+    return await context.run(on: place) {
+      _ = place
+      return await attemptNow(call, on: place)
+    }
+  }
+
+  private func attemptNow(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
+    guard let cell = newCell(for: call) else { return await attemptNow(call, nil, on: place) }
+    return await CallCell.$current.withValue(cell) {
+      _ = place
+      return await attemptNow(call, cell, on: place)
+    }
+  }
+
+  /// No suspension lies between the claim and the first line of the closure. So a handler that was
+  /// removed on its own actor is not called afterwards.
+  private func attemptNow(_ call: Call, _ cell: CallCell?, on place: isolated (any Actor)?) async -> Attempt {
+    var owner: (any AnyObject & Sendable)?
+    guard let body = unsafe body?.body, claim(call, &owner) else { return .refused }
+    let observed = began(call, cell)
+    do {
+      switch body {
+      case .directAsync(let body): try await body(call.payload, on: place)
+      case .async(let body): try await body(HandlerArguments(call.payload, owner))
+      case .mainAsync(let body): try await body(HandlerArguments(call.payload, owner))
+      case .isolated(let body):
+        guard let place else { preconditionFailure("the owner is the actor") }
+        try await body(place, HandlerArguments(call.payload, owner))
+      default: preconditionFailure("a task runs asynchronous handlers only")
+      }
+      return Attempt(.returned, observed)
+    } catch {
+      return Attempt(.threw(error), observed)
+    }
+  }
+
+  /// Makes an attempt in a task of its own, which a time limit or a newer occurrence cancels.
+  private func attemptInTask(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
+    let attempt = CancellableAttempt()
+    unsafe call.isRare = true
+    let isReplaced = lane.mutex.withLock { () -> Bool in
+      unsafe call.rare.attempt = attempt
+      return unsafe call.isReplaced
+    }
+    if isReplaced { attempt.cancel() }
+    let timer = limitQueue.map { queue in
+      LaneTimer(queue) {
+        attempt.isLate.publish(true)
+        Scheduling.concurrentBlock { attempt.cancel() }  // the user's cancellation handlers must not delay the timer
+      }
+    }
+    if let timer, let limit = modifiers.timeLimit { timer.start(after: limit.duration) }
+    let task = Scheduling.innerTask(on: lane.taskExecutor) { await self.attemptOnOwner(call, on: place) }
+    attempt.set(task)
+    let result = await withTaskCancellationHandler {
+      await task.value
+    } onCancel: {
+      attempt.cancel()
+    }
+    timer?.cancel()
+    lane.mutex.withLock { unsafe call.rare.attempt = nil }
+    guard attempt.isLate.load(ordering: .acquiring), let limit = modifiers.timeLimit else { return result }
+    if case .refused = result.end { return result }
+    return Attempt(.threw(limit.error), result.observed)
+  }
+
+  /// Whether a newer occurrence has taken the place of a call.
+  private func isReplaced(_ call: Call) -> Bool {
+    modifiers.isRestarting && lane.mutex.withLock { unsafe call.isReplaced }
+  }
+
+  // MARK: Observers
+
+  /// Returns a ``CallCell`` for an attempt; `nil` if no occurrence of the call is traced.
+  private func newCell(for call: Call) -> CallCell? {
+    if modifiers.batch == nil { return unsafe call.completion?.observed?.cell == nil ? nil : CallCell() }
+    return call.completions.contains { unsafe $0.observed?.cell != nil } ? CallCell() : nil
+  }
+
+  /// Tells the observers of the call's occurrences that an attempt begins.
+  ///
+  /// - Parameter cell: Names the attempt as the cause of what the handler sends; `nil` if no
+  ///   occurrence of the call is traced. A batch has several occurrences, and for each traced one a
+  ///   call is reported. Afterwards the cell has the number of the last of these calls.
+  private func began(_ call: Call, _ cell: CallCell?) -> [Attempt.Observed] {
+    if modifiers.batch == nil, unsafe call.completion?.observed == nil { return [] }
+    var isFurther = false
+    return call.completions.compactMap { completion in
+      guard var observed = unsafe completion.observed else { return nil }
+      if let cell, observed.cell != nil { observed.cell = cell }
+      defer { isFurther = true }
+      return Attempt.Observed(
+        occurrence: observed, call: observed.began(HandlerToken(record, anchor), on: self, isFurther: isFurther))
+    }
+  }
+
+  /// Tells the observers of the call's occurrences that an attempt has ended, and how.
+  ///
+  /// Called when the end is decided, and not where the handler returns: a time limit or a newer
+  /// occurrence may have the last word. So observers, reports and counts say the same.
+  private func tellEnd(of attempt: Attempt, of call: Call, isReplaced: Bool) {
+    for observed in attempt.observed.reversed() {
+      let token = HandlerToken(record, anchor)
+      if isReplaced {
+        unsafe (call.isRare, call.rare.isDropTold) = (true, true)
+        observed.occurrence.dropped(observed.call, of: token)
+      } else if case .threw(let error) = attempt.end {
+        observed.occurrence.ended(observed.call, of: token, error)
+      } else {
+        observed.occurrence.ended(observed.call, of: token, nil)
+      }
+    }
+  }
+
+  // MARK: After an attempt
+
+  /// Returns what follows an attempt; `nil` if another attempt follows at once.
+  private func next(_ worker: Worker, _ attempt: Attempt) -> NextStep? {
+    let call = worker.call
+    let isReplaced = isReplaced(call)
+    if !attempt.observed.isEmpty { tellEnd(of: attempt, of: call, isReplaced: isReplaced) }
+    if isReplaced { return .ended(.dropped) }
+    switch attempt.end {
+    case .returned: return .ended(.delivered)
+    case .refused:
+      switch refused(worker) {
+      case .retry: return nil
+      case .pause: return .held
+      case .skip: return .ended(lastOutcome(call))
+      }
+    case .threw(let error):
+      guard let retry = modifiers.retry, unsafe !(call.isRare && call.rare.isLastAttempt),
+        !call.isGivenUp.load(ordering: .acquiring), retry.tries(error, after: unsafe call.attempts)
+      else { return .ended(failure(error, call)) }
+      unsafe call.isRare = true
+      unsafe call.rare.lastError = error
+      unsafe call.rare.isLastAttempt = lane.mutex.withLock { unsafe endsDelays }
+      let delay = unsafe call.rare.isLastAttempt ? .zero : retry.policy.delay(after: call.attempts)
+      return delay > .zero ? .delayed(delay) : nil
+    }
+  }
+
+  /// The outcome of a call after which no attempt follows.
+  private func lastOutcome(_ call: Call) -> HandlerOutcome {
+    guard unsafe call.isRare, let error = unsafe call.rare.lastError else { return .skipped }
+    return failure(error, call)
+  }
+
+  /// Returns what follows a delay of a call of a `.task` handler whose sender was cancelled.
+  func givenUp(_ worker: Worker) -> NextStep { .ended(lastOutcome(worker.call)) }
+
+  func failure(_ error: any Error, _ call: Call) -> HandlerOutcome {
+    let failure = HandlerFailure(
+      HandlerToken(record, anchor), error, record.options, attempts: unsafe max(1, call.attempts))
+    // The result says whether the failure policy stops the occurrence. It is ignored: a call on a
+    // lane does not hold up the delivery to the handlers that follow.
+    _ = anchor.failures().note(failure, calls: unsafe call.count)
+    guard let letters = anchor.deadLetters else { return .failed(failure) }
+    let letter = record.options.letter
+    if let batch = modifiers.batch {
+      batch.forEach(call.payload) { letters.post($0, letter, failure) }
+    } else {
+      letters.post(call.payload, letter, failure)
+    }
+    return .failed(failure)
+  }
+
+  // MARK: Delays
+
+  /// Lets a call wait for its next attempt. Returns false if it keeps its worker.
+  func delay(_ worker: Worker, _ delay: Duration) -> Bool {
+    guard let queue = retryQueue, let delays else { preconditionFailure("only a retried call is delayed") }
+    let call = worker.call
+    let isKept = lane.keepsWorkerInDelay && !mutant(.retryLosesItsPlace)
+    let timer = LaneTimer(queue, delaying: delayedNodes(call, isKept ? worker : nil)) { self.delayEnded(call) }
+    lane.mutex.withLock {
+      unsafe call.rare.timer = timer
+      if isKept {
+        unsafe call.rare.keptWorker = worker
+      } else {
+        unsafe call.key?._withUnsafeGuaranteedRef { $0.worker.clear() }
+        unsafe away.append(call)
+        if !isTracked { unsafe running += 1 }  // only if a test has planted a fault
+        worker.leaveCall()
+      }
+    }
+    delays.insert(timer, of: call)
+    timer.start(after: delay)
+    endNeedless(timer, of: call)
+    return !isKept
+  }
+
+  /// The nodes of the graph of waits that a delay holds up.
+  private func delayedNodes(_ call: Call, _ worker: Worker?) -> [WaitNode] {
+    let key: WaitNode? = unsafe call.key?.takeUnretainedValue()
+    return [worker ?? call] + [key].compactMap { $0 }
+  }
+
+  /// Ends a delay that was started too late: after the handler was locked or removed, after the
+  /// event ended, or after a newer occurrence came.
+  private func endNeedless(_ timer: LaneTimer, of call: Call) {
+    let mustEnd = lane.mutex.withLock { unsafe call.isReplaced || endsDelays }
+    let flags = record.state.load(ordering: .acquiring)
+    let isLocked = flags & HandlerFlags.lockedAtAll != 0
+    guard mustEnd || isLocked || flags & HandlerFlags.removed != 0 else { return }
+    // A thread that locks the handler ends the delays that are in `delays` at that time. If this
+    // delay was added later, the locking thread has not ended it. So the thread that added the
+    // delay ends it here. The flag keeps the call from another attempt even if the lock has ended
+    // by then.
+    if isLocked, flags & HandlerFlags.isHolding == 0 { call.isGivenUp.publish(true) }
+    timer.fireNow()
+  }
+
+  private func delayEnded(_ call: Call) {
+    let (timer, worker) = lane.mutex.withLock { () -> (LaneTimer?, Worker?) in
+      let timer = unsafe call.rare.timer.take()
+      // After a removal or the end of the event, at most one attempt follows.
+      if unsafe endsDelays { unsafe call.rare.isLastAttempt = true }
+      if let worker = unsafe call.rare.keptWorker.take() {
+        unsafe worker.hasCall = true
+        return (timer, worker)
+      }
+      lane.addUrgent(call)
+      return (timer, lane.isTaskForEachCall ? nil : lane.wakeWorker())
+    }
+    if let timer { delays?.remove(timer) }
+    if let worker { lane.start(worker) } else if lane.isTaskForEachCall { lane.wake() }
+  }
+
+  /// Lets the child task of a `send` wait for the next attempt, so that cancelling the sender ends
+  /// the delay. Returns false if the task was cancelled.
+  func sleep(_ worker: Worker, for delay: Duration) async -> Bool {
+    guard let queue = retryQueue, let delays else { return true }
+    let (call, sleeper) = (worker.call, Sleeper())
+    let timer = LaneTimer(queue, delaying: delayedNodes(call, worker)) { sleeper.wake(isPosting: true) }
+    delays.insert(timer, of: call)
+    timer.start(after: delay)
+    endNeedless(timer, of: call)
+    await withTaskCancellationHandler {
+      await sleeper.sleep()
+    } onCancel: {
+      timer.fireNow()
+    }
+    delays.remove(timer)
+    if lane.mutex.withLock({ unsafe endsDelays }) { unsafe call.rare.isLastAttempt = true }
+    return !Task.isCancelled
+  }
+
+  // MARK: The outcome
+
+  /// Does what follows the last attempt of a call, or of this drain. Returns false if the call
+  /// keeps the worker, so that its block or task must end.
+  func finish(_ step: NextStep, _ worker: Worker) -> Bool {
+    switch step {
+    case .ended(let outcome): conclude(worker.call, at: worker.call.node, outcome)
+    case .delayed(let delay):
+      defer { unregisterIfSpent() }
+      return self.delay(worker, delay)
+    case .held: unregisterIfSpent()
+    }
+    return true
+  }
+
+  /// Ends a call: counts and reports its outcome, and destroys its payload.
+  func conclude(_ call: Call, at node: WaitNode, _ outcome: HandlerOutcome) {
+    let (completions, count) = unsafe (call.completions, call.count)
+    let isDropTold = unsafe call.isRare && call.rare.isDropTold
+    if unsafe call.attempts > 0 { ended.wrappingAdd(count, ordering: .releasing) }
+    call.clear()
+    switch outcome {
+    case .skipped: skipped.wrappingAdd(count - completions.count, ordering: .relaxed)
+    case .dropped: dropped.wrappingAdd(count - completions.count, ordering: .relaxed)
+    case .delivered, .held, .failed: break
+    }
+    for completion in completions {
+      if case .skipped = outcome { countSkipped(completion) }
+      if case .dropped = outcome {
+        countDropped(completion, isReplaced: keepsOnlyTheNewest, isTold: isDropTold)
+      }
+      if completion.isAwaited { completion.arrive(node, outcome, isAfterCall: outcome.isOfCall) }
+    }
+    unregisterIfSpent()
+  }
+
+  func unregisterIfSpent() {
+    if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
+  }
+}

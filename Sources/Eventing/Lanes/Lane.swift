@@ -1,0 +1,508 @@
+/// A lane that handlers of several events share. Calls begin in the order in which the events
+/// delivered, and overlap only if ``limit`` is above 1.
+///
+///     let database = Lane("database")
+///     placed.addHandler(on: .lane(database)) { order in try await database.save(order) }
+///     paid.addHandler(on: .lane(database)) { payment in try await database.save(payment) }
+///
+/// For each handler, all else is as on a lane of its own: locks, owners, bounds, reports, and that
+/// no call begins after the handler's removal has returned. A lock that holds occurrences pauses
+/// only the locked handler.
+///
+/// A ``Event/send(_:from:)`` in a call on the lane does not wait for handlers on the lane that
+/// could not run before the call has returned: see ``SendReport/deferred``.
+///
+/// A lane lives as long as anything retains it, such as a handler on it.
+// Safe: each field says what guards it. An `unowned(unsafe)` or unmanaged reference names a handler
+// or a worker that the lane has until it is over.
+@safe public final class Lane: @unchecked Sendable {
+  // The queue between handlers and the place where they run, and the workers that make their calls.
+  // A lane belongs to one handler, or is shared by several. What waits is in the queues of the
+  // handlers (``Member``). The lane knows only in which order the handlers come: one ``Stretch``
+  // for successive items of one handler. A lane of one handler needs no order.
+  //
+  // Under `mutex` no code of the user runs: no closure, no `hash(into:)` or `==`, no `deinit`, no
+  // resume, no start of a task. A critical section changes the state, and returns what remains to
+  // do.
+
+  /// The name in snapshots and logs; `nil` if the lane has none.
+  public let name: String?
+  /// The largest number of calls that overlap.
+  public let limit: Int
+
+  let executor: LaneExecutor
+  /// The executor of the tasks, for simulations and tests.
+  let taskExecutor: (any TaskExecutor)?
+  let isShared: Bool
+  /// Whether each call has a task of its own.
+  let isTaskForEachCall: Bool
+  /// Whether a call keeps its worker between two attempts, and so its place in the order.
+  let keepsWorkerInDelay: Bool
+  let isMain: Bool
+  private let maySpin: Bool
+  // Workers read the fields above for each call, while senders write what follows.
+  private let line = CacheLine()
+  let mutex = UnfairMutex()
+
+  // The fields down to `nodes` are guarded by `mutex`.
+  /// The handlers of a shared lane, until they are over, each with its number in their order.
+  @exclusivity(unchecked) private var members: [ObjectIdentifier: (number: Int, member: Member)] = [:]
+  @exclusivity(unchecked) private var lastNumber = 0
+  /// The handler of a lane that is not shared, until it is over.
+  @exclusivity(unchecked) private var onlyMember: Member?
+  /// `onlyMember`, without a retain.
+  @exclusivity(unchecked) private var only: Unmanaged<Member>?
+  /// The order in which the handlers of a shared lane come.
+  @exclusivity(unchecked) private var order = Deque<Stretch>()
+  /// The calls that come before the order: their delay is over, or the lock that held them.
+  @exclusivity(unchecked) private var urgent = Deque<Call>()
+  /// The number of idle workers that the lane keeps. A lane with a limit keeps all, because they
+  /// are nodes of the graph of waits, and one with keys, because these refer to them.
+  @exclusivity(unchecked) private var mostIdle = Int.max
+  /// The workers without a block or task.
+  @exclusivity(unchecked) private var idle: [Worker] = []
+  /// All workers.
+  @exclusivity(unchecked) private(set) var workers: [Worker] = []
+  /// The number of workers that are not idle.
+  @exclusivity(unchecked) private var busy = 0
+  /// The number of these that are about to look for a call: their block or task has not begun, or
+  /// they spin.
+  @exclusivity(unchecked) private var coming = 0
+  /// All workers, for the graph of waits. Guarded by: WaitGraph.mutex.
+  @exclusivity(unchecked) private var nodes: [Worker] = []
+
+  /// Successive items of one handler in the order of a shared lane.
+  @safe struct Stretch {
+    let member: Unmanaged<Member>
+    var count: Int
+  }
+
+  /// Creates a lane.
+  ///
+  /// - Parameters:
+  ///   - name: The name in snapshots and logs.
+  ///   - limit: The largest number of calls that overlap, which begin in order. With a limit above
+  ///     1, calls of one handler may overlap. A limit below 1 counts as 1.
+  public convenience init(_ name: String? = nil, limit: Int = 1) {
+    self.init(.tasks(nil), limit: max(1, limit), named: name, isShared: true)
+  }
+
+  /// Creates a shared lane without a name for one call at a time, in tasks of a priority.
+  convenience init(priority: UInt8?) { self.init(.tasks(priority), named: nil, isShared: true) }
+
+  init(
+    _ executor: LaneExecutor, limit: Int = 1, freesWorkerInDelay: Bool = false, named name: String? = nil,
+    isShared: Bool = false
+  ) {
+    (self.executor, self.limit, self.name, self.isShared) = (executor, limit, name, isShared)
+    taskExecutor = Scheduling.executorOfThisTask
+    isTaskForEachCall = executor.isTaskForEachCall
+    isMain = executor.isMain
+    maySpin = !isMain && !isTaskForEachCall
+    keepsWorkerInDelay = !freesWorkerInDelay
+  }
+
+  var isInOrder: Bool { limit == 1 }
+
+  /// Whether no worker runs. The caller holds `mutex`.
+  var isQuiet: Bool { unsafe busy == 0 }
+
+  /// The needs of a call that has not begun: a worker, unless more of them may be made. The caller
+  /// holds `WaitGraph.mutex`.
+  var needs: WaitNeeds { unsafe nodes.count == limit ? .all(nodes) : .free }
+
+  func insert(_ member: Member) {
+    mutex.withLock {
+      guard isShared else {
+        unsafe onlyMember = member
+        if limit == .max, member.keys == nil { unsafe mostIdle = member.layout.keptCount(atMost: 64) }
+        unsafe only = .passUnretained(member)
+        return
+      }
+      unsafe lastNumber += 1
+      unsafe members[ObjectIdentifier(member)] = unsafe (lastNumber, member)
+    }
+  }
+
+  func remove(_ member: Member) {
+    let removed = mutex.withLock { () -> Member? in
+      guard isShared else {
+        unsafe only = nil
+        return unsafe onlyMember.take()
+      }
+      return unsafe members.removeValue(forKey: ObjectIdentifier(member))?.member
+    }
+    withExtendedLifetime(removed) {}  // released after the unlock
+  }
+
+  // MARK: What comes next. The caller holds `mutex`
+
+  /// Gives a handler places in the order for what it has just appended to its queue.
+  @inline(__always) func addToOrder(_ member: Member, _ count: Int = 1) {
+    if isShared { addToSharedOrder(member, count) }
+  }
+
+  private func addToSharedOrder(_ member: Member, _ count: Int) {
+    let member = unsafe Unmanaged.passUnretained(member)
+    var isAdded = false
+    unsafe order.updateLast {
+      guard unsafe $0.member.toOpaque() == member.toOpaque() else { return }
+      $0.count &+= count
+      isAdded = true
+    }
+    if !isAdded { unsafe order.append(Stretch(member: member, count: count)) }
+  }
+
+  func removeFromOrder(_ member: Member) {
+    guard isShared else { return }
+    let member = unsafe Unmanaged.passUnretained(member).toOpaque()
+    unsafe order.removeAll { unsafe $0.member.toOpaque() == member }
+  }
+
+  /// Lets what a handler has come before all else: the calls that a lock held, and places for the
+  /// rest.
+  func putFirst(_ held: [Call], _ member: Member, _ count: Int) {
+    unsafe urgent.prepend(held)
+    if isShared, count > 0 { unsafe order.prepend([Stretch(member: .passUnretained(member), count: count)]) }
+  }
+
+  func addUrgent(_ call: Call) { unsafe urgent.append(call) }
+
+  func removeUrgent(where isRemoved: (Call) -> Bool) { unsafe urgent.removeAll(where: isRemoved) }
+
+  /// Removes one place from the order, and returns its handler; `nil` if no item may be taken now.
+  @inline(__always) private func nextMember() -> Unmanaged<Member>? {
+    guard !isShared else { return unsafe nextSharedMember() }
+    guard let only = unsafe only, unsafe only._withUnsafeGuaranteedRef({ $0.openCount > 0 }) else { return nil }
+    return unsafe only
+  }
+
+  private func nextSharedMember() -> Unmanaged<Member>? {
+    while unsafe !order.isEmpty {
+      var next: Unmanaged<Member>?
+      var isUsedUp = false
+      unsafe order.updateFirst { first in
+        unsafe first.member._withUnsafeGuaranteedRef { member in
+          // Places of occurrences that were dropped, or that an earlier batch took.
+          let void = unsafe min(member.debt, first.count)
+          unsafe member.debt -= void
+          first.count -= void
+        }
+        if first.count > 0 {
+          first.count -= 1
+          unsafe next = unsafe first.member
+        }
+        isUsedUp = first.count == 0
+      }
+      if isUsedUp { _ = unsafe order.popFirst() }
+      if let next = unsafe next { return unsafe next }
+    }
+    return nil
+  }
+
+  /// The number of stretches, or of items of the only handler, that may be taken now.
+  private var openCount: Int {
+    if isShared { return unsafe order.count + urgent.count }
+    return unsafe (only?._withUnsafeGuaranteedRef { $0.openCount } ?? 0) + urgent.count
+  }
+
+  // MARK: Workers
+
+  /// Returns a worker, which the caller starts after the unlock. Returns `nil` if the limit is
+  /// reached, or if the workers that are about to look for a call will do: one for each 16
+  /// stretches. The caller holds `mutex`.
+  @inline(__always) func wakeWorker() -> Worker? {
+    guard unsafe busy < limit || mutant(.sharedLaneOverlaps),
+      unsafe coming == 0 || (!isInOrder || mutant(.sharedLaneOverlaps)) && openCount > 16 * coming
+    else { return nil }
+    let worker = occupyWorker()
+    beginComing(worker)
+    return worker
+  }
+
+  /// Takes an idle worker, or makes one. The caller holds `mutex`.
+  func occupyWorker() -> Worker {
+    unsafe busy += 1
+    if let worker = unsafe idle.popLast() { return worker }
+    let worker = Worker(self, of: isShared ? 0 : unsafe onlyMember?.record.id ?? 0)
+    #if DEBUG
+      worker.lane = unsafe onlyMember ?? members.values.first?.member
+    #endif
+    unsafe worker.index = workers.count
+    unsafe workers.append(worker)
+    return worker
+  }
+
+  private func beginComing(_ worker: Worker) {
+    unsafe worker.isComing = true
+    unsafe coming += 1
+  }
+
+  private func endComing(_ worker: Worker) {
+    guard unsafe worker.isComing else { return }
+    unsafe worker.isComing = false
+    unsafe coming -= 1
+  }
+
+  private func free(_ worker: Worker) {
+    unsafe busy -= 1
+    if unsafe idle.count < mostIdle { return unsafe idle.append(worker) }
+    let last = unsafe workers.removeLast()
+    guard last !== worker else { return }
+    unsafe last.index = unsafe worker.index
+    unsafe workers[worker.index] = last
+  }
+
+  private struct Work: TaskWork {
+    let lane: Lane
+    let worker: Worker
+
+    @inline(__always) func run() async { await lane.drain(worker, on: nil) }
+  }
+
+  /// Lets a worker that is occupied run, in a new block or task. Not called under the mutex.
+  func start(_ worker: Worker) {
+    register(worker)
+    switch executor {
+    case .queue(let queue): Scheduling.block(on: queue) { self.drain(worker) }
+    case .mainBlocks: Scheduling.mainBlock { self.drain(worker) }
+    case .mainTasks:
+      Scheduling.task(priority: nil, on: taskExecutor) { await self.drain(worker, on: MainActor.shared) }
+    case .tasks(let priority):
+      Scheduling.task(priority: priority, on: taskExecutor, for: Work(lane: self, worker: worker))
+    case .taskForEachCall(let priority):
+      if let completion = unsafe worker.call.completion, completion.purpose == .send {
+        let isAdopted = completion.adoptUnlessDeferred(worker.call.node, priority: priority) {
+          await self.drainChild(worker)
+        }
+        if isAdopted { return }
+      }
+      Scheduling.task(priority: priority, on: taskExecutor, for: Work(lane: self, worker: worker))
+    }
+  }
+
+  /// Adds a new worker to the graph of waits.
+  func register(_ worker: Worker) {
+    guard unsafe worker.isNew else { return }
+    unsafe worker.isNew = false
+    if limit < .max { WaitGraph.mutex.withLock { unsafe nodes.append(worker) } }
+  }
+
+  /// Starts a worker if something waits and one may start. On a lane with a task for each call,
+  /// starts one for each call. Not called under the mutex.
+  func wake() {
+    if isTaskForEachCall {
+      while let worker = nextStart() { start(worker) }
+    } else if let worker = mutex.withLock({ openCount > 0 ? wakeWorker() : nil }) {
+      start(worker)
+    }
+  }
+
+  /// Returns a worker with the call that is next, for a lane with a task for each call.
+  private func nextStart() -> Worker? {
+    while true {
+      var after = After()
+      var found = Found.nothing
+      let worker = mutex.withLock { () -> Worker? in
+        guard openCount > 0 else { return nil }
+        let worker = occupyWorker()
+        found = assign(worker, &after)
+        if found == .call { return worker }
+        free(worker)
+        return nil
+      }
+      if let worker { unsafe worker.hasCall = true }
+      after.run(self, worker)
+      if worker != nil || found == .nothing { return worker }
+    }
+  }
+
+  // MARK: The next call of a worker
+
+  /// The work that remains after the unlock.
+  struct After {
+    /// Another worker, for what still waits.
+    var start: Worker?
+    /// Whether the completions have to move to the call.
+    var moves = false
+    private var rare: Rare?
+
+    /// The work that seldom remains. An object of its own: its fields would cost each call 60
+    /// instructions.
+    final class Rare {
+      /// The barriers that have been reached, each with the node at which it waits.
+      var barriers: [(completion: Completion, node: WaitNode)] = []
+      /// A handler that is over.
+      var over: Member?
+      /// The barriers that now wait for the calls that run, each with its node and its handler.
+      var reached: [(completion: Completion, node: WaitNode, member: Member)] = []
+      /// A handler that has nothing to do, and may have many keys.
+      var idle: Member?
+      /// The timer of a batch that has begun, and a key whose next batch gathers payloads.
+      var timer: LaneTimer?
+      var gathering: (member: Member, key: KeyQueue)?
+    }
+
+    @inline(never) mutating func add(_ change: (Rare) -> Void) {
+      let rare = rare ?? Rare()
+      self.rare = rare
+      change(rare)
+    }
+
+    @inline(__always) func run(_ lane: Lane, _ worker: Worker?) {
+      if moves, let worker { worker.call.moveCompletions() }
+      if let start { lane.start(start) }
+      if rare != nil { runRare() }
+    }
+
+    @inline(never) private func runRare() {
+      guard let rare else { return }
+      for (completion, node) in rare.barriers { completion.arrive(node, nil) }
+      for (completion, node, member) in rare.reached { member.pass(completion, at: node) }
+      rare.over?.closeLate()
+      rare.idle?.sweepKeys()
+      rare.timer?.cancel()
+      if let (member, key) = rare.gathering { member.startTimer(key) }
+    }
+  }
+
+  enum Found {
+    case call
+    /// An item that is no call.
+    case follower
+    case nothing
+  }
+
+  /// Ends the call that a worker has made, and gives the worker its next one. Returns false if the
+  /// worker has none, or if another block or task goes on.
+  func next(_ worker: Worker, _ quota: inout DrainQuota) -> Bool {
+    var hasSearched = false
+    while true {
+      var after = After()
+      mutex.lock()
+      endComing(worker)
+      if unsafe worker.owesEnd { worker.end(&after) }
+      if quota.isOver, unsafe openCount > 0 || worker.released != nil {
+        mutex.unlock()
+        after.run(self, nil)
+        start(worker)
+        return false
+      }
+      let found = assign(worker, &after)
+      if found == .nothing {
+        // One worker at a time spins for a call, which costs less than to start another task.
+        if !hasSearched, quota.hasBegun, unsafe coming == 0, maySpin {
+          beginComing(worker)
+          mutex.unlock()
+          after.run(self, nil)
+          hasSearched = true
+          Thread.spin(Thread.spinLimit)
+          continue
+        }
+        free(worker)
+        mutex.unlock()
+        after.run(self, nil)
+        return false
+      }
+      if !isInOrder, found == .call, unsafe busy < limit, openCount > 0 { after.start = wakeWorker() }
+      mutex.unlock()
+      after.run(self, worker)
+      if found == .call {
+        if isTaskForEachCall {
+          unsafe worker.hasCall = true
+          start(worker)
+          return false
+        }
+        quota.left &-= 1
+        return true
+      }
+      hasSearched = false
+    }
+  }
+
+  /// Gives a worker its next call. The caller holds `mutex`.
+  @inline(__always) private func assign(_ worker: Worker, _ after: inout After) -> Found {
+    if let key = unsafe worker.released {
+      unsafe worker.released = nil
+      if unsafe key._withUnsafeGuaranteedRef({ unsafe $0.member.assignParked($0, worker, &after) }) { return .call }
+    }
+    if unsafe !urgent.isEmpty, let call = unsafe urgent.popFirst() {
+      worker.adopt(call)
+      return .call
+    }
+    while let member = unsafe nextMember() {
+      let found = unsafe member._withUnsafeGuaranteedRef { $0.assign(worker, &after) }
+      if found != .nothing { return found }
+    }
+    return .nothing
+  }
+}
+
+extension Lane {
+  /// Waits until no call for an occurrence sent before is running or queued on the lane.
+  ///
+  /// Batches and paces on the lane do not wait any longer, but deliver what they have. Occurrences
+  /// that a lock holds do not count. Inside a call on the lane, `quiesce()` waits neither for that
+  /// call nor for work that waits for the call. Cancellation of the task does not shorten the wait.
+  ///
+  /// - Complexity: O(handlers and waiting calls).
+  public nonisolated(nonsending) func quiesce() async {
+    let completion = Completion(.ticket)
+    for lane in allMembers {
+      completion.expect(lane)
+      let record = lane.record
+      guard let core = lane.anchor.core else {
+        lane.sendBarrier(completion)
+        completion.arrive(lane, nil)
+        continue
+      }
+      // Enqueued behind the occurrences that were posted before this call.
+      core.enqueue(
+        .change(
+          {
+            // If the handler has a pace, the barrier goes to the pace. The pace delivers the
+            // occurrence that waits, unless a lock holds it, and passes the barrier on to the lane.
+            // If the handler has no pace, the barrier goes to the lane at once. It also goes to the
+            // lane at once if the handler has no slot, because the handler has not joined the table
+            // yet or has left it. Then no occurrence waits in its pace.
+            let target: DeliveryTarget = unsafe record.index >= 0 ? record.runner?.lane ?? lane : lane
+            target.sendBarrier(completion)
+            core.unregisterDead()
+            completion.arrive(lane, nil)
+          }, by: Thread.current))
+    }
+    completion.finishDelivery(SendReport())
+    _ = await completion.wait()
+  }
+
+  /// The handlers on a shared lane, in the order in which they were added.
+  private var allMembers: [Member] {
+    mutex.withLock { unsafe Array(members.values) }.sorted { $0.number < $1.number }.map(\.member)
+  }
+
+  /// The number of occurrences that wait on the lane, without those whose calls run. Callable from
+  /// any thread that holds no mutex.
+  var waitingCount: Int { allMembers.reduce(0) { $0 + $1.waitingCount } }
+}
+
+extension Lane: CustomStringConvertible {
+  /// One line for a log.
+  public var description: String {
+    "lane\(name.map { " \"\($0)\"" } ?? "")\(limit > 1 ? " (limit: \(limit))" : "")"
+  }
+}
+
+extension AsyncDelivery {
+  /// Returns a delivery on a lane that several handlers share.
+  ///
+  /// - Parameters:
+  ///   - lane: The lane.
+  ///   - buffering: How many occurrences of this handler may wait, and which are dropped beyond
+  ///     that.
+  public static func lane(_ lane: Lane, buffering: Buffering = .unbounded) -> AsyncDelivery {
+    AsyncDelivery(.lane(lane, buffering))
+  }
+
+  /// One call at a time, which a new occurrence cancels: see ``Handler/restarting()``.
+  public static var restarting: AsyncDelivery { AsyncDelivery(.restarting) }
+}

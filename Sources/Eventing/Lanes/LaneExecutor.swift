@@ -1,0 +1,42 @@
+import Dispatch
+
+/// Where the workers of a lane run.
+enum LaneExecutor: Sendable {
+  /// In blocks on a serial queue. The handlers are synchronous.
+  case queue(DispatchQueue)
+  /// In blocks on the main queue. The handlers are synchronous.
+  case mainBlocks
+  /// In tasks on the main actor.
+  case mainTasks
+  /// In tasks. A handler that is isolated to its owner hops to it for each call.
+  case tasks(UInt8?)
+  /// In a task for each call, which is a child task of the `send` that waits for it.
+  case taskForEachCall(UInt8?)
+
+  var isMain: Bool {
+    switch self {
+    case .mainBlocks, .mainTasks: true
+    case .queue(let queue): Scheduling.isMainQueue(queue)
+    case .tasks, .taskForEachCall: false
+    }
+  }
+
+  var isTaskForEachCall: Bool { if case .taskForEachCall = self { true } else { false } }
+}
+
+extension ExecutionPlace {
+  /// Returns the lane of a handler: a shared one, or a new one.
+  func makeLane(isSynchronous: Bool) -> Lane {
+    switch self {
+    case .main: Lane(isSynchronous ? .mainBlocks : .mainTasks)
+    case .background(let priority, _): Lane(.queue(Scheduling.backgroundQueue(priority)))
+    case .queue(let queue, _): Lane(.queue(queue))
+    case .inOrder(let priority, _): Lane(.tasks(priority))
+    case .restarting, .actor: Lane(.tasks(nil))
+    case .concurrent(let limit, _): Lane(.tasks(nil), limit: limit, freesWorkerInDelay: true)
+    case .task(let priority): Lane(.taskForEachCall(priority), limit: .max, freesWorkerInDelay: true)
+    case .lane(let lane, _): lane
+    case .inline, .sequence: preconditionFailure("\(self) has no lane")
+    }
+  }
+}

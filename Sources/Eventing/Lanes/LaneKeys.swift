@@ -1,0 +1,185 @@
+import Synchronization
+
+/// The calls of one key, which never overlap. Also a node of the graph of waits: sends wait there
+/// for the calls of the key that have not begun.
+// Safe: each field says what guards it.
+@safe final class KeyQueue: WaitNode, @unchecked Sendable {
+  /// The handler, which owns the table of the key.
+  unowned(unsafe) let member: Member
+  /// Whether a call of the key runs, or is between two attempts. Guarded by: lane.mutex.
+  @exclusivity(unchecked) var isActive = false
+  /// The items that wait for the end of that call; for a handler of batches, all items of the key.
+  /// Guarded by: lane.mutex.
+  @exclusivity(unchecked) var parked: PayloadQueue<Item>
+  /// The numbers of the calls in `parked`. Guarded by: lane.mutex.
+  @exclusivity(unchecked) private(set) var numbers = Deque<UInt64>()
+  /// Whether what waits for a batch may begin. Guarded by: lane.mutex.
+  @exclusivity(unchecked) var isOpen = false
+  /// Whether an item for the key is in the queue of the handler. Guarded by: lane.mutex.
+  @exclusivity(unchecked) var isQueued = false
+  /// The timer at whose end a batch begins. Guarded by: lane.mutex.
+  @exclusivity(unchecked) var timer: LaneTimer?
+  /// The worker of the call. Changed under lane.mutex.
+  let worker = WorkerReference()
+  /// The number of occurrences of the key that were ever pushed. Isolation: core.
+  @exclusivity(unchecked) var pushed = 0
+  /// The number of these that have ended. Changed under lane.mutex.
+  let ended = Atomic<Int>(0)
+
+  init(_ member: Member) {
+    unsafe self.member = member
+    unsafe parked = PayloadQueue(member.layout)
+  }
+
+  override func needs(_ goal: Invocation) -> WaitNeeds {
+    if let worker = worker.load() { return unsafe .any([worker, member]) }
+    return unsafe member.lane.needs
+  }
+
+  /// The caller holds `lane.mutex`.
+  @inline(__always) func noteEnd(_ count: Int = 1) {
+    ended.publish(ended.load(ordering: .relaxed) &+ count)
+  }
+
+  // MARK: The queue. The caller holds `lane.mutex`
+
+  var hasCalls: Bool { unsafe !numbers.isEmpty }
+  var waitingCount: Int { unsafe numbers.count }
+  var firstNumber: UInt64 { unsafe numbers.first ?? .max }
+
+  func park(_ item: Item, _ number: UInt64, moving payload: UnsafeMutableRawPointer) {
+    unsafe parked.append(item, moving: payload)
+    unsafe numbers.append(number)
+  }
+
+  func park(_ item: Item, _ number: UInt64, _ payload: BorrowedPayload) {
+    unsafe parked.append(item, payload)
+    unsafe numbers.append(number)
+  }
+
+  /// Takes the first call out; barriers before it stay.
+  func popCall(to address: UnsafeMutableRawPointer) -> Item? {
+    guard unsafe numbers.popFirst() != nil else { return nil }
+    return unsafe parked.popCall(to: address)
+  }
+
+  /// Removes what comes before the first call. Barriers there have been reached.
+  func popFollowers(_ after: inout Lane.After) {
+    while unsafe !parked.isEmpty, unsafe !parked.first.isCall {
+      let item = unsafe parked.takeFirst()
+      if let completion = item.completion { after.add { $0.barriers.append((completion, self)) } }
+    }
+    unsafe parked.recycle()
+  }
+
+  /// Begins a batch with the first payloads. The first item is a call.
+  func beginBatch(_ limit: Int, _ call: Call) {
+    var number = 0
+    while unsafe number < min(limit, parked.count), unsafe parked[number].isCall {
+      number += 1
+      _ = unsafe numbers.popFirst()
+    }
+    unsafe call.beginBatch(number, of: &parked, .passUnretained(self), member.layout)
+  }
+
+  /// Takes all out. Returns the number of calls.
+  func popAll(into queue: inout PayloadQueue<Item>) -> Int {
+    let count = unsafe numbers.count
+    unsafe swap(&parked, &queue)
+    unsafe (isOpen, isQueued) = (false, false)
+    unsafe numbers = Deque()
+    return count
+  }
+
+  /// Whether the lane still has the key, though its occurrences may have been dropped. Isolation:
+  /// core.
+  var isUsed: Bool {
+    unsafe pushed != ended.load(ordering: .acquiring)
+      || member.lane.mutex.withLock { unsafe isActive || isQueued || !parked.isEmpty }
+  }
+}
+
+extension PayloadQueue where Header == Item {
+  /// Takes the first call out. If a barrier comes before it, a hole stays in its place.
+  mutating func popCall(to address: UnsafeMutableRawPointer) -> Item {
+    var distance = 0
+    while !self[distance].isCall { distance += 1 }
+    if distance > 0 { return unsafe take(distance, to: address, leaving: Item(nil, nil, .hole)) }
+    let item = unsafe takeFirst(to: address)
+    recycle()
+    return item
+  }
+}
+
+/// A reference to the worker of a key's call, for the graph of waits. Does not own the worker:
+/// workers of a lane with keys live as long as the lane.
+///
+/// Set before the call begins, and cleared before another call may have the worker.
+@safe struct WorkerReference: ~Copyable {
+  private let worker = unsafe Atomic<Unmanaged<Worker>?>(nil)
+
+  borrowing func load() -> Worker? { unsafe worker.load(ordering: .acquiring)?.takeUnretainedValue() }
+  borrowing func set(_ new: Worker) { unsafe worker.publish(.passUnretained(new)) }
+  borrowing func clear() { unsafe worker.publish(nil) }
+}
+
+/// The keys of the payloads that wait on a lane, or whose calls run there. A class, because a call
+/// through a protocol would retain the object.
+class LaneKeys: @unchecked Sendable {
+  /// Returns the key of a payload that is about to be pushed. Runs the user's code. Isolation:
+  /// core.
+  func key(of payload: BorrowedPayload, on member: Member) -> Unmanaged<KeyQueue> {
+    preconditionFailure("each table overrides key(of:on:)")
+  }
+  /// Forgets the keys for which nothing waits and no call runs. Isolation: core.
+  func sweep() {}
+  /// The number of keys, unused ones included.
+  var count: Int { 0 }
+
+  /// The smallest number of keys at which the unused ones are forgotten.
+  static let leastLimit = 1_024
+}
+
+// Safe: touched inside the core only, except `storedCount`.
+@safe final class TypedLaneKeys<Key: Hashable & Sendable>: LaneKeys, @unchecked Sendable {
+  private let keyOf: @Sendable (BorrowedPayload) -> Key
+  /// The table owns a reference to each key. A strong reference would be retained by each lookup.
+  @exclusivity(unchecked) private var keys: [Key: Unmanaged<KeyQueue>] = unsafe [:]
+  @exclusivity(unchecked) private var limit = LaneKeys.leastLimit
+  private let storedCount = Atomic<Int>(0)
+
+  init(_ keyOf: @escaping @Sendable (BorrowedPayload) -> Key) { self.keyOf = keyOf }
+
+  deinit { unsafe keys.values.forEach { unsafe $0.release() } }
+
+  override var count: Int { storedCount.load(ordering: .relaxed) }
+
+  // Specialised for the usual keys. Unspecialised, hashing and comparing a key goes through its
+  // witness table, which takes about 90 ns on x86-64 Linux.
+  @_specialize(where Key == Int)
+  @_specialize(where Key == UInt64)
+  @_specialize(where Key == String)
+  override func key(of payload: BorrowedPayload, on member: Member) -> Unmanaged<KeyQueue> {
+    let value = keyOf(payload)
+    if let key = unsafe keys[value] {
+      unsafe key._withUnsafeGuaranteedRef { unsafe $0.pushed &+= 1 }
+      return unsafe key
+    }
+    if unsafe keys.count >= limit { sweep() }
+    let key = unsafe Unmanaged.passRetained(KeyQueue(member))
+    unsafe key._withUnsafeGuaranteedRef { unsafe $0.pushed = 1 }
+    unsafe keys[value] = key
+    storedCount.store(unsafe keys.count, ordering: .relaxed)
+    return unsafe key
+  }
+
+  override func sweep() {
+    unsafe keys = unsafe keys.filter { _, key in
+      let isUsed = unsafe key._withUnsafeGuaranteedRef { $0.isUsed }
+      if !isUsed { unsafe key.release() }
+      return isUsed
+    }
+    unsafe limit = max(LaneKeys.leastLimit, 2 * keys.count)
+    storedCount.store(unsafe keys.count, ordering: .relaxed)
+  }
+}

@@ -1,0 +1,139 @@
+// A batch takes what waits. With a time to gather, payloads at the end of the queue do not count as
+// open until the time is over, or they are enough for a batch. With keys, the payloads of each key
+// wait in the queue of the key, and an item for the key in the queue of the handler.
+//
+// The caller of each function holds the mutex, unless the function says otherwise.
+
+extension Member {
+  /// A batch whose timer has to start.
+  struct Gathering {
+    /// The key of the batch, if there is one.
+    var key: KeyQueue?
+  }
+
+  private var largestBatch: Int { (modifiers.batch?.count ?? 1) + (mutant(.batchIsTooLarge) ? 1 : 0) }
+
+  /// Appends a payload that becomes part of a batch.
+  ///
+  /// - Parameter timers: Gets the timers that are not needed any more, which the caller cancels
+  ///   after the unlock.
+  /// - Returns: The batch whose timer has to start, if it is a new one.
+  func gather(
+    _ item: Item, _ payload: BorrowedPayload, _ batch: BatchRule, _ key: KeyQueue?, _ timers: inout [LaneTimer]
+  ) -> Gathering? {
+    // A full lane has no room for more payloads, so its batches must not wait for more.
+    let isFull = unsafe buffering.isBounded && buffering.isFull(waiting: waiting)
+    let begins = unsafe batchQueue == nil || isEnding || isFull
+    guard let key else {
+      unsafe inbox.append(item, payload)
+      unsafe gathering += 1
+      if unsafe begins || gathering >= batch.count { open(&timers) }
+      return unsafe gathering == 1 ? Gathering() : nil
+    }
+    unsafe lastNumber += 1
+    unsafe running += 1
+    unsafe key.park(item, lastNumber, payload)
+    unsafe parkedKeys[ObjectIdentifier(key)] = key
+    if isFull { openAll(&timers) }
+    if begins || key.waitingCount >= batch.count { open(key, &timers) }
+    return unsafe !key.isOpen && key.waitingCount == 1 ? Gathering(key: key) : nil
+  }
+
+  /// Lets the payloads that gather begin.
+  private func open(_ timers: inout [LaneTimer]) {
+    if unsafe gathering > 0, unsafe !isPaused { unsafe lane.addToOrder(self, gathering) }
+    unsafe gathering = 0
+    if let timer = unsafe gatherTimer.take() { timers.append(timer) }
+  }
+
+  private func open(_ key: KeyQueue, _ timers: inout [LaneTimer]) {
+    guard unsafe !key.isOpen, key.hasCalls else { return }
+    unsafe key.isOpen = true
+    if let timer = unsafe key.timer.take() { timers.append(timer) }
+    if unsafe !key.isActive, unsafe !key.isQueued, unsafe !isPaused { enqueue(key) }
+  }
+
+  /// Appends an item for a key whose batch may begin.
+  func enqueue(_ key: KeyQueue) {
+    unsafe inbox.append(Item(nil, .passUnretained(key), .key))
+    unsafe key.isQueued = true
+    unsafe followers += 1
+    if unsafe !isPaused { lane.addToOrder(self) }
+  }
+
+  /// Lets all batches begin.
+  func openAll(_ timers: inout [LaneTimer]) {
+    guard modifiers.batch != nil else { return }
+    open(&timers)
+    for key in keysInOrder { open(key, &timers) }
+  }
+
+  /// Starts the timer at whose end a batch begins. Not called under the mutex.
+  func startTimer(_ key: KeyQueue?) {
+    guard let queue = batchQueue, let within = modifiers.batch?.within else { return }
+    let timer = LaneTimer(queue, delaying: [key ?? self]) { self.gatherEnded(key) }
+    let isNeeded = lane.mutex.withLock { () -> Bool in
+      if let key {
+        guard unsafe !key.isOpen, key.hasCalls, unsafe key.timer == nil else { return false }
+        unsafe key.timer = timer
+      } else {
+        guard unsafe gathering > 0, unsafe gatherTimer == nil else { return false }
+        unsafe gatherTimer = timer
+      }
+      return true
+    }
+    if isNeeded { timer.start(after: within) }
+  }
+
+  /// Lets a batch begin whose time is over. Not called under the mutex.
+  private func gatherEnded(_ key: KeyQueue?) {
+    var ended: [LaneTimer] = []
+    lane.mutex.withLock {
+      guard let key else { return open(&ended) }
+      open(key, &ended)
+      // All that gathered may have been dropped. The key must not keep the timer.
+      if let timer = unsafe key.timer.take() { ended.append(timer) }
+    }
+    lane.wake()
+    withExtendedLifetime(ended) {}
+  }
+
+  /// Gives a worker a batch of what waits. The first item is a call.
+  func assignBatch(_ batch: BatchRule, _ worker: Worker, _ after: inout Lane.After) -> Lane.Found {
+    var number = unsafe min(largestBatch, inbox.count)
+    if unsafe followers > 0 { number = (0..<number).first { unsafe !inbox[$0].isCall } ?? number }
+    let open = unsafe inbox.count - followers - gathering
+    if number > open {
+      // The batch has room, so the payloads that gather go with it.
+      unsafe gathering -= number - open
+      if unsafe gathering == 0, let timer = unsafe gatherTimer.take() { after.add { $0.timer = timer } }
+    }
+    if lane.isShared { unsafe debt += min(number, open) - 1 }
+    unsafe waiting -= number
+    worker.withCall { unsafe $0.beginBatch(number, of: &inbox, nil, layout) }
+    return begun(worker, true, &after)
+  }
+
+  /// Gives a worker a batch of one key.
+  func assignBatch(_ batch: BatchRule, of key: KeyQueue, _ worker: Worker, _ after: inout Lane.After) -> Lane.Found {
+    key.popFollowers(&after)
+    // Under a pause the payloads stay open: the end of the pause enqueues the key.
+    unsafe (key.isActive, key.isOpen) = unsafe (false, isPaused && key.hasCalls)
+    guard key.hasCalls, unsafe !isPaused else { return .follower }
+    worker.withCall { $0.reserve(for: self) }
+    unsafe key.isActive = true
+    worker.withCall { call in
+      key.beginBatch(largestBatch, call)
+      unsafe waiting -= call.count
+      unsafe running -= call.count
+    }
+    if !key.hasCalls {
+      unsafe parkedKeys[ObjectIdentifier(key)] = nil
+    } else if batchQueue == nil || key.waitingCount >= batch.count {
+      unsafe key.isOpen = true
+    } else {
+      after.add { $0.gathering = (self, key) }
+    }
+    return begun(worker, true, &after)
+  }
+}

@@ -1,0 +1,324 @@
+import Synchronization
+
+// Locks that hold, barriers and the end: all that stops or empties the queue of a handler.
+
+extension Member {
+  /// Completions that no longer wait, each with the node at which it did: of calls that a lock
+  /// holds, and of barriers.
+  private struct Released {
+    var held: [(completion: Completion, node: WaitNode)] = []
+    var passed: [(completion: Completion, node: WaitNode)] = []
+  }
+
+  /// Reports the calls as held, and lets the barriers pass. Never called under a mutex.
+  private func release(_ released: Released) {
+    for (completion, node) in released.held { reportHeld(completion, at: node) }
+    for (completion, node) in released.passed { completion.arrive(node, nil) }
+  }
+
+  // MARK: Locks
+
+  /// Returns what happens to a call whose claim was refused. If a lock holds the call, takes it
+  /// away from its worker, and pauses the handler.
+  func refused(_ worker: Worker) -> ClaimRefusal {
+    let call = worker.call
+    var released = Released()
+    // `resume()` takes the mutex after the flags have changed. So what pauses because of flags that
+    // were read under the mutex is resumed.
+    let refusal = lane.mutex.withLock { () -> ClaimRefusal in
+      let refusal = self.refusal(of: call)
+      guard case .pause = refusal else { return refusal }
+      for completion in call.detach() { released.held.append((completion, call.node)) }
+      unsafe released.passed += call.barriers.map { ($0, call) }
+      unsafe call.barriers = []
+      if unsafe call.attempts == 0 { unsafe waiting += call.count }
+      unsafe call.key?._withUnsafeGuaranteedRef { $0.worker.clear() }
+      if unsafe !isPaused {
+        unsafe isPaused = true
+        lane.removeFromOrder(self)
+        unsafe debt = 0
+        detachAll(&released)
+      }
+      let place = unsafe held.firstIndex { unsafe $0.number > call.number } ?? held.endIndex
+      unsafe held.insert(call, at: place)
+      worker.leaveCall()
+      return .pause
+    }
+    release(released)
+    return refusal
+  }
+
+  /// The caller holds the mutex.
+  private func refusal(of call: Call) -> ClaimRefusal {
+    if unsafe call.attempts == 0 || record.has(HandlerFlags.removed) { return unsafe refusal(isEnding: isEnding) }
+    if call.isGivenUp.load(ordering: .acquiring) { return .skip }
+    // If this is a once handler, its first attempt has used it up. Further attempts still follow.
+    let flags = record.state.load(ordering: .acquiring)
+    if flags & HandlerFlags.lockedAtAll == 0 { return .retry }
+    return unsafe flags & HandlerFlags.isHolding != 0 && !isEnding ? .pause : .skip
+  }
+
+  /// Lets what waits go on without its waiters. The caller holds the mutex.
+  private func detachAll(_ released: inout Released) {
+    unsafe detach(&inbox, self, &released)
+    for key in keysInOrder { unsafe detach(&key.parked, key, &released) }
+  }
+
+  private func detach(_ queue: inout PayloadQueue<Item>, _ node: WaitNode, _ released: inout Released) {
+    for i in 0..<queue.count {
+      let item = queue[i]
+      guard let completion = item.completion else { continue }
+      if item.kind == .barrier {
+        released.passed.append((completion, node))
+        queue[i] = unsafe Item(nil, nil, .hole)
+      } else {
+        var waiters = DetachedWaiters()
+        queue[i].completion = waiters.detach(completion)
+        for held in waiters.calls { unsafe released.held.append((held, item.key?.takeUnretainedValue() ?? node)) }
+      }
+    }
+  }
+
+  /// Goes on after a lock has ended. Isolation: core.
+  func resumeWaiting() {
+    lane.mutex.withLock {
+      guard unsafe isPaused else { return }
+      unsafe isPaused = false
+      for key in keysInOrder where unsafe !key.isActive {
+        guard modifiers.batch == nil else {
+          if unsafe key.isOpen, unsafe !key.isQueued { enqueueLate(key) }
+          continue
+        }
+        // The call of the key that ran has ended during the pause.
+        let (call, number) = (Call(), key.firstNumber)
+        call.reserve(for: self)
+        guard let item = unsafe key.popCall(to: call.place) else { continue }
+        call.begin(item)
+        unsafe call.number = number
+        unsafe key.isActive = true
+        if !key.hasCalls { unsafe parkedKeys[ObjectIdentifier(key)] = nil }
+        unsafe held.append(call)
+      }
+      for call in unsafe held where unsafe call.attempts == 0 { unsafe waiting -= call.count }
+      unsafe away += held
+      unsafe lane.putFirst(held.sorted { unsafe $0.number < $1.number }, self, inbox.count - gathering)
+      unsafe held = []
+    }
+    lane.wake()
+  }
+
+  /// Appends an item for a key; the caller gives the handler its places in the order afterwards.
+  private func enqueueLate(_ key: KeyQueue) {
+    unsafe isPaused = true
+    enqueue(key)
+    unsafe isPaused = false
+  }
+
+  // MARK: Barriers
+
+  /// Sends a completion behind what waits. Isolation: core.
+  func enqueueBarrier(_ completion: Completion) {
+    if mutant(.barrierOvertakes) { return }
+    if completion.purpose == .probe, batchQueue != nil { return sendProbe(completion) }
+    completion.expect(self)
+    var timers: [LaneTimer] = []
+    let isPaused = lane.mutex.withLock { () -> Bool in
+      openAll(&timers)
+      if unsafe self.isPaused || isClosed { return true }
+      unsafe inbox.append(Item(completion, nil, .barrier))
+      unsafe followers += 1
+      lane.addToOrder(self)
+      return false
+    }
+    for timer in timers { timer.cancel() }
+    if isPaused { pass(completion, at: self) } else { lane.wake() }
+  }
+
+  /// Lets a probe wait for all but what gathers for a batch.
+  private func sendProbe(_ completion: Completion) {
+    let worker = lane.mutex.withLock { unsafe openCount > 0 ? lane.workers.first : nil }
+    let node: WaitNode = worker ?? self
+    completion.expect(node)
+    let isLate = lane.mutex.withLock { () -> Bool in
+      guard openCount > 0, node !== self else { return true }
+      unsafe probes.append((completion, node))
+      return false
+    }
+    if isLate { pass(completion, at: node) }
+  }
+
+  /// Lets a barrier that has been reached wait for each call that was taken before it. It waits for
+  /// each by itself: if one of them waits for the barrier, only that one is deferred.
+  ///
+  /// - Parameter node: The node at which the barrier has waited until now.
+  func pass(_ completion: Completion, at node: WaitNode) {
+    typealias Begun = (call: Call, number: UInt64)
+    let (begun, keys) = lane.mutex.withLock { () -> ([Begun], [KeyQueue]) in
+      let onWorkers = unsafe lane.workers.filter { has($0) }.map { unsafe ($0.call, $0.call.number) as Begun }
+      let others = unsafe away.map { unsafe ($0, $0.number) as Begun }
+      return unsafe (onWorkers + others, isPaused ? [] : keysInOrder)
+    }
+    for (call, _) in begun { completion.expect(call) }
+    for key in keys { completion.expect(key) }
+    let late = lane.mutex.withLock { () -> [WaitNode] in
+      var late: [WaitNode] = []
+      for (call, number) in begun {
+        if unsafe call.number == number, unsafe !isPaused || !held.contains(where: { $0 === call }) {
+          unsafe call.barriers.append(completion)
+        } else {
+          late.append(call)
+        }
+      }
+      for key in keys {
+        if unsafe !isPaused, unsafe key.isActive || key.hasCalls {
+          unsafe key.parked.append(Item(completion, nil, .barrier))
+        } else {
+          late.append(key)
+        }
+      }
+      return late
+    }
+    for node in late { completion.arrive(node, nil) }
+    completion.arrive(node, nil)
+  }
+
+  // MARK: The end
+
+  /// Ends the handler after what it has: see ``DeliveryTarget/finish()``. Isolation: core.
+  func enqueueEnd() -> Bool {
+    var timers: [LaneTimer] = []
+    var dropped = Dropped()
+    let (isIdle, ends) = lane.mutex.withLock { () -> (Bool, Bool) in
+      unsafe isEnding = true
+      // If the first attempt of a once handler has used it up, further attempts may follow. The
+      // handler's unregistration, which calls `finish()`, must not end the delays between them.
+      if !record.has(HandlerFlags.spent) || record.has(HandlerFlags.removed) { unsafe endsDelays = true }
+      openAll(&timers)
+      if unsafe isPaused {
+        takeWaiting(&dropped)
+        unsafe dropped.calls += held
+        if isTracked { unsafe running -= held.count }
+        for call in unsafe held { unsafe call.key?._withUnsafeGuaranteedRef { unsafe $0.isActive = false } }
+        unsafe held = []
+        unsafe isPaused = false
+      }
+      let isIdle = unsafe inbox.isEmpty && running == 0 && (isTracked || lane.isQuiet)
+      unsafe isClosed = isIdle
+      if !isIdle {
+        unsafe inbox.append(Item(nil, nil, .end))
+        unsafe followers += 1
+        lane.addToOrder(self)
+      }
+      return unsafe (isIdle, endsDelays)
+    }
+    for timer in timers { timer.cancel() }
+    skip(dropped)
+    if ends { delays?.end() }
+    if isIdle { close() } else { lane.wake() }
+    return isIdle
+  }
+
+  /// Skips what waits: the handler has ended, so these calls never begin. Neither a send nor a
+  /// payload waits for a call that hangs.
+  func skipWaiting() {
+    var dropped = Dropped()
+    var timers: [LaneTimer] = []
+    lane.mutex.withLock {
+      openAll(&timers)
+      takeWaiting(&dropped)
+      // The other calls without a worker are between two attempts, and make a last one.
+      lane.removeUrgent { call in
+        guard unsafe call.member?.toOpaque() == Unmanaged.passUnretained(self).toOpaque(),
+          unsafe call.attempts == 0 || call.rare.isLastAttempt
+        else { return false }
+        dropped.calls.append(call)
+        return true
+      }
+      for call in dropped.calls {
+        unsafe away.removeAll { $0 === call }
+        if isTracked { unsafe running -= 1 }
+        unsafe call.number = 0
+      }
+      if lane.isShared {
+        lane.removeFromOrder(self)
+        unsafe debt = 0
+        if unsafe followers > 0 { unsafe lane.addToOrder(self, followers) }
+      }
+    }
+    for timer in timers { timer.cancel() }
+    skip(dropped)
+    lane.wake()
+  }
+
+  /// The occurrences that were taken out of the queue of a handler that has ended.
+  private struct Dropped: ~Copyable {
+    var queues: [DroppedQueue] = []
+    var calls: [Call] = []
+    /// The barriers that have nothing to wait for any more, each with the node at which it waits.
+    var barriers: [(completion: Completion, node: WaitNode)] = []
+  }
+
+  private final class DroppedQueue {
+    let node: WaitNode
+    var queue: PayloadQueue<Item>
+    init(_ node: WaitNode, _ layout: PayloadLayout) {
+      self.node = node
+      queue = PayloadQueue(layout)
+    }
+  }
+
+  /// Takes the payloads that wait out of the queue, and leaves barriers and the end. The caller
+  /// holds the mutex.
+  private func takeWaiting(_ dropped: inout Dropped) {
+    let taken = DroppedQueue(self, layout)
+    unsafe swap(&inbox, &taken.queue)
+    unsafe followers = 0
+    for i in 0..<taken.queue.count {
+      let item = taken.queue[i]
+      guard item.kind == .barrier || item.kind == .end else { continue }
+      unsafe inbox.append(item)
+      unsafe followers += 1
+      taken.queue[i] = unsafe Item(nil, nil, .hole)
+    }
+    dropped.queues.append(taken)
+    for key in keysInOrder {
+      let taken = DroppedQueue(key, layout)
+      unsafe running -= key.popAll(into: &taken.queue)
+      for i in 0..<taken.queue.count where taken.queue[i].kind == .barrier {
+        if unsafe key.isActive {
+          unsafe key.parked.append(taken.queue[i])  // it waits for the call of the key that runs
+        } else if let completion = taken.queue[i].completion {
+          dropped.barriers.append((completion, key))
+        }
+        taken.queue[i] = unsafe Item(nil, nil, .hole)
+      }
+      dropped.queues.append(taken)
+    }
+    unsafe (waiting, gathering, parkedKeys) = (0, 0, [:])
+  }
+
+  /// Ends the occurrences that were taken out of the queue: those between two attempts fail with
+  /// their last error, the others are skipped. Never called under a mutex.
+  private func skip(_ dropped: consuming Dropped) {
+    for call in dropped.calls {
+      let barriers = lane.mutex.withLock { () -> [Completion] in
+        unsafe call.key?._withUnsafeGuaranteedRef { unsafe $0.noteEnd(call.count) }
+        defer { unsafe call.barriers = [] }
+        return unsafe call.barriers
+      }
+      let error = unsafe call.isRare ? call.rare.lastError : nil
+      conclude(call, at: call.node, error.map { failure($0, call) } ?? .skipped)
+      for completion in barriers { completion.arrive(call, nil) }
+    }
+    for taken in dropped.queues {
+      while !taken.queue.isEmpty {
+        let item = taken.queue.takeFirst()
+        guard item.isCall else { continue }
+        taken.queue.destroyTaken()
+        lane.mutex.withLock { unsafe item.key?._withUnsafeGuaranteedRef { $0.noteEnd() } }
+        skip(item.completion, at: unsafe item.key?.takeUnretainedValue() ?? taken.node)
+      }
+    }
+    for (completion, node) in dropped.barriers { completion.arrive(node, nil) }
+  }
+}
