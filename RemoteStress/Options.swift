@@ -18,8 +18,8 @@
 
     static let help = """
       Publishers, members of two groups and a broker, each a process, are killed, frozen and cut off at random.
-      Each message that was stored must be handled or be a dead letter, for each group. Of the repeats, "forgotten" are
-      those after a broker died and lost a part of its record of the group; all others follow a verdict that was lost.
+      Each message that was stored must be handled or be a dead letter, for each group. Repeats follow a verdict that was
+      lost, with a process or with a part of the broker's record of the group.
 
         --seconds n      how long the processes are disturbed (60)
         --seed n         the seed of the disturbances (random)

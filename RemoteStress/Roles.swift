@@ -79,8 +79,8 @@
       }
     }
 
-    /// Handles messages as a member of a group, and logs each one with its attempt. At a SIGTERM,
-    /// the member finishes what it has begun, and ends.
+    /// Handles messages as a member of a group, and logs each one. At a SIGTERM, the member
+    /// finishes what it has begun, and ends.
     static func handle(_ group: String, _ address: String, _ file: String) async throws {
       let mustEnd = Terminations()
       let (nats, stream) = await connect(address)
@@ -90,7 +90,7 @@
       event.remoteOccurrences.addHandler { occurrence in
         if occurrence.payload.count > 1_000 || Int.random(in: 0..<100) == 0 { throw Bad() }
         if Int.random(in: 0..<50) == 0 { try await Task.sleep(for: .milliseconds(Int.random(in: 1...100))) }
-        log.write("\(id(occurrence.payload)) \(occurrence.attempt)")
+        log.write("\(id(occurrence.payload))")
       }
       var listening: Listening?
       while listening == nil {

@@ -179,7 +179,7 @@
         try await Task.sleep(for: .milliseconds(250))
         var known = stored
         for group in Roles.groups {
-          let handled = HandledMessages(LineLog.lines("\(folder)/\(group)")).ids
+          let handled = Set(LineLog.lines("\(folder)/\(group)"))
           let letters = dead.withLock { $0[group] ?? [] }
           missing[group] = stored.subtracting(handled).subtracting(letters).count
           known.formUnion(handled.union(letters).filter(isCurrent))
@@ -190,12 +190,13 @@
         "seed \(options.seed), \(Int(options.seconds)) s, caught up after \(begin.duration(to: .now).components.seconds) s"
       )
       print(counts.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }.joined(separator: ", "))
-      print("group       stored   handled      dead   repeats forgotten      lost")
+      print("group       stored   handled      dead   repeats      lost")
       for group in Roles.groups {
-        let handled = HandledMessages(LineLog.lines("\(folder)/\(group)"))
+        let lines = LineLog.lines("\(folder)/\(group)")
+        let handled = Set(lines).count
         let letters = dead.withLock { $0[group]?.count ?? 0 }
-        let row = [stored.count, handled.ids.count, letters, handled.repeats, handled.forgotten]
-        let cells = (row + [missing[group] ?? 0]).map {
+        let row = [stored.count, handled, letters, lines.count - handled, missing[group] ?? 0]
+        let cells = row.map {
           String(repeating: " ", count: max(1, 10 - "\($0)".count)) + "\($0)"
         }
         print(group.padding(toLength: 8, withPad: " ", startingAt: 0) + cells.joined())

@@ -49,9 +49,7 @@
     let pendingRequests = PendingRequests()
     let budget = PublishBudget()
     let incidents = Incidents()
-    /// The deliveries that the server counts, but that are no attempts: the message was returned to
-    /// the stream without a failure of a handler.
-    let released = ReleasedDeliveries()
+    let failures = FailedAttempts()
     /// The number of messages and replies without a stream that were not sent, because the
     /// connection was closed before.
     private let unsent = Guarded(0)

@@ -108,8 +108,6 @@
   struct StreamPlace: Sendable {
     let stream: Substring
     let consumer: Substring
-    /// The number of times that the server has delivered the message.
-    let delivered: Int
     let position: UInt64
     /// The number of this delivery among all deliveries of the consumer, counted from 1.
     let number: UInt64
@@ -121,12 +119,10 @@
       let words = reply.split(separator: ".")
       let first = words.count == 9 ? 4 : 6
       guard words.count == 9 || words.count >= 11, words[0] == "$JS", words[1] == "ACK",
-        let delivered = Int(words[first]), let position = UInt64(words[first + 1]),
-        let number = UInt64(words[first + 2]), let time = Int64(words[first + 3]), delivered > 0, position > 0,
-        position < .max
+        let delivered = Int(words[first]), delivered > 0, let position = UInt64(words[first + 1]),
+        let number = UInt64(words[first + 2]), let time = Int64(words[first + 3]), position > 0, position < .max
       else { return nil }
       (stream, consumer) = (words[first - 2], words[first - 1])
-      self.delivered = delivered
       self.position = position
       self.number = number
       self.time = Date(timeIntervalSince1970: Double(time) / 1e9)

@@ -64,7 +64,7 @@
       let old = config.name
       guard new.name != old else { return }
       if new.start != "by_start_time" { new.begin(at: .first) }
-      engine.released.removeAll(old)
+      engine.failures.removeAll(old)
       state.withLock { [new] state in
         (state.nextPosition, state.lastNumber, state.retreated) = (nil, 0, RetreatedPositions())
         (state.first, state.restart) = (new, new)

@@ -35,13 +35,13 @@
       case .reject:
         settled(item, position)
         answer(item, "+TERM")
-      case .retry(let delay): retreat(item, delay)
+      case .retry(let delay):
+        engine.failures.add(item.consumer, position)
+        retreat(item, delay)
       case .release(let delay) where options.inFlight == 1:
         state.withLock { $0.pausedUntil = max($0.pausedUntil, .now + min(delay, .year)) }
         giveBackInOrder([item])
-      case .release(let delay):
-        engine.released.add(item.consumer, position)
-        retreat(item, delay)
+      case .release(let delay): retreat(item, delay)
       }
     }
 
@@ -52,7 +52,7 @@
     /// Forgets that a message was returned to the server earlier, because it now has a final
     /// verdict.
     private func settled(_ item: Inflow.Item, _ position: UInt64) {
-      engine.released.remove(item.consumer, position)
+      engine.failures.remove(item.consumer, position)
       state.withLock { $0.retreated.remove(position) }
     }
 
@@ -105,10 +105,7 @@
     func giveBackInOrder(_ items: [Inflow.Item]) {
       let items = items.filter(isCurrent)
       guard let last = items.last, let reply = last.reply else { return }
-      for item in items {
-        engine.released.add(item.consumer, item.message.position ?? 0)
-        note(retreated: item)
-      }
+      for item in items { note(retreated: item) }
       for item in items.dropLast() { answer(item, "-NAK") }
       state.withLock { $0.returning += 1 }
       let verdict = Outgoing(subject: reply, body: Array("-NAK".utf8))
@@ -122,10 +119,7 @@
     func giveBack(_ items: [Inflow.Item]) {
       // A small delay is needed: without it, nats-server 2.9 may redeliver the first of these
       // messages to a pull that has ended.
-      for item in items where isCurrent(item) {
-        engine.released.add(item.consumer, item.message.position ?? 0)
-        retreat(item, .milliseconds(20))
-      }
+      for item in items where isCurrent(item) { retreat(item, .milliseconds(20)) }
     }
   }
 #endif

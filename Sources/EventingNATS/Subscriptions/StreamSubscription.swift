@@ -138,7 +138,7 @@
       if arrival.headers[MessageHeader.id] == nil, arrival.headers["ce-id"] == nil {
         message.id = "\(stream.name).\(mark).\(place.position)"  // the publisher gave no id
       }
-      message.attempt = max(1, place.delivered - engine.released.count(consumer, place.position))
+      message.attempt = engine.failures.count(consumer, place.position) + 1
       message.position = place.position
       message.streamMark = String(mark)
       message.publishedAt = place.time

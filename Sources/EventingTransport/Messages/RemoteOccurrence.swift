@@ -11,7 +11,8 @@ public struct RemoteOccurrence<Payload: Sendable>: Sendable {
   public let subject: String
   /// The headers of the message.
   public let headers: [String: String]
-  /// The number of this attempt to handle the message. The first is 1.
+  /// The number of this attempt to handle the message: one more than the known failures. NATS knows
+  /// those of this process only.
   public let attempt: Int
   /// The position of the message in its stream; `nil` if it is not stored.
   public let position: UInt64?

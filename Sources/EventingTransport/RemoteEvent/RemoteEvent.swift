@@ -93,10 +93,9 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   ///     handled before the next one begins.
   ///   - retry: The number of attempts and the delays, if a handler fails. `nil` on a stream: five
   ///     attempts, with a backoff from 100 milliseconds to 30 seconds. A transport that delivers at
-  ///     most once retries nothing, and refuses a policy of more than one attempt. The attempts of
-  ///     all members of a group are counted together, including those before a restart. A delivery
-  ///     that ended without an error of a handler does not count, unless the engine cannot tell it
-  ///     from a failure.
+  ///     most once retries nothing, and refuses a policy of more than one attempt. A delivery
+  ///     that ended without an error of a handler is no attempt. Over NATS each process counts the
+  ///     failures of its own handlers, so each member of a group has this number of attempts.
   ///   - deadLetter: The subject for messages that cannot be decoded, or whose last attempt has
   ///     failed. Without one they are dropped, and only the transport's incidents report them. If
   ///     this event itself receives dead letters, it drops one that cannot be decoded or whose last

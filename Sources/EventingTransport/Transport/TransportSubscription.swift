@@ -52,11 +52,12 @@ public enum Verdict: Hashable, Sendable {
   /// The message was handled, so the engine acknowledges it.
   case done
   /// A handler failed. The engine redelivers the message after a delay, to any member of the group.
-  /// The next ``RemoteMessage/attempt`` is larger by one.
+  /// If this process gets the message again, its ``RemoteMessage/attempt`` is larger by one. An
+  /// engine that knows the failures in other processes counts them, too.
   case retry(after: Duration)
   /// The message was not handled, and no handler failed. The engine redelivers it after a delay, to
   /// any member of the group. The number of the attempt, ``RemoteMessage/attempt``, stays
-  /// unchanged, unless the engine cannot tell the release from a failure.
+  /// unchanged.
   case release(after: Duration)
   /// The message can never be handled. The engine never delivers it to this group again, and posts
   /// an incident of the kind ``TransportIncident/Kind/deadLetter``. If the listening has a subject

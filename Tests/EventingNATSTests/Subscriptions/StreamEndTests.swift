@@ -69,8 +69,8 @@
       proxy.hold(until: "PING")  // libnats sends `PING` after it has asked for the end
       _ = try await other.stream("TEST", subjects: ["test.>"]).publish(RemoteMessage(), to: "test.a")
       try await eventually("expected a message on its way") { proxy.held.contains("$JS.ACK.TEST") }
-      let returned = OneShot<Int>()
-      subscription.cancel { returned.set(nats.engine.released.count(subscription.config.name, 1)) }
+      let returned = OneShot<UInt64?>()
+      subscription.cancel { returned.set(subscription.state.withLock { $0.retreated.first }) }
       #expect(await returned.value == 1)
       await nats.close()
       await other.close()

@@ -1,12 +1,12 @@
 #if NATS
   import Eventing
 
-  /// The deliveries that were returned to the server without a failure of a handler.
+  /// The number of failed attempts of each message, of the handlers of one connection.
   ///
-  /// The server counts deliveries, not failures. So the number of an attempt is the server's count
-  /// without these deliveries. Deliveries that other processes have returned are unknown here, and
-  /// count as attempts.
-  final class ReleasedDeliveries: Sendable {
+  /// The server counts deliveries, of which some are no failures: a member gave the message back,
+  /// or died. It does not say which. If all of them counted as attempts, the first error of a
+  /// handler could make a message a dead letter. So each process counts the failures that it sees.
+  final class FailedAttempts: Sendable {
     private struct Key: Hashable, Sendable {
       let consumer: String
       let position: UInt64
@@ -47,11 +47,11 @@
           state.entries[key]?.count += 1
           return
         }
-        if state.entries.count >= ReleasedDeliveries.limit { state.removeOldest() }
+        if state.entries.count >= FailedAttempts.limit { state.removeOldest() }
         state.last += 1
         state.entries[key] = Entry(count: 1, number: state.last)
         state.order.append((key, state.last))
-        guard state.order.count > 2 * ReleasedDeliveries.limit else { return }
+        guard state.order.count > 2 * FailedAttempts.limit else { return }
         var order = Deque<(key: Key, number: UInt64)>()
         while let item = state.order.popFirst() { if state.isThere(item) { order.append(item) } }
         state.order = order
