@@ -190,13 +190,17 @@
       await listener.nats.close()
     }
 
-    /// A message that claims to be a dead letter stays where it is, and an incident names it.
+    /// A message that claims to be a dead letter becomes one, too. If it claims to come from the
+    /// dead-letter subject, it stays where it is, and an incident names it.
     @Test func aForgedDeadLetterIsNamed() async throws {
       let listener = try await Listener()
-      listener.client.publish(
-        "test.a", block: "NATS/1.0\r\nNats-Msg-Id: m.dead.one.0\r\nEventing-Dead-Subject: test.b\r\n\r\n", body: "{")
-      try await listener.waitForIncident("The message is a dead letter itself")
-      #expect(listener.letters.withLock { $0.isEmpty })
+      let block = "NATS/1.0\r\nNats-Msg-Id: m.dead.one.0\r\nEventing-Dead-Subject: test.b\r\n"
+      listener.client.publish("test.a", block: "\(block)\r\n", body: "{")
+      try await listener.waitForLetters(1)
+      let way = "Eventing-Dead-Way: \(StreamName.hash("test.dead"))"
+      listener.client.publish("test.a", block: "\(block.replacing("m.", with: "n."))\(way)\r\n\r\n", body: "{")
+      try await listener.waitForIncident("The message is a dead letter that came from test.dead")
+      #expect(listener.letters.withLock { $0.count } == 1)
       try await listener.goesOn()
       await listener.nats.close()
     }

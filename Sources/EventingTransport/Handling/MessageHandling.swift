@@ -94,16 +94,6 @@ final class Listener: Sendable {
     ".dead.\(options.group.map { "\($0)." } ?? "")\(String(letterNumber, radix: 36))"
   }
 
-  /// Returns whether a message is a dead letter that a listening has made.
-  ///
-  /// Another program may write any header. So ``HeaderName/deadSubject`` is not enough: the id must
-  /// have the suffix of a dead letter, too (see ``letterSuffix``). A letter that was
-  /// published again to the subject of its message is an ordinary message.
-  private static func isLetter(_ message: RemoteMessage) -> Bool {
-    guard let origin = message.deadLetterOrigin, origin != message.subject else { return false }
-    return message.id.contains(/\.dead\.([^.]+\.)?[0-9a-z]+$/)
-  }
-
   /// Begins the handling of a decoded message. If the message was given up before, or is a
   /// repetition, no handler is called.
   func begin(_ message: RemoteMessage, _ send: (LoopAccount) -> BegunSend) -> any BegunMessage {
@@ -146,18 +136,20 @@ final class Listener: Sendable {
   /// Publishes a dead letter, if the options name a subject for it. Returns the verdict on the
   /// message.
   ///
-  /// A dead letter never becomes a dead letter again. Otherwise two listenings could pass a message
-  /// back and forth for ever, if each listens to the dead-letter subject of the other. While the
-  /// letter cannot be stored, the message is redelivered, but no handler is called.
+  /// A dead letter never goes to a subject that it came from. Otherwise two listenings could pass a
+  /// message back and forth for ever, if each listens to the dead-letter subject of the other.
+  /// While the letter cannot be stored, the message is redelivered, but no handler is called.
   func giveUp(_ message: RemoteMessage, _ reason: String) async -> Verdict {
     guard let subject = options.deadLetter else { return .reject(reason) }
-    guard !Listener.isLetter(message) else {
-      return .reject("\(reason). The message is a dead letter itself: it stays where it is stored")
+    let way = LetterHeaders.way(of: message)
+    guard !way.contains(LetterHeaders.mark(of: subject)) else {
+      return .reject("\(reason). The message is a dead letter that came from \(subject): it stays where it is stored")
     }
     var letter = message
     letter.id = Listener.sendableID(message.boundedIdentity) + letterSuffix
     letter.headers = LetterHeaders.sendable(message.headers)
     letter.headers[HeaderName.deadReason] = headerValue(reason)
+    letter.headers[HeaderName.deadWay] = way.joined(separator: " ")
     letter.headers[HeaderName.deadSubject] = LetterHeaders.escaped(message.subject)
     letter.headers[HeaderName.deadGroup] = options.group
     letter.headers[HeaderName.deadAttempts] = "\(message.attempt)"

@@ -16,6 +16,9 @@ enum HeaderName {
   static let deadReason = "Eventing-Dead-Reason"
   /// The subject that the message was published to before it became a dead letter.
   static let deadSubject = "Eventing-Dead-Subject"
+  /// Marks of the subjects that a dead letter came from: of its message's subject and, if that
+  /// message was a dead letter itself, of the subjects before.
+  static let deadWay = "Eventing-Dead-Way"
   /// The group whose listening made the dead letter. A listening without a group writes no such
   /// header.
   static let deadGroup = "Eventing-Dead-Group"

@@ -20,6 +20,24 @@ enum LetterHeaders {
     return result
   }
 
+  /// Returns marks of the subjects that a message came from as a dead letter, the oldest first. The
+  /// last one is that of its own subject.
+  ///
+  /// Another program may write the header with these marks. It can only prevent that a letter is
+  /// made of its own message, and only for the dead-letter subjects whose marks it writes.
+  static func way(of message: RemoteMessage) -> [String] {
+    let own = mark(of: message.subject)
+    let way = message.headers[HeaderName.deadWay]?.split(separator: " ").suffix(mostMarks - 1).map(String.init) ?? []
+    // No letter goes to a subject on its way. So this one was published again by hand.
+    return way.contains(own) ? [own] : way + [own]
+  }
+
+  /// The largest number of marks in a letter.
+  private static let mostMarks = 16
+
+  /// Returns the mark of a subject, which is short and has only letters and digits.
+  static func mark(of subject: String) -> String { String(stableHash(subject), radix: 36) }
+
   /// Returns a text as the value of a header, unchanged if possible. Otherwise each control
   /// character, each `%`, and each blank at the beginning or the end is written as `%` with two
   /// hexadecimal digits.

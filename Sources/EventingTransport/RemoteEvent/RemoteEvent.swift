@@ -97,12 +97,11 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   ///     that ended without an error of a handler is no attempt. Over NATS each process counts the
   ///     failures of its own handlers, so each member of a group has this number of attempts.
   ///   - deadLetter: The subject for messages that cannot be decoded, or whose last attempt has
-  ///     failed. Without one they are dropped, and only the transport's incidents report them. If
-  ///     this event itself receives dead letters, it drops one that cannot be decoded or whose last
-  ///     attempt has failed: a dead letter never becomes a dead letter again. While the engine
-  ///     refuses to store a new dead letter, the message that failed is not acknowledged. The
-  ///     message is redelivered after up to 30 s, so that the letter is published again. No handler
-  ///     of this process sees the message then.
+  ///     failed. Without one they are dropped, and only the transport's incidents report them. A
+  ///     message that is a dead letter itself goes to no subject that it came from: it is dropped
+  ///     then. While the engine refuses to store a dead letter, the message that failed is not
+  ///     acknowledged. It is redelivered after up to 30 s, so that the letter is published again.
+  ///     No handler of this process sees the message then.
   ///   - deduplication: The number of handled ids that this listening remembers, to skip
   ///     repetitions.
   /// - Returns: The listening. Releasing it does not end it.
