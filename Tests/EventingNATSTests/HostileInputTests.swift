@@ -212,8 +212,9 @@
       listener.client.publish("test.a", block: "NATS/1.0\r\nNats-Msg-Id: first\r\n\r\n", body: "{")
       try await listener.waitForLetters(1)
       let id = try #require(listener.letters.withLock { $0.first?.id })
-      #expect(id.hasPrefix("first.dead.one."))
-      let forged = id.replacingOccurrences(of: "first", with: "second")
+      #expect(id.hasPrefix("first.dead.one.1."))
+      // The message `second` comes after `first`, its letter, and the forged one.
+      let forged = id.replacing("first.dead.one.1.", with: "second.dead.one.4.")
       listener.client.publish("test.dead", block: "NATS/1.0\r\nNats-Msg-Id: \(forged)\r\n\r\n", body: "forged")
       try await listener.waitForLetters(2)
       listener.client.publish("test.a", block: "NATS/1.0\r\nNats-Msg-Id: second\r\n\r\n", body: "{")

@@ -59,7 +59,7 @@ final class Listener: Sendable {
   private let transport: any Transport
   /// The number of attempts after which a message is given up.
   private let attempts: Int
-  /// The number of the listening in the ids of its dead letters: see ``letterSuffix``.
+  /// The number of the listening in the ids of its dead letters: see ``letterID(of:)``.
   private let letterNumber: UInt64
   private let seen: SeenMessages?
   private let hopeless = HopelessMessages()
@@ -84,14 +84,19 @@ final class Listener: Sendable {
     seen = SeenMessages(options.deduplication)
   }
 
-  /// The suffix of the ids of the dead letters of this listening.
+  /// Returns the id of the dead letter of a message.
   ///
-  /// A stream stores an id once. All members of a group use one suffix, so they make one letter of
-  /// a message, even if the message comes again after a crash. Other listenings that give the
-  /// message up make letters of their own: a group of this name on another subject, and each
-  /// listening without a group.
-  private var letterSuffix: String {
-    ".dead.\(options.group.map { "\($0)." } ?? "")\(String(letterNumber, radix: 36))"
+  /// A stream stores an id once. All members of a group use one id, so they make one letter of a
+  /// message, even if the message comes again after a crash. Other listenings that give the message
+  /// up make letters of their own: a group of this name on another subject, and each listening
+  /// without a group. The id of the message alone does not name it: its stream takes the id again
+  /// after some time, perhaps while the stream of the letter still refuses it. So the position is a
+  /// part, too, and the stream that it belongs to.
+  private func letterID(of message: RemoteMessage) -> String {
+    let group = options.group.map { "\($0)." } ?? ""
+    let position = message.position.map { "\($0)." } ?? ""
+    let number = String(letterNumber ^ stableHash(message.streamMark), radix: 36)
+    return "\(Listener.sendableID(message.boundedIdentity)).dead.\(group)\(position)\(number)"
   }
 
   /// Begins the handling of a decoded message. If the message was given up before, or is a
@@ -146,7 +151,7 @@ final class Listener: Sendable {
       return .reject("\(reason). The message is a dead letter that came from \(subject): it stays where it is stored")
     }
     var letter = message
-    letter.id = Listener.sendableID(message.boundedIdentity) + letterSuffix
+    letter.id = letterID(of: message)
     letter.headers = LetterHeaders.sendable(message.headers)
     letter.headers[HeaderName.deadReason] = headerValue(reason)
     letter.headers[HeaderName.deadWay] = way.joined(separator: " ")

@@ -89,6 +89,26 @@ import Testing
     }
   }
 
+  /// A stream takes an id again some time after it has stored a message with that id.
+  @Test func messagesOfOneIDMakeOneLetterEach() throws {
+    try simulate(1...10) { clock in
+      let bus = InMemoryTransport(clock: clock, keeping: 1)
+      let (event, dead) = (RemoteEvent<Int>("numbers", over: bus), RemoteEvent<Int>("dead", over: bus))
+      let letters = Notes<Int>()
+      event.addHandler { _ in throw Refused() }
+      try await dead.listen(as: "readers")  // without a handler, so the stream keeps the letters
+      try await event.listen(as: "one", retry: .immediately(attempts: 1), deadLetter: "dead")
+      for number in 1...2 {
+        let receipt = try await event.publish(number, id: "order-7")
+        try require(!receipt.isDuplicate, "expected the id again at \(number)")
+        try await clock.sleep(for: .seconds(1))
+      }
+      dead.addHandler { letters.note($0) }
+      try await clock.sleep(for: .seconds(1))
+      try require(letters.values.sorted() == [1, 2], "\(letters.values)")
+    }
+  }
+
   /// Checks two listenings that both fail. The dead-letter subject of each is the subject of the
   /// other.
   @Test func aDeadLetterDoesNotGoBack() throws {
