@@ -279,28 +279,91 @@
     unsafe Unmanaged<ConnectionEvents>.fromOpaque(context!).takeUnretainedValue()
   }
 
-  /// Returns a copy of a message.
+  /// Returns a copy of a message. If libnats cannot read its headers, or reads them wrongly, the
+  /// copy has none, and says why.
   private func arrival(_ raw: OpaquePointer) -> Arrival {
-    var result = Arrival(subject: unsafe String(cString: natsMsg_GetSubject(raw)))
+    let subject = unsafe natsMsg_GetSubject(raw)!
+    var result = Arrival(subject: unsafe String(cString: subject))
     unsafe result.reply = natsMsg_GetReply(raw).map { unsafe String(cString: $0) }
     let count = Int(unsafe natsMsg_GetDataLength(raw))
     if count > 0, let data = unsafe natsMsg_GetData(raw) {
       unsafe result.body = [UInt8](UnsafeRawBufferPointer(start: data, count: count))
     }
-    var names: UnsafeMutablePointer<UnsafePointer<CChar>?>?
-    var nameCount: Int32 = 0
-    let status = unsafe natsMsgHeader_Keys(raw, &names, &nameCount)
-    if status != NATS_OK, status != NATS_NOT_FOUND {
-      result.damage = "expected headers as NATS has them; libnats says: \(quoted(LibraryError(status).text))"
+    do throws(Unreadable) {
+      _ = try unsafe text(subject, "a subject")
+      result.headers = try unsafe headers(raw, subject)
+    } catch {
+      result.damage = error.reason
     }
-    guard status == NATS_OK, let names = unsafe names else { return result }
-    for index in 0..<Int(nameCount) {
-      var value: UnsafePointer<CChar>?
-      guard let name = unsafe names[index], unsafe natsMsgHeader_Get(raw, name, &value) == NATS_OK else { continue }
-      unsafe result.headers[String(cString: name)] = value.map { unsafe String(cString: $0) } ?? ""
-    }
-    unsafe free(names)
     return result
+  }
+
+  /// The reason why headers are not as they were sent.
+  private struct Unreadable: Error { let reason: String }
+
+  private func headers(
+    _ raw: OpaquePointer, _ subject: UnsafePointer<CChar>
+  ) throws(Unreadable) -> [String: String] {
+    var names: UnsafeMutablePointer<UnsafePointer<CChar>?>?
+    var count: Int32 = 0
+    let status = unsafe natsMsgHeader_Keys(raw, &names, &count)
+    if status == NATS_NOT_FOUND { return [:] }
+    guard status == NATS_OK, let names = unsafe names else {
+      throw Unreadable(
+        reason: "expected headers as NATS has them; libnats says: \(quoted(LibraryError(status).text))")
+    }
+    defer { unsafe free(names) }
+    var result: [String: String] = [:]
+    for index in 0..<Int(count) {
+      guard let name = unsafe names[index] else { continue }
+      unsafe result[try text(name, "a name of a header")] = try value(of: name, in: raw, subject)
+    }
+    return result
+  }
+
+  /// Returns the value of a header.
+  private func value(
+    of name: UnsafePointer<CChar>, in raw: OpaquePointer, _ subject: UnsafePointer<CChar>
+  ) throws(Unreadable) -> String {
+    let expected = unsafe "expected a header \(escaped(name))"
+    var values: UnsafeMutablePointer<UnsafePointer<CChar>?>?
+    var count: Int32 = 0
+    guard unsafe natsMsgHeader_Values(raw, name, &values, &count) == NATS_OK, let value = unsafe values?[0] else {
+      throw Unreadable(reason: "\(expected) with a value; got none")
+    }
+    defer { unsafe free(values) }
+    if count > 1 { throw Unreadable(reason: "\(expected) with one value; got \(count)") }
+    // libnats 3.4 to 3.14 decodes headers in the memory of the message, between its subject and its
+    // body: it ends names and values with a zero byte. Before 3.11 it takes the next line for the
+    // value of a header without one, which this code finds by the line break in front of the value.
+    // The names of a status that the server sends are elsewhere.
+    if nats_GetVersionNumber() < 0x30F00, let body = unsafe natsMsg_GetData(raw), unsafe subject < name,
+      unsafe name < body
+    {
+      var place = unsafe name + strlen(name) + 1
+      while unsafe isspace(Int32(place.pointee)) != 0, unsafe place.pointee != lineFeed { unsafe place += 1 }
+      if unsafe place.pointee == lineFeed { throw Unreadable(reason: "\(expected) with a value; got none") }
+      guard unsafe place == value else { throw Unreadable(reason: "\(expected) on one line; got several") }
+      unsafe place += strlen(place) + 1
+      while unsafe place.pointee != lineFeed, unsafe isspace(Int32(place.pointee)) != 0 { unsafe place += 1 }
+      if unsafe place.pointee != lineFeed { throw Unreadable(reason: "\(expected) without zero bytes; got one") }
+    }
+    return try unsafe text(value, "a value of the header \(escaped(name))")
+  }
+
+  private let lineFeed: CChar = 10
+
+  /// Returns a text of another program, which may have any bytes.
+  private func text(_ bytes: UnsafePointer<CChar>, _ what: @autoclosure () -> String) throws(Unreadable) -> String {
+    if let text = unsafe String(validatingCString: bytes) { return text }
+    throw Unreadable(reason: unsafe "expected \(what()) in UTF-8; got \(escaped(bytes))")
+  }
+
+  /// Returns a text of another program in quotation marks, for an error. Bytes outside of ASCII are
+  /// written as `\xff`.
+  private func escaped(_ text: UnsafePointer<CChar>) -> String {
+    let bytes = unsafe UnsafeBufferPointer(start: text, count: strlen(text)).map { UInt8(bitPattern: $0) }
+    return quoted(bytes.map { $0 < 128 ? "\(Unicode.Scalar($0))" : "\\x\(String($0, radix: 16))" }.joined())
   }
 
   extension LibraryError {

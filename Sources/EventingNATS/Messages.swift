@@ -30,7 +30,7 @@
     var reply: String?
     var headers: [String: String] = [:]
     var body: [UInt8] = []
-    /// The reason why libnats could not read the headers; otherwise `nil`.
+    /// The reason why the headers could not be read; otherwise `nil`.
     var damage: String?
 
     /// The code of a message that the server itself sends instead of a reply, such as 503 if there
@@ -40,13 +40,18 @@
       return Int(status)
     }
 
+    /// The id that the publisher gave; `nil` if it gave none. For a stream, an empty id is none.
+    var givenID: String? {
+      [headers[MessageHeader.id], headers["ce-id"]].compactMap(\.self).first { !$0.isEmpty }
+    }
+
     /// The message as the handlers of a transport receive it.
     var message: RemoteMessage {
-      var message = RemoteMessage(id: headers[MessageHeader.id] ?? headers["ce-id"], subject: subject, body: body)
+      var message = RemoteMessage(id: givenID, subject: subject, body: body)
       message.headers = headers
       message.damage = damage
       message.headers[MessageHeader.id] = nil
-      if headers[MessageHeader.id] == nil { message.id = message.boundedIdentity }
+      if headers[MessageHeader.id]?.isEmpty ?? true { message.id = message.boundedIdentity }
       if let names = message.headers.removeValue(forKey: MessageHeader.empty) {
         for name in names.split(separator: ":") { message.headers[String(name)] = "" }
       }

@@ -82,6 +82,77 @@
       await listener.nats.close()
     }
 
+    /// libnats reads these blocks without an error, and wrongly.
+    private static let misread: [(block: [UInt8], reason: String)] =
+      [
+        ("Nats-Msg-Id:\r\nX-App: shop", #"expected a header "Nats-Msg-Id" with a value; got none"#),
+        ("A:\r\nNats-Msg-Id: 7", #"expected a header "A" with a value; got none"#),
+        ("A: \t\r\nNats-Msg-Id:8", #"expected a header "A" with a value; got none"#),
+        ("A: a\r\n \r\nNats-Msg-Id: 9", #"expected a header "A" on one line; got several"#),
+        ("A: a\r\nB: b\r\nA: b", #"expected a header "A" with one value; got 2"#),
+        ("Nats-Msg-Id: a\0b", #"expected a header "Nats-Msg-Id" without zero bytes; got one"#),
+      ].map { (Array("NATS/1.0\r\n\($0.0)\r\n\r\n".utf8), $0.1) } + [
+        (
+          Array("NATS/1.0\r\nNats-Msg-Id: a".utf8) + [0xff, 13, 10, 13, 10],
+          #"expected a value of the header "Nats-Msg-Id" in UTF-8; got "a\xff""#
+        ),
+        (
+          Array("NATS/1.0\r\na".utf8) + [0xfe] + Array(": b\r\n\r\n".utf8),
+          #"expected a name of a header in UTF-8; got "a\xfe""#
+        ),
+      ]
+
+    @Test func headersThatAreReadWronglyMakeDeadLetters() async throws {
+      let listener = try await Listener()
+      for (block, _) in HostileInputTests.misread {
+        listener.client.publish("test.a", block: block, body: Array("1".utf8))
+      }
+      try listener.client.flush()
+      try await listener.waitForLetters(HostileInputTests.misread.count)
+      try await listener.goesOn()
+      #expect(listener.numbers.withLock { $0 } == [7])
+      let found = Set(listener.letters.withLock { $0.map { $0.headers["Eventing-Dead-Reason"] ?? "none" } })
+      for (_, reason) in HostileInputTests.misread { #expect(found.contains(reason), "\(reason) in \(found)") }
+      await listener.nats.close()
+    }
+
+    /// Blanks around a value, and colons in it, are no fault.
+    @Test func headersOfOtherProgramsAreTakenAsTheyAre() async throws {
+      let listener = try await Listener()
+      let found = Guarded<[[String: String]]>([])
+      listener.event.remoteOccurrences.addHandler { occurrence in found.withLock { $0.append(occurrence.headers) } }
+      let block = "NATS/1.0\r\nA:a: b\r\nB:  b \t \r\nC: https://a\r\nD: ä\r\n\r\n"
+      listener.client.publish("test.a", block: block, body: "7")
+      try await eventually("expected 7") { found.withLock { !$0.isEmpty } }
+      #expect(found.withLock { $0[0] } == ["A": "a: b", "B": "b", "C": "https://a", "D": "ä"])
+      await listener.nats.close()
+    }
+
+    @Test func anEmptyIDIsNone() {
+      #expect(Arrival(subject: "a", headers: ["Nats-Msg-Id": ""]).givenID == nil)
+      #expect(Arrival(subject: "a", headers: ["Nats-Msg-Id": "", "ce-id": "b"]).givenID == "b")
+    }
+
+    /// A reply would go to another subject than the one that the caller named.
+    @Test func aSubjectForAReplyThatIsNoTextIsNone() {
+      #expect(ReplySubject.isInbox("_INBOX.a", of: "_INBOX.b"))
+      #expect(!ReplySubject.isInbox(String(decoding: [UInt8]("_INBOX.a".utf8) + [0xff], as: UTF8.self), of: "_INBOX.b"))
+    }
+
+    @Test func aSubjectThatIsNoTextMakesADeadLetter() async throws {
+      let listener = try await Listener()
+      let keyed = RemoteKeyedEvent<String, Int>("test.keyed", over: listener.stream)
+      keyed.anyKey.addHandler { [numbers = listener.numbers] _ in numbers.withLock { $0.append(1) } }
+      try await keyed.listen(as: "keyed", deadLetter: "test.dead")
+      listener.client.publish(Array("test.keyed.a".utf8) + [0xff], body: Array("1".utf8))
+      try await listener.waitForLetters(1)
+      let reason = listener.letters.withLock { $0[0].headers["Eventing-Dead-Reason"] }
+      #expect(reason == #"expected a subject in UTF-8; got "test.keyed.a\xff""#)
+      try await listener.goesOn()
+      #expect(listener.numbers.withLock { $0 } == [7])
+      await listener.nats.close()
+    }
+
     /// Without a stream, messages that cannot be read make no dead letters. Instead, an incident is
     /// posted for each of them.
     @Test func withoutAStreamTheyMakeIncidents() async throws {

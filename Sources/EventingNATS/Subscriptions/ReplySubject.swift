@@ -12,7 +12,7 @@
     ///   messages. Only its inbox for replies may get a reply.
     static func isInbox(_ subject: String, of inboxPrefix: String) -> Bool {
       guard subject.utf8.first == UInt8(ascii: "_"), subject.utf8.count <= 512,
-        !subject.utf8.contains(where: { $0 <= 32 || $0 == 127 })
+        !subject.utf8.contains(where: { $0 <= 32 || $0 == 127 }), !subject.unicodeScalars.contains("\u{fffd}")
       else { return false }
       let words = subject.split(separator: ".", omittingEmptySubsequences: false)
       guard words.count > 1, !words.contains(where: { $0.isEmpty || $0 == "*" || $0 == ">" }) else { return false }

@@ -135,7 +135,7 @@
       let consumer = place.consumer.utf8.elementsEqual(current.utf8) ? current : String(place.consumer)
       let mark = consumer.dropFirst(baseName.count)
       var message = arrival.message
-      if arrival.headers[MessageHeader.id] == nil, arrival.headers["ce-id"] == nil {
+      if arrival.givenID == nil {
         message.id = "\(stream.name).\(mark).\(place.position)"  // the publisher gave no id
       }
       message.attempt = engine.failures.count(consumer, place.position) + 1

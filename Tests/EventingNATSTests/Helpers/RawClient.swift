@@ -25,6 +25,11 @@
       socket.send((block + body + Array("\r\n".utf8))[...])
     }
 
+    /// Publishes a message without headers, whose subject need not be a text.
+    func publish(_ subject: [UInt8], body: [UInt8]) {
+      socket.send((Array("PUB ".utf8) + subject + Array(" \(body.count)\r\n".utf8) + body + Array("\r\n".utf8))[...])
+    }
+
     /// Publishes a message, with a block of headers as text.
     func publish(_ subject: String, reply: String = "", block: String, body: String) {
       publish(subject, reply: reply, block: Array(block.utf8), body: Array(body.utf8))
