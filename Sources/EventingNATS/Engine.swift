@@ -285,11 +285,7 @@
         connection.close()
         isClosed.set(())
       }
-      let timer = Scheduling.cancelledWhenDropped {
-        if (try? await Task.sleep(for: .seconds(2))) != nil { isClosed.set(()) }
-      }
-      await isClosed.value
-      withExtendedLifetime(timer) {}
+      await isClosed.value(until: .now + .seconds(2), or: ())
     }
   }
 #endif

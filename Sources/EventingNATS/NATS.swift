@@ -145,12 +145,8 @@
     until end: ContinuousClock.Instant, _ lateness: TransportError, _ body: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
     let result = OneShot<Result<Value, any Error>>()
-    let timer = Scheduling.cancelledWhenDropped {
-      if (try? await Task.sleep(until: end)) != nil { result.set(.failure(lateness)) }
-    }
     Foundation.Thread.detachNewThread { result.set(Result { try body() }) }
-    defer { withExtendedLifetime(timer) {} }
-    return try await result.value.get()
+    return try await result.value(until: end, or: .failure(lateness)).get()
   }
 
   /// Runs a closure on a new thread, because the closure may block. Waits for the closure's result.

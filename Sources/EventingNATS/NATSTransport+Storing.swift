@@ -95,15 +95,11 @@
     ) async throws -> Bool {
       do {
         guard try await engine.reach("publish to \(subject)", until: end) else { return false }
-        let timer = Scheduling.cancelledWhenDropped {
-          if (try? await Task.sleep(until: end)) != nil { copy.set(nil) }
-        }
         let reason = await withTaskCancellationHandler {
-          await copy.value
+          await copy.value(until: end, or: nil)
         } onCancel: {
           copy.set(nil)
         }
-        withExtendedLifetime(timer) {}
         try Task.checkCancellation()
         try engine.checkOpen("publish to \(subject)")
         if let reason {

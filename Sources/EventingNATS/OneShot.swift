@@ -35,16 +35,17 @@
         return value
       }
     }
+
+    /// Waits until the value is set, or until a time, at which it sets the value itself.
+    func value(until end: ContinuousClock.Instant, or late: Value) async -> Value {
+      let timer = Scheduling.cancelledWhenDropped { [self] in
+        if (try? await Sleeping.sleep(for: end - .now, on: ContinuousClock())) != nil { set(late) }
+      }
+      defer { withExtendedLifetime(timer) {} }
+      return await value
+    }
   }
 
   /// Waits for a time, in a cancelled task, too.
-  func pause(_ duration: Duration) async {
-    let isOver = OneShot<Void>()
-    let timer = Scheduling.cancelledWhenDropped {
-      try? await Task.sleep(for: duration)
-      isOver.set(())
-    }
-    await isOver.value
-    withExtendedLifetime(timer) {}
-  }
+  func pause(_ duration: Duration) async { await OneShot().value(until: .now + duration, or: ()) }
 #endif

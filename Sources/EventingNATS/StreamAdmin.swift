@@ -1,4 +1,5 @@
 #if NATS
+  import Eventing
   import EventingTransport
   import Foundation
 
@@ -194,7 +195,7 @@
             throw TransportError(
               .refused, "expected a server with JetStream (nats-server -js) that knows \(path); nobody responds")
           }
-          try await Task.sleep(for: .milliseconds(50))
+          try await Sleeping.sleep(for: .milliseconds(50), on: ContinuousClock())
         case .cancelled: throw CancellationError()
         case .late, .lost:
           if .now >= end {

@@ -74,6 +74,25 @@
       await nats.close(within: .zero)
     }
 
+    /// The timer of a limit that was not needed takes no memory until the limit.
+    @Test func aLimitThatWasNotNeededIsForgotten() async {
+      await #expect(processExitsWith: .success) {
+        func run(_ count: Int) async {
+          for _ in 0..<count {
+            let value = OneShot<Void>()
+            async let wait: Void = value.value(until: .now + .seconds(3_600), or: ())
+            for _ in 0..<4 { await Task.yield() }
+            value.set(())
+            await wait
+          }
+        }
+        await run(5_000)
+        let before = SubscriptionTests.residentPages()
+        await run(30_000)
+        precondition(SubscriptionTests.isSanitized || SubscriptionTests.residentPages() - before < 1_000)
+      }
+    }
+
     /// The room for messages that are not sent yet is used up. A publish that waits for room ends
     /// with its task, and gets no room later.
     @Test func aPublishThatWaitsForRoomEndsWithItsTask() async throws {

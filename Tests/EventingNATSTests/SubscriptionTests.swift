@@ -180,10 +180,9 @@
           SubscriptionTests.threadCount() <= threads + 8
         }
         let grown = (memory[2] - memory[1]) / 256
-        // The thread sanitizer keeps memory that was freed.
-        let isSanitized = unsafe dlsym(nil, "__tsan_init") != nil
         let figures = memory.map { $0 / 256 }
-        #expect(isSanitized || grown <= 4, "expected the memory to stay as it is, got \(grown) MB more: \(figures)")
+        let stays = SubscriptionTests.isSanitized || grown <= 4
+        #expect(stays, "expected the memory to stay as it is, got \(grown) MB more: \(figures)")
         isOver.withLock { $0 = true }
         await load
         await nats.close()
@@ -197,8 +196,11 @@
       _ = unsafe unsafeBitCast(address, to: (@convention(c) (Int) -> Int32).self)(0)
     }
 
+    /// Whether the thread sanitizer runs, which keeps memory that was freed.
+    static var isSanitized: Bool { unsafe dlsym(nil, "__tsan_init") != nil }
+
     /// Returns the number of pages of 4 KiB that the process has in memory.
-    private static func residentPages() -> Int {
+    static func residentPages() -> Int {
       let words = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
       return words.count > 1 ? Int(words[1]) ?? 0 : 0
     }

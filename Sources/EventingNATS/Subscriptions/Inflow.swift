@@ -187,12 +187,7 @@
         if !state.isIdle { state.drainers.append(isIdle) }
         return !state.isIdle
       }
-      guard mustWait else { return }
-      let timer = Scheduling.cancelledWhenDropped {
-        if (try? await Task.sleep(for: min(limit, .year))) != nil { isIdle.set(()) }
-      }
-      await isIdle.value
-      withExtendedLifetime(timer) {}
+      if mustWait { await isIdle.value(until: .now + min(limit, .year), or: ()) }
     }
 
     /// Ends the inflow. Returns the messages without a verdict. Later verdicts have no effect.

@@ -142,11 +142,7 @@
         isDelivered.set(())
         delivered()
       })
-      let timer = Scheduling.cancelledWhenDropped {
-        if (try? await Task.sleep(until: end)) != nil { isDelivered.set(()) }
-      }
-      await isDelivered.value
-      withExtendedLifetime(timer) {}
+      await isDelivered.value(until: end, or: ())
     }
   }
 #endif

@@ -197,13 +197,7 @@
         if state.running > 0 { state.drainers.append(isIdle) }
         return state.running > 0
       }
-      if mustWait {
-        let timer = Scheduling.cancelledWhenDropped {
-          if (try? await Task.sleep(until: end)) != nil { isIdle.set(()) }
-        }
-        await isIdle.value
-        withExtendedLifetime(timer) {}
-      }
+      if mustWait { await isIdle.value(until: end, or: ()) }
       cancel()
     }
 

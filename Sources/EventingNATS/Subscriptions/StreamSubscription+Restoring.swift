@@ -48,7 +48,7 @@
         }
         if inflow.isOpen {
           if isNew { engine.incidents.post(refusal(reason)) }
-          try? await Task.sleep(for: .seconds(1))
+          await pause(.seconds(1))
         }
       }
       state.withLock { $0.isRestoring = false }

@@ -243,11 +243,7 @@
       cancel { isGivenBack.set(()) }  // `isGivenBack` is set after `giveBack(waiting)` above was called
       // If the server is frozen, the wait ends after a second. The server then redelivers the
       // messages by itself.
-      let timer = Scheduling.cancelledWhenDropped {
-        if (try? await Task.sleep(for: .seconds(1))) != nil { isGivenBack.set(()) }
-      }
-      await isGivenBack.value
-      withExtendedLifetime(timer) {}
+      await isGivenBack.value(until: .now + .seconds(1), or: ())
     }
   }
 #endif
