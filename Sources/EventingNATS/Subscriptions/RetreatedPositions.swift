@@ -11,19 +11,25 @@
   /// consumer of a group begins at the position after the last known floor of the lost consumer, or
   /// before. All messages without a final verdict are above that floor.
   struct RetreatedPositions: Sendable {
-    /// The largest number of recorded positions. Later ones are not recorded.
-    private static let limit = 65_536
+    /// The largest number of recorded positions. Of further ones, only the smallest is.
+    static let limit = 65_536
     private static let pause = StreamAdmin.ackWait
     private var positions: Set<UInt64> = []
+    /// The smallest position that had no room in ``positions``, or one before it.
+    private var further: UInt64?
     private var nextQuestion = ContinuousClock.now + pause
 
     /// The smallest position.
     ///
     /// - Complexity: O(n) for n positions.
-    var first: UInt64? { positions.min() }
+    var first: UInt64? { [positions.min(), further].compactMap(\.self).min() }
 
     mutating func add(_ position: UInt64) {
-      if positions.count < RetreatedPositions.limit { positions.insert(position) }
+      if positions.count < RetreatedPositions.limit || positions.contains(position) {
+        positions.insert(position)
+      } else {
+        further = min(further ?? .max, position)
+      }
     }
 
     mutating func remove(_ position: UInt64) {
@@ -32,6 +38,7 @@
 
     mutating func remove(upTo floor: UInt64) {
       positions = positions.filter { $0 > floor }
+      if let position = further, position <= floor { further = floor &+ 1 }
     }
 
     /// Returns whether the server must be asked for the consumer's floor, the position up to which
@@ -44,7 +51,7 @@
     ///   recorded. If it may have others, the server is asked even then, because the floor also
     ///   decides where a new consumer begins.
     mutating func mustAsk(_ now: ContinuousClock.Instant, isShared: Bool) -> Bool {
-      guard isShared || !positions.isEmpty, nextQuestion <= now else { return false }
+      guard isShared || !positions.isEmpty || further != nil, nextQuestion <= now else { return false }
       nextQuestion = now + RetreatedPositions.pause
       return true
     }

@@ -63,6 +63,17 @@
       await nats.close()
     }
 
+    /// The record is bounded. If the smallest position had no room, a new consumer would begin
+    /// behind its message, which then never came again.
+    @Test func theSmallestReturnedPositionAlwaysHasRoom() {
+      var positions = RetreatedPositions()
+      for position in 1...UInt64(RetreatedPositions.limit) { positions.add(position + 10) }
+      for position in [8, 5, 9] as [UInt64] { positions.add(position) }
+      #expect(positions.first == 5)
+      positions.remove(upTo: 7)
+      #expect(positions.first == 8)
+    }
+
     /// The *floor* of a consumer is the position up to which the server has final verdicts (done or
     /// reject) on all messages. By the floor, a member learns that other members have handled
     /// messages which it had returned.
