@@ -107,7 +107,7 @@
     /// - Returns: The transport.
     /// - Throws: ``EventingTransport/TransportError``, with the code
     ///   ``EventingTransport/TransportError/Code/streamDiffers`` if a stream of this name has other
-    ///   subjects, another age or another number of replicas.
+    ///   subjects, another age or another number of replicas, or gives no receipts (`no_ack`).
     public func stream(
       _ name: String, subjects: [String], maxAge: Duration? = nil, replicas: Int? = nil
     ) async throws -> NATSTransport {

@@ -38,8 +38,9 @@
         "expected to make the stream \(name) of \(subjects.joined(separator: ", ")); the server says: \(text(error))")
     }
 
-    /// Returns whether a stream exists. Throws if the stream has other subjects, another `maxAge`
-    /// or another number of replicas than the arguments say. An argument `nil` allows any value.
+    /// Returns whether a stream exists. Throws if the stream gives no receipts, or has other
+    /// subjects, another `maxAge` or another number of replicas than the arguments say. An argument
+    /// `nil` allows any value.
     private func isThere(
       _ name: String, _ subjects: [String], _ maxAge: Duration?, _ replicas: Int?
     ) async throws -> Bool {
@@ -58,6 +59,7 @@
       if let replicas, let found = config.replicas, replicas != found {
         faults.append("\(replicas) replicas; it has \(found)")
       }
+      if config.hasNoReceipts == true { faults.append("receipts for what is published; it has no_ack") }
       guard faults.isEmpty else {
         throw TransportError(
           .streamDiffers, "expected the stream \(name) to have \(faults.joined(separator: ", and "))")
@@ -158,6 +160,15 @@
         throw TransportError(
           .refused,
           "expected the consumer \(config.name) to be that of \(config.filter); it is that of \(found.filter ?? "all")")
+      }
+      // With another policy, a message may be done that no handler has seen.
+      guard found.ackPolicy == config.ackPolicy, found.maxDeliver == config.maxDeliver, found.deliverSubject == nil
+      else {
+        let (policy, most) = (found.ackPolicy ?? "none", found.maxDeliver.map { "\($0)" } ?? "none")
+        throw TransportError(
+          .refused,
+          "expected the consumer \(config.name) to have ack_policy \(config.ackPolicy), max_deliver \(config.maxDeliver) and no deliver_subject; it has \(policy), \(most) and \(found.deliverSubject ?? "none")"
+        )
       }
       return Consumer(restart: config.restarted(answer), created: answer.created)
     }

@@ -19,7 +19,13 @@
       var subjects: [String]?
       var maxAge: Int64?
       var replicas: Int?
+      /// Whether the stream does not answer what is published to it.
+      var hasNoReceipts: Bool?
       var filter: String?
+      var ackPolicy: String?
+      var maxDeliver: Int?
+      /// The subject to which a consumer delivers without being asked.
+      var deliverSubject: String?
       var start: String?
       var startPosition: UInt64?
       var startTime: String?
@@ -28,7 +34,11 @@
         case subjects
         case maxAge = "max_age"
         case replicas = "num_replicas"
+        case hasNoReceipts = "no_ack"
         case filter = "filter_subject"
+        case ackPolicy = "ack_policy"
+        case maxDeliver = "max_deliver"
+        case deliverSubject = "deliver_subject"
         case start = "deliver_policy"
         case startPosition = "opt_start_seq"
         case startTime = "opt_start_time"

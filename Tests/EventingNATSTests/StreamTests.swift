@@ -1,6 +1,6 @@
 #if NATS
   import Eventing
-  import EventingNATS
+  @testable import EventingNATS
   import Foundation
   import Testing
 
@@ -21,6 +21,47 @@
       let overlap = await transportError { _ = try await nats.stream("OTHER", subjects: ["orders.placed"]) }
       #expect(overlap?.code == .refused)
       #expect(overlap?.description.contains("overlap") == true)
+      await nats.close()
+    }
+
+    /// Sends a request to the interface of the server's streams.
+    private func administer(_ nats: NATS, _ path: String, _ body: String) async throws {
+      let answer = try await nats.plain.request(
+        RemoteMessage(body: Array(body.utf8)), to: "$JS.API.\(path)", within: .seconds(20))
+      let text = String(decoding: answer.body, as: UTF8.self)
+      try #require(!text.contains("error"), "\(text)")
+    }
+
+    @Test func aStreamThatGivesNoReceiptsIsRefused() async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let config = #"{"name":"TEST","subjects":["test.>"],"storage":"file","num_replicas":1,"no_ack":true}"#
+      try await administer(nats, "STREAM.CREATE.TEST", config)
+      let error = await transportError { _ = try await nats.stream("TEST", subjects: ["test.>"]) }
+      #expect(error?.code == .streamDiffers)
+      #expect(
+        error?.description == "expected the stream TEST to have receipts for what is published; it has no_ack")
+      await nats.close()
+    }
+
+    /// With such a consumer, messages would be done that no handler has seen.
+    @Test(arguments: [
+      #""ack_policy":"none""#, #""ack_policy":"explicit","max_deliver":3"#,
+      #""ack_policy":"explicit","deliver_subject":"elsewhere""#,
+    ]) func aConsumerThatIsOtherwiseIsRefused(options: String) async throws {
+      let server = try NATSServer()
+      let nats = try await server.connect()
+      let stream = try await nats.stream("TEST", subjects: ["test.>"])
+      let mark = try await StreamAdmin(nats.engine).facts(of: "TEST").mark
+      let name = ConsumerConfig.baseName("test.a", "one") + mark
+      let config = #"{"durable_name":"\#(name)","filter_subject":"test.a",\#(options)}"#
+      try await administer(
+        nats, "CONSUMER.DURABLE.CREATE.TEST.\(name)", #"{"stream_name":"TEST","config":\#(config)}"#)
+      let event = RemoteEvent<Int>("test.a", over: stream)
+      event.addHandler { _ in }
+      let error = await transportError { try await event.listen(as: "one") }
+      #expect(error?.code == .refused)
+      #expect(error?.description.contains("to have ack_policy explicit, max_deliver -1 and no deliver_subject") == true)
       await nats.close()
     }
 
