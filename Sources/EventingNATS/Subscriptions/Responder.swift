@@ -134,11 +134,15 @@
       }
     }
 
-    /// Returns the reply if all its headers can be sent. Otherwise returns another reply, without a
-    /// body, which reports the faulty header to the caller.
+    /// Returns the reply if it can be sent. Otherwise returns another reply, without a body, which
+    /// reports the fault to the caller.
     private func checked(_ reply: RemoteMessage) -> RemoteMessage {
       do {
         try checkHeaderSyntax(reply.headers)
+        let (size, most) = (Outgoing(reply, to: "", needsID: false).size, engine.largestMessage)
+        guard size <= most else {
+          throw TransportError(.tooLarge, "expected an answer of at most \(most) bytes with its headers, got \(size)")
+        }
         return reply
       } catch {
         return RemoteMessage(

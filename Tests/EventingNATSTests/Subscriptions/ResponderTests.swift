@@ -45,6 +45,20 @@
       var verdict: Verdict { get async { .done } }
     }
 
+    /// The server ends the connection of a client that sends too much.
+    @Test func aReplyThatIsTooLargeIsAFailure() async throws {
+      let server = try NATSServer(hasStreams: false)
+      let nats = try await server.connect()
+      let responder = try await nats.plain.respond(to: "a", group: nil, inFlight: 1) { _ in
+        RemoteMessage(headers: ["A": String(repeating: "a", count: 2_000_000)])
+      }
+      let reply = try await nats.plain.request(RemoteMessage(), to: "a", within: .seconds(20))
+      #expect(reply.headers["Eventing-Failure"] == "responderFailed")
+      #expect(reply.headers["Eventing-Failure-Reason"]?.hasPrefix("expected an answer of at most ") == true)
+      responder.cancel()
+      await nats.close()
+    }
+
     /// A program that may only ask names a subject of the server's own as the one for the reply, or
     /// one of the application. The responder must not use its rights for that program.
     @Test func aReplyGoesOnlyToAnInbox() async throws {
