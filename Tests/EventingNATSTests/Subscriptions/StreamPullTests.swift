@@ -63,6 +63,20 @@
       await nats.close()
     }
 
+    /// The server refuses a consumer that asks for more messages in hand than its limit, but takes
+    /// one that asks for no limit.
+    @Test func theServersLimitOfMessagesInHandRefusesNoListening() async throws {
+      let server = try NATSServer(streams: "limits { max_ack_pending: 10 }")
+      let nats = try await server.connect()
+      let numbers = Guarded<[Int]>([])
+      let event = RemoteEvent<Int>("test.a", over: try await nats.stream("TEST", subjects: ["test.>"]))
+      event.addHandler { number in numbers.withLock { $0.append(number) } }
+      try await event.listen(as: "one")
+      for number in 1...30 { try await event.publish(number) }
+      try await eventually("expected 1...30, got \(numbers.withLock { $0 })") { numbers.withLock { $0.count } == 30 }
+      await nats.close()
+    }
+
     @Test func theServersAnswersAboutRequestsAreKnown() {
       #expect(PullAnswer(408, "Request Timeout") == .over && PullAnswer(404, "No Messages") == .over)
       #expect(PullAnswer(503, "") == .noConsumer && PullAnswer(409, "Consumer Deleted") == .noConsumer)
