@@ -40,7 +40,8 @@
     /// - Returns: The connection.
     /// - Throws: ``EventingTransport/TransportError``. It names the server and the fault: no
     ///   server, refused credentials, an untrusted certificate. The code is
-    ///   ``EventingTransport/TransportError/Code/timedOut`` after `connectTimeout`.
+    ///   ``EventingTransport/TransportError/Code/timedOut`` after `connectTimeout`. If the task is
+    ///   cancelled, a `CancellationError`.
     public static func connect(
       _ servers: String..., credentials: Credentials? = nil, tls: TLS? = nil, connectTimeout: Duration = .seconds(5),
       publishTimeout: Duration = .seconds(5), identity: String = "nats"
@@ -137,16 +138,21 @@
   }
 
   /// Runs a closure on a new thread, because the closure may block for ever. Waits for the
-  /// closure's result until a deadline, and then throws `lateness`.
+  /// closure's result until a deadline, and then throws `lateness`. A cancellation of the task ends
+  /// the wait at once.
   ///
-  /// If the closure returns after the deadline, its result is released, which closes the connection
-  /// in the result.
+  /// If the closure returns after the wait, its result is released, which closes the connection in
+  /// the result.
   private func onOwnThread<Value: Sendable>(
     until end: ContinuousClock.Instant, _ lateness: TransportError, _ body: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
     let result = OneShot<Result<Value, any Error>>()
     Foundation.Thread.detachNewThread { result.set(Result { try body() }) }
-    return try await result.value(until: end, or: .failure(lateness)).get()
+    return try await withTaskCancellationHandler {
+      try await result.value(until: end, or: .failure(lateness)).get()
+    } onCancel: {
+      result.set(.failure(CancellationError()))
+    }
   }
 
   /// Runs a closure on a new thread, because the closure may block. Waits for the closure's result.

@@ -23,6 +23,16 @@
       #expect(error?.description.contains("within the connectTimeout of 0.3 seconds") == true)
     }
 
+    @Test func aConnectEndsWithItsTask() async throws {
+      let server = try TextServer("")
+      let address = "nats://127.0.0.1:\(server.port)"
+      let connect = Task { try await NATS.connect(address, connectTimeout: .seconds(50)) }
+      let begin = ContinuousClock.now
+      connect.cancel()
+      await #expect(throws: CancellationError.self) { try await connect.value }
+      #expect(.now - begin < .seconds(30))
+    }
+
     /// `connectTimeout` is divided among the servers of a call. So a silent server does not use up
     /// the time of the other server.
     @Test func theServerBehindASilentOneIsTaken() async throws {
