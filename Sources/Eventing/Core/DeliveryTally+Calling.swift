@@ -25,7 +25,7 @@ extension DeliveryTally {
       report.delivered &+= 1
     } catch {
       observed.ended(call, of: handler, error)
-      fail(record, anchor, error)
+      fail(record, anchor, error, in: call.traced)
     }
   }
 
@@ -48,19 +48,27 @@ extension DeliveryTally {
       } catch {
         if let call { observed?.ended(call, of: handler, error) }
         guard retry.tries(error, after: attempts), !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else {
-          return fail(record, anchor, error, attempts: attempts)
+          return fail(record, anchor, error, attempts: attempts, in: call?.traced)
         }
       }
     }
   }
 
   /// Records the error of a handler, and applies the event's failure policy.
-  @usableFromInline mutating func fail(
-    _ record: HandlerRecord, _ anchor: EventAnchor, _ error: any Error, attempts: Int = 1
+  ///
+  /// - Parameter call: The traced call that threw. It is the cause of what handlers of the failure
+  ///   send.
+  mutating func fail(
+    _ record: HandlerRecord, _ anchor: EventAnchor, _ error: any Error, attempts: Int = 1, in call: TracedCall? = nil
   ) {
     let failure = HandlerFailure(
       HandlerToken(record, anchor), error, record.details?.options, attempts: attempts)
     report.failures.append(failure)
+    guard let call, let observed else { return post(failure, anchor) }
+    observed.asCause(call) { post(failure, anchor) }
+  }
+
+  private mutating func post(_ failure: HandlerFailure, _ anchor: EventAnchor) {
     if let payload { anchor.deadLetters?.post(payload, failure) }
     if anchor.report(failure) { isStopped = true }
   }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The task-local values that travel with an occurrence to its handlers.
 ///
 ///     EventContext.carry(RequestID.$current)   // once, when the program starts
@@ -66,6 +68,7 @@ final class ContextRegistry: @unchecked Sendable {
     mutex.withLock {
       unsafe next += 1
       unsafe captures.append((next, capture))
+      CarriedContext.sources.wrappingAdd(1, ordering: .relaxed)
       CarriedContext.isOn.publish(true)
       return unsafe next
     }
@@ -75,6 +78,7 @@ final class ContextRegistry: @unchecked Sendable {
     let gone = mutex.withLock {
       let gone = unsafe captures.filter { $0.id == id }
       unsafe captures.removeAll { $0.id == id }
+      CarriedContext.sources.wrappingSubtract(gone.count, ordering: .relaxed)
       if unsafe captures.isEmpty { CarriedContext.isOn.publish(false) }
       return gone
     }
@@ -82,10 +86,10 @@ final class ContextRegistry: @unchecked Sendable {
   }
 
   /// Returns the values that the carried task-locals have in the calling task.
-  func capture() -> CarriedContext? {
+  func capture() -> [any ContextValue] {
     // Copied, because an array that is changed in place under the mutex must not be read without
     // the mutex.
     let captures = mutex.withLock { unsafe self.captures.map(\.capture) }
-    return captures.isEmpty ? nil : CarriedContext(captures.map { $0() })
+    return captures.map { $0() }
   }
 }

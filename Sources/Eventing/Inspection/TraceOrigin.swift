@@ -5,18 +5,37 @@ import Synchronization
 ///
 /// One cell is bound for a delivery, and not one for each call, because a binding costs more than a
 /// call. So a task that an inline handler starts, and that posts after the handler has returned,
-/// finds the call that runs then, or none.
+/// finds the call that runs then, or none. A call on a lane has a cell of its own, and stays in it
+/// after its end.
+///
+/// ``CarriedContext`` takes the number along, so that events without a trace hand it on.
 final class CallCell: Sendable {
-  /// The number of the call; 0 if none runs.
-  let call = Atomic<UInt64>(0)
+  /// The number of the call; 0 if none runs, ``unused`` if the call for which the cell was made has
+  /// not begun.
+  let call: Atomic<UInt64>
+  static let unused = UInt64.max
 
   @TaskLocal static var current: CallCell?
+
+  init(_ call: UInt64 = 0) { self.call = Atomic(call) }
+
+  /// The number of the call that runs now; 0 for none.
+  static var cause: UInt64 {
+    guard let call = current?.call.load(ordering: .relaxed), call != unused else { return 0 }
+    return call
+  }
+
+  /// Stores the number of a call that begins. Returns the number that was there; 0 for none.
+  @inline(__always) func begin(_ number: UInt64) -> UInt64 {
+    let outer = call.exchange(number, ordering: .relaxed)
+    return outer == CallCell.unused ? 0 : outer
+  }
 }
 
 /// When an occurrence was sent, and by which call.
 struct TraceOrigin: Sendable {
   let postedAt = InspectionClock.now
-  let cause = CallCell.current?.call.load(ordering: .relaxed) ?? 0
+  let cause = CallCell.cause
 }
 
 /// The part of a completion that only inspections and traces need: when its occurrence was sent and

@@ -113,6 +113,7 @@ package final class EventTracing: Sendable {
 
   init(_ sink: any TraceSink, _ core: EventCore) {
     EventTracing.running.wrappingAdd(1, ordering: .relaxed)
+    CarriedContext.sources.wrappingAdd(1, ordering: .relaxed)
     self.sink = sink
     self.core = core
     event = core.identity(named: nil).number
@@ -123,6 +124,7 @@ package final class EventTracing: Sendable {
   /// Ends the trace. Deliveries that begin after the return are not traced.
   package func end() {
     if isOver.exchange(true, ordering: .relaxed) { return }
+    CarriedContext.sources.wrappingSubtract(1, ordering: .relaxed)
     EventTracing.running.wrappingSubtract(1, ordering: .relaxed)
     core?.forgetObservers()
   }
@@ -194,15 +196,17 @@ extension ObservedOccurrence {
     let number = TracedCall.last.wrappingAdd(1, ordering: .relaxed).newValue
     let call = TracedCall(
       number: number, event: observers.event.number, sequence: sequence,
-      lane: lane.flatMap { LaneNumbers.number(of: $0) }, outer: cell.call.load(ordering: .relaxed))
-    cell.call.store(number, ordering: .relaxed)
+      lane: lane.flatMap { LaneNumbers.number(of: $0) }, outer: cell.begin(number))
     trace { $0.began(call, of: handler) }
     return call
   }
 
   /// Tells traces that a call has ended.
+  ///
+  /// The cell of a call on a lane keeps its number: a task that the handler started, and the post
+  /// of the handler's failure, find their cause there.
   func endTraced(_ call: TracedCall, of handler: TracedHandler, _ end: TracedEnd) {
-    cell?.call.store(call.outer, ordering: .relaxed)
+    if call.lane == nil { cell?.call.store(call.outer, ordering: .relaxed) }
     trace { $0.ended(call, of: handler, end) }
   }
 
@@ -218,8 +222,15 @@ extension ObservedOccurrence {
   func withNewCell() -> ObservedOccurrence? {
     guard cell != nil else { return nil }
     var observed = self
-    observed.cell = CallCell()
+    observed.cell = CallCell(CallCell.unused)
     return observed
+  }
+
+  /// Runs a closure with an inline call that has ended as the cause of what the closure sends.
+  func asCause(_ call: TracedCall, _ body: () -> Void) {
+    let outer = cell?.call.exchange(call.number, ordering: .relaxed)
+    body()
+    if let outer { cell?.call.store(outer, ordering: .relaxed) }
   }
 }
 
@@ -248,13 +259,14 @@ extension EventCore {
     let number = TracedCall.last.wrappingAdd(1, ordering: .relaxed).newValue
     let call = unsafe TracedCall(
       number: number, event: tracing.trace._withUnsafeGuaranteedRef { $0.event }, sequence: tally.sequence, lane: nil,
-      outer: tracing.cell._withUnsafeGuaranteedRef { $0.call.exchange(number, ordering: .relaxed) })
+      outer: tracing.cell._withUnsafeGuaranteedRef { $0.begin(number) })
     unsafe tracing.trace._withUnsafeGuaranteedRef { $0.began(call, handler) }
     var failure: (any Error)?
     do { unsafe try slot.pointee.call(payload) } catch { failure = error }
     unsafe tracing.cell._withUnsafeGuaranteedRef { $0.call.store(call.outer, ordering: .relaxed) }
     unsafe tracing.trace._withUnsafeGuaranteedRef { $0.ended(call, handler, failure == nil ? .returned : .threw) }
-    if let failure { unsafe tally.fail(slot.pointee.record, anchor, failure) } else { tally.report.delivered &+= 1 }
+    guard let failure else { return tally.report.delivered &+= 1 }
+    unsafe tally.fail(slot.pointee.record, anchor, failure, in: call)
   }
 
   /// Whether senders must note, for a trace, when they send and in which call. Only a hint, which

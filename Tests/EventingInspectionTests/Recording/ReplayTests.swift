@@ -128,6 +128,46 @@ import Testing
     try await recorder.expect([10, 20])
   }
 
+  /// A post has a cause even if the way to it goes through an event or a value that is not
+  /// recorded, or through a handler of a failure.
+  @Test func unrecordedWaysHandTheCauseOn() async throws {
+    struct Refusal: Error {}
+    func program() -> (orders: Event<Int>, mails: Event<String>, others: (Event<Int>, Observed<Int>)) {
+      let (orders, mails) = (Event<Int>("orders"), Event<String>("mails"))
+      let (checked, total) = (Event<Int>("checked"), Observed(0))
+      orders.forward(to: checked)
+      checked.addHandler { id async in mails.post("checked \(id)") }
+      checked.addHandler { id in mails.post("checked at once \(id)", after: .milliseconds(1)) }
+      orders.addHandler(on: .background) { id in total.value = id }
+      total.values.addHandler(on: .background) { id in mails.post("total \(id)") }
+      orders.addHandler { _ throws in throw Refusal() }
+      orders.addHandler { _ async throws in throw Refusal() }
+      orders.failures.addHandler { _ in mails.post("failure") }
+      orders.deadLetters.addHandler(on: .background) { letter in mails.post("letter \(letter.payload)") }
+      orders.addHandler { id async in Task { mails.post("task \(id)") } }
+      return (orders, mails, (checked, total))
+    }
+    let mails = [
+      "checked 7", "checked at once 7", "total 7", "failure", "failure", "letter 7", "letter 7", "task 7",
+    ].sorted()
+    let recording = try EventRecording(to: file.path)
+    do {
+      let made = program()
+      let recorder = EventRecorder(made.mails)
+      recording.record(made.orders, as: "orders")
+      recording.record(made.mails, as: "mails")
+      made.orders.post(7)
+      #expect(try await recorder.expect(mails.count).sorted() == mails)
+      #expect(try await recording.end() == 1 + mails.count)
+    }
+    let made = program()
+    let recorder = EventRecorder(made.mails)
+    let outcome = try await EventReplay(file.path).run(
+      at: .asFastAsPossible, into: ["orders": .event(made.orders), "mails": .event(made.mails)])
+    #expect(outcome.sentCount == 1)
+    #expect(try await recorder.expect(mails.count).sorted() == mails)
+  }
+
   @Test(arguments: [1.0, 4.0, -1, 1e-300]) func timesAreThoseOfTheRecording(factor: Double) throws {
     try write([header, line(1, "numbers", "1"), line(3, "numbers", "2"), line(7, "numbers", "3")])
     let file = file
