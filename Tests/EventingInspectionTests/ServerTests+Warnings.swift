@@ -151,7 +151,7 @@ extension ServerTests {
       let event = Event<Int>("warned")
       let goOn = Signal()
       let waiting = goOn.payloads()
-      event.addHandler(named: "drops", on: .inOrder(buffering: .latest)) { (_: Int) async in
+      event.addHandler(named: "drops", on: .inOrder(buffering: .oldest(1))) { (_: Int) async in
         for await _ in waiting { return }
       }
       event.addHandler(named: "fails") { _ in throw CancellationError() }

@@ -84,6 +84,8 @@ package struct HandlerReading: Equatable, Sendable {
   package internal(set) var failed = 0
   package internal(set) var skipped = 0
   package internal(set) var dropped = 0
+  /// Whether the handler asks that newer occurrences replace older ones, so that no drop is a loss.
+  package internal(set) var replaces = false
   package internal(set) var held = 0
   /// The number of occurrences that wait on the lane.
   package internal(set) var waiting = 0

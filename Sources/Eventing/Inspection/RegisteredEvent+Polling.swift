@@ -66,14 +66,18 @@ extension RegisteredEvent {
         handler.calls = counters.calls.load(ordering: .acquiring)
         handler.skipped = found.skipped + counters.skipped.load(ordering: .acquiring)
         handler.dropped = counters.dropped.load(ordering: .acquiring)
+        let buffering = target.record.place.buffering
+        handler.replaces =
+          counters.keepsOnlyTheNewest || target is PacedTarget && (!buffering.isBounded || buffering == .paced)
         handler.waiting = target.waitingCount
-        handler.running = max(0, running == nil ? 0 : handler.calls - handler.ended)
-        handler.oldestCall = handler.running ?? 0 > 0 ? running?.oldest ?? 0 : 0
         if running == nil { handler.ended = handler.calls }
+        let begun = max(0, handler.calls - handler.ended)
+        handler.running = begun
+        handler.oldestCall = begun > 0 ? running?.oldest ?? 0 : 0
+        if begun > 0, let lane = counters as? UnitLane { lane.leaveDelaysOut(of: &handler) }
         isRestless =
-          isRestless || handler.running ?? 0 > 0 || handler.waiting > 0 || known?.calls != handler.calls
-          || target is PacedTarget
-        if isOver, handler.running == 0, handler.waiting == 0 { continue }
+          isRestless || begun > 0 || handler.waiting > 0 || known?.calls != handler.calls || target is PacedTarget
+        if isOver, begun == 0, handler.waiting == 0 { continue }
       } else {
         if isOver { continue }
         let offered = found.offered &- record.offeredBefore.load(ordering: .relaxed)
@@ -128,6 +132,31 @@ extension EventCore {
         EventReading.Found(
           record: lane.record, key: nil, target: lane, skipped: lane.record.unheard.load(ordering: .relaxed),
           held: held(lane.record), offered: 0))
+    }
+  }
+}
+
+extension UnitLane {
+  /// Corrects a reading that counts calls which wait for their next attempt as running.
+  fileprivate func leaveDelaysOut(of handler: inout HandlerReading) {
+    guard modifiers.retry != nil, var left = handler.running else { return }
+    let all = left
+    scheduler.mutex.withLock {
+      var oldest: UInt64?
+      _ = unsafe units.first { unit in
+        guard unit.isInCall else { return false }
+        unsafe left -= unit.count
+        if unsafe unit.stage == .delayed {
+          handler.running = max(0, unsafe (handler.running ?? 0) - unit.count)
+        } else if oldest == nil {
+          unsafe oldest = unit.turn
+        }
+        return left <= 0
+      }
+      // Each attempt of the only call is a new one: several of them, one after another, are not
+      // stuck. With other calls, `attempt` may be that of another call.
+      let number = UInt64(all == 1 ? attempt.load(ordering: .relaxed) : 0)
+      handler.oldestCall = oldest.map { $0 << 16 | number & 0xFFFF } ?? 0
     }
   }
 }

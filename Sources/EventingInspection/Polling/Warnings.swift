@@ -142,7 +142,7 @@ final class Warnings {
         "\(Self.number(waiting)) occurrences wait for \(name), and more each second."
       found(.backlog, waiting, Self.backlogLimit, text)
     }
-    if let droppedAt = handler.droppedAt, now.since(droppedAt) < 10 * Self.second {
+    if !handler.reading.replaces, let droppedAt = handler.droppedAt, now.since(droppedAt) < 10 * Self.second {
       let dropped = handler.reading.dropped
       let text =
         "\(name) dropped occurrences, \(Self.number(dropped)) in all."

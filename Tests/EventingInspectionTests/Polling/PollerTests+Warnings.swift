@@ -1,3 +1,4 @@
+import EventingTesting
 import Testing
 
 @testable import Eventing
@@ -45,6 +46,66 @@ extension PollerTests {
     poller.poll(at: now + 20 * Self.second)
     #expect(warning(.unheard, poller, id)?.count == 2)
     event.removeAll()
+  }
+
+  @Test func aHandlerThatWaitsForItsNextAttemptIsNotStuck() async throws {
+    struct Refusal: Error {}
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let (event, clock) = (Event<Int>("retried"), ManualClock())
+    let (gate, calls) = (Signal(), Guarded(0))
+    let ends = gate.payloads()
+    let handler = Handler<Int> { _ async throws in
+      let number = calls.withLock { calls -> Int in
+        calls += 1
+        return calls
+      }
+      guard number == 2 else { throw Refusal() }
+      for await _ in ends {}
+    }
+    let policy = RetryPolicy.backoff(from: .seconds(30), to: .seconds(30), attempts: 2, jitter: false)
+    event.add(handler.retrying(policy, clock: clock))
+    let (poller, now, id) = (Poller(), InspectionClock.now, event.identity.number)
+    event.post(1)
+    await clock.waitForSleepers()
+    for round in 0...3 as ClosedRange<UInt64> { poller.poll(at: now + round * Self.second) }
+    let polled = poller.events[try #require(poller.index(of: id))]
+    #expect(polled.handlers.map { [$0.reading.running, $0.reading.calls, $0.reading.ended] } == [[0, 1, 0]])
+    #expect(warning(.stuck, poller, id) == nil)
+    clock.advance(by: .seconds(30))
+    while calls.withLock({ $0 }) < 2 { await Task.yield() }
+    for round in 4...6 as ClosedRange<UInt64> { poller.poll(at: now + round * Self.second) }
+    #expect(warning(.stuck, poller, id)?.count == 2_000)
+    gate.finish()
+    await event.quiesce()
+  }
+
+  /// A pace drops what a newer occurrence replaces, as its handler asks. A bound drops what it has
+  /// no room for.
+  @Test func onlyABoundIsWarnedOf() async throws {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let (event, clock) = (Event<Int>("paced"), ManualClock())
+    let paced = event.attach(Handler { (_: Int) in }.debounced(for: .seconds(1), clock: clock))
+    let (entered, gate) = (Signal(), Signal())
+    let (entries, ends) = (entered.payloads(), gate.payloads())
+    let bounded = event.addHandler(on: .inOrder(buffering: .oldest(1))) { number async in
+      guard number == 1 else { return }
+      entered.post()
+      for await _ in ends {}
+    }
+    event.post(1)
+    for await _ in entries { break }
+    let (poller, now, id) = (Poller(), InspectionClock.now, event.identity.number)
+    poller.poll(at: now)
+    for number in 2...5 { event.post(number) }
+    poller.poll(at: now + Self.second)
+    let handlers = poller.events[try #require(poller.index(of: id))].handlers
+    #expect(handlers.map(\.reading.dropped) == [4, 3])
+    #expect(warning(.dropping, poller, id, paced.id) == nil)
+    #expect(warning(.dropping, poller, id, bounded.id)?.count == 3)
+    gate.finish()
+    await event.quiesce()
   }
 
   #if DEBUG

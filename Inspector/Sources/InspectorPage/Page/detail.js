@@ -33,7 +33,7 @@ export class Detail {
       { key: "p99Ns", title: "Duration", class: "wide", hint: "From p50 to p99 while a timeline records the event, on a scale from 1 µs to 10 s; sorts by p99", numeric: true, value: (row) => row.p99Ns, fill: fillDuration },
       digits("calls", "Calls"),
       digits("failed", "Failed", "If they are counted", (row) => row.failed > 0),
-      digits("dropped", "Dropped", "The lane was full", (row) => row.dropped > 0),
+      digits("dropped", "Dropped", "The lane was full, or a newer occurrence took the place", (row) => this.warnings.some((each) => each.code === "dropping" && each.handler === row.id)),
       digits("skipped", "Skipped"),
       digits("held", "Held", "Kept by a lock"),
       { key: "owner", title: "Owner", value: (row) => row.owner, text: (row) => (row.owner === "none" ? "–" : [row.ownerType ?? "", row.owner].filter(Boolean).join(" ")), alarm: (row) => row.owner === "gone" },
