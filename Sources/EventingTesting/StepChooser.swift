@@ -18,7 +18,8 @@ struct StepChooser {
     switch strategy {
     case .random: way = .random
     case .priorities(let changes):
-      way = .priorities(changes: Set((0..<max(0, changes)).map { _ in Int(random.next() % 64) }))
+      // More draws than steps would hardly find another step.
+      way = .priorities(changes: Set((0..<min(64, max(0, changes))).map { _ in Int(random.next() % 64) }))
     }
     self.random = random
   }

@@ -119,6 +119,10 @@ import Testing
     #expect(seen.values.filter { $0 >= 10 } == Array(repeating: [10, 20], count: 50).flatMap(\.self))
   }
 
+  @Test(.timeLimit(.minutes(1)), arguments: [Int.min, .max]) func anyNumberOfChangesIsTaken(changes: Int) throws {
+    try Simulation.run(seeds: 1...2, by: .priorities(changes: changes)) { await Event<Int>().send(1) }
+  }
+
   @Test func failuresDescribeRunsThatAreCutOffOrDiffer() {
     let endless = #expect(throws: SimulationFailure.self) {
       try Simulation.run(seed: 1, limit: 200) {
