@@ -29,8 +29,10 @@
     ) {
       guard signposter.isEnabled else { return }
       let state = OSSignpostIntervalState.beginState(id: id(handler, sequence))
-      let outcome = error.map { "threw \($0)" } ?? "returned"
-      signposter.endInterval("handler", state, "\(outcome, privacy: .public)")
+      guard let error else { return signposter.endInterval("handler", state, "returned") }
+      // The text of an error may quote a payload, so only its type is public.
+      let (kind, text) = ("\(type(of: error))", "\(error)")
+      signposter.endInterval("handler", state, "threw \(kind, privacy: .public): \(text, privacy: .private)")
     }
 
     public func dropped(
