@@ -50,23 +50,41 @@ public final class AppSession: Sendable {
   /// - Parameters:
   ///   - verb: The value of `do`.
   ///   - keys: Further members of the request, each a name and JSON.
+  ///   - limit: How long to wait for the answer.
   /// - Returns: The lines of the answer: several if the app has split the answer, otherwise one.
-  /// - Throws: `LinkError` if the app refuses, or if the connection ends.
-  public func request(_ verb: String, _ keys: [(name: String, json: String)] = []) async throws -> [JSONSlice] {
-    try await withCheckedThrowingContinuation { continuation in
-      let id: Int? = state.withLock { state in
-        if state.ended { return nil }
-        state.lastID += 1
-        state.waiting[state.lastID] = Waiting(continuation: continuation)
-        return state.lastID
-      }
-      guard let id else { return continuation.resume(throwing: LinkError("the app has ended")) }
-      let more = keys.map { ",\($0.name.asJSON):\($0.json)" }.joined()
-      do { try socket.write(#"{"id":\#(id),"do":\#(verb.asJSON)\#(more)}"#) } catch {
-        let waiting = state.withLock { $0.waiting.removeValue(forKey: id) }
-        waiting?.continuation.resume(throwing: error)
-      }
+  /// - Throws: `LinkError` if the app refuses, if the connection ends, or if no answer came before
+  ///   the limit. `CancellationError` if the task is cancelled.
+  public func request(
+    _ verb: String, _ keys: [(name: String, json: String)] = [], within limit: Duration = .seconds(60)
+  ) async throws -> [JSONSlice] {
+    let id = state.withLock { state in
+      state.lastID += 1
+      return state.lastID
     }
+    let timer = Task {
+      try await Task.sleep(for: limit)
+      giveUp(id, LinkError("the app has not answered within \(limit)"))
+    }
+    defer { timer.cancel() }
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let hasEnded = state.withLock { state in
+          if !state.ended { state.waiting[id] = Waiting(continuation: continuation) }
+          return state.ended
+        }
+        if hasEnded { return continuation.resume(throwing: LinkError("the app has ended")) }
+        if Task.isCancelled { return giveUp(id, CancellationError()) }
+        let more = keys.map { ",\($0.name.asJSON):\($0.json)" }.joined()
+        do { try socket.write(#"{"id":\#(id),"do":\#(verb.asJSON)\#(more)}"#) } catch { giveUp(id, error) }
+      }
+    } onCancel: {
+      giveUp(id, CancellationError())
+    }
+  }
+
+  /// Ends the wait for an answer, unless it has come.
+  private func giveUp(_ id: Int, _ error: any Error) {
+    state.withLock { $0.waiting.removeValue(forKey: id) }?.continuation.resume(throwing: error)
   }
 
   /// Reads until the app ends the connection. Only one thread may call this method.

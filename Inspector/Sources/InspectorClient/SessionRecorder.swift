@@ -31,13 +31,21 @@ public final class SessionRecorder: AppLinkDelegate {
   ///   refused.
   /// - Throws: `LinkError` if the file cannot be written.
   public init(path: String) throws(LinkError) {
+    file = try Self.makeFile(at: path)
+    (events, continuation) = AsyncStream.makeStream()
+  }
+
+  /// Makes an empty file with mode 0600.
+  ///
+  /// - Parameter path: The path of the file. An existing file is replaced; a symbolic link is
+  ///   refused.
+  public static func makeFile(at path: String) throws(LinkError) -> FileHandle {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw LinkError("cannot write \(path): \(String(cString: strerror(errno)))") }
     var status = stat()
     // A device, such as `/dev/null`, keeps its mode.
     if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG { fchmod(descriptor, 0o600) }
-    file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    (events, continuation) = AsyncStream.makeStream()
+    return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
   }
 
   /// The changes that the recorder reports, for one `for await` loop.

@@ -1,8 +1,10 @@
 // On Linux the type of a dispatch source is not marked Sendable; only its `resume` is called here.
 @preconcurrency import Dispatch
 import Foundation
+import Synchronization
 
-/// Catches SIGINT, SIGTERM and SIGHUP, which would otherwise end the process at once.
+/// Catches the first SIGINT, SIGTERM or SIGHUP, which would otherwise end the process at once. The
+/// next one ends it: what the program does last may wait for an app that hangs.
 final class Signals: Sendable {
   private let sources: [any DispatchSourceSignal]
   private let stream: AsyncStream<Void>
@@ -11,10 +13,18 @@ final class Signals: Sendable {
     signal(SIGPIPE, SIG_IGN)
     let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.stream = stream
+    let isFirst = Mutex(true)
     sources = [SIGINT, SIGTERM, SIGHUP].map { number in
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number)
-      source.setEventHandler { continuation.yield() }
+      source.setEventHandler {
+        let wasFirst = isFirst.withLock { first in
+          defer { first = false }
+          return first
+        }
+        if !wasFirst { _exit(128 + number) }
+        continuation.yield()
+      }
       source.resume()
       return source
     }

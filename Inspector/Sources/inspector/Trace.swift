@@ -9,7 +9,8 @@ struct Trace: AsyncParsableCommand {
     abstract: "Records what happens, for Perfetto (ui.perfetto.dev) or chrome://tracing.")
 
   @OptionGroup var app: AppOptions
-  @Option(name: .shortAndLong, help: "The file to write. One that exists is replaced.") var output = "trace.json"
+  @Option(name: .shortAndLong, help: "The file to write, with mode 0600. One that exists is replaced.")
+  var output = "trace.json"
   @Option(name: .shortAndLong, help: "The name or the id of an event; more than once for several. Without: all.")
   var event: [String] = []
   @Option(name: .shortAndLong, help: "How long; without, until ctrl-C.") var seconds: Double?
@@ -21,7 +22,6 @@ struct Trace: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let signals = Signals()
     let connection = TraceConnection()
     let link = AppLink(path: app.socket, interval: nil, delegate: connection)
     link.start()
@@ -39,6 +39,8 @@ struct Trace: AsyncParsableCommand {
       throw ValidationError("no such event; there are: \(names.joined(separator: ", "))")
     }
     let (trace, granted) = try await connection.traces.start(session, events: ids, megabytes: megabytes)
+    // Not before: until the trace runs there is nothing to save, and ctrl-C ends the process.
+    let signals = Signals()
     let length = seconds.map { "\($0) s" } ?? "until ctrl-C"
     print("tracing \(ids.count) events of \(session.hello.program), \(granted) MB, \(length)", flushed: true)
     await withTaskGroup(of: Void.self) { group in
@@ -48,7 +50,7 @@ struct Trace: AsyncParsableCommand {
       group.cancelAll()
     }
     let file = try await connection.traces.stop(session, trace: trace, events: chosen)
-    try Data(file.text.utf8).write(to: URL(fileURLWithPath: output), options: .atomic)
+    try SessionRecorder.makeFile(at: output).write(contentsOf: Data(file.text.utf8))
     let lost = file.overwritten > 0 ? ", \(file.overwritten) older ones were overwritten" : ""
     print("\(output): \(file.count) records\(lost). Open it in ui.perfetto.dev or chrome://tracing.", flushed: true)
   }

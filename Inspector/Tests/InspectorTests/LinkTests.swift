@@ -44,6 +44,22 @@ import Testing
     }
   }
 
+  @Test func requestsToAnAppThatHangsEnd() async throws {
+    let path = socketPath()
+    let listener = try Silent(path: path)
+    defer { listener.end() }
+    let link = AppLink(path: path, interval: nil, delegate: Recorder())
+    link.start()
+    defer { link.end() }
+    try await eventually("no connection") { link.session != nil }
+    let session = try #require(link.session)
+    let request = Task { try await session.request("snapshot", within: .seconds(3_600)) }
+    try await eventually("no request") { listener.received.contains("snapshot") }
+    request.cancel()
+    await #expect(throws: CancellationError.self) { try await request.value }
+    await #expect(throws: LinkError.self) { try await session.request("snapshot", within: .milliseconds(10)) }
+  }
+
   @Test func requestsThatWaitFailWhenTheAppEnds() async throws {
     let path = socketPath()
     let listener = try Silent(path: path)

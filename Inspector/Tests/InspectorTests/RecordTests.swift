@@ -118,6 +118,16 @@ import Testing
     #expect(file.damagedLines == [3, 4] && file.count == 2 && !file.isCut)
   }
 
+  @Test func aNewFileIsPrivate() throws {
+    let path = "/tmp/inspector-test-\(getpid())-mode.json"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    #expect(FileManager.default.createFile(atPath: path, contents: Data("before".utf8)))
+    try SessionRecorder.makeFile(at: path).write(contentsOf: Data("{}".utf8))
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "{}")
+    let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+  }
+
   @Test func aFullDiskIsTold() async throws {
     let recorder = try SessionRecorder(path: "/dev/full")
     recorder.updated([:], try JSONSlice(Array(update(n: 1).utf8)))
