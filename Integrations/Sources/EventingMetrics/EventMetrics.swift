@@ -82,6 +82,11 @@ public final class EventMetrics: EventObserver {
     series.count(.dropped)
   }
 
+  /// Counts a call that is not observed any more as one that does not run.
+  public func left(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
+    series(names.event(event), names.handler(handler)).running?.decrement()
+  }
+
   /// Counts an occurrence that a lock holds for a handler.
   public func held(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
     series(names.event(event), names.handler(handler)).count(.held)

@@ -54,4 +54,11 @@ public final class HandlerSpans: EventObserver {
     span?.attributes["eventing.dropped"] = true
     span?.end()
   }
+
+  /// Ends the span of a call that is not observed any more.
+  public func left(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
+    let span = running.withLock { $0.removeValue(forKey: Call(handler: handler.id, sequence: sequence)) }
+    span?.attributes["eventing.left"] = true
+    span?.end()
+  }
 }

@@ -47,6 +47,27 @@ import Testing
     #expect(dropped + calls("orders", "small", "delivered") == 10)
   }
 
+  @Test func metersForgetWhatIsNotObservedAnyMore() async throws {
+    let orders = Event<Int>("orders")
+    let observation = orders.observe(with: EventMetrics(factory: found))
+    let (gate, opening) = AsyncStream.makeStream(of: Void.self)
+    let (began, beginning) = AsyncStream.makeStream(of: Void.self)
+    orders.addHandler(named: "billing") { _ async in
+      beginning.yield()
+      for await _ in gate {}
+    }
+    orders.post(1)
+    for await _ in began { break }
+    let running = try found.expectMeter("eventing.running", [("event", "orders"), ("handler", "billing")])
+    #expect(running.lastValue == 1)
+    observation.end()
+    #expect(running.lastValue == 0)
+    #expect(try found.expectMeter("eventing.handlers", [("event", "orders")]).lastValue == 0)
+    opening.finish()
+    await orders.quiesce()
+    #expect(running.lastValue == 0)
+  }
+
   @Test func metersFollowHandlersAndRunningCalls() async throws {
     let orders = Event<Int>("orders")
     let metrics = EventMetrics(factory: found)

@@ -65,6 +65,16 @@ public protocol EventObserver: Sendable {
   ///   - duration: The time from the beginning of the call, suspensions included.
   ///   - event: The event of the handler.
   func dropped(_ handler: HandlerToken, sequence: UInt64, after duration: Duration, in event: EventIdentity)
+  /// Called when the observation ends, for each call that has not ended: the observer is not told
+  /// of its end.
+  ///
+  /// The default implementation does nothing.
+  ///
+  /// - Parameters:
+  ///   - handler: The token of the handler.
+  ///   - sequence: The sequence number of the occurrence.
+  ///   - event: The event of the handler.
+  func left(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity)
   /// Called when a lock holds an occurrence for a handler; see ``Holding``.
   func held(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity)
   /// Called when a handler was added. When an observation begins, this is called first for each
@@ -75,7 +85,8 @@ public protocol EventObserver: Sendable {
   ///   - event: The event of the handler.
   func added(_ handler: HandlerToken, in event: EventIdentity)
   /// Called when a handler was removed or used up, or its owner or event is gone. The handler's
-  /// last call may still be running.
+  /// last call may still be running. When an observation ends, this is called for each handler that
+  /// is still there.
   func removed(_ handler: HandlerToken, in event: EventIdentity)
 
   // MARK: Without the event's identity
@@ -122,6 +133,7 @@ extension EventObserver {
   ) {
     dropped(handler, sequence: sequence, in: event)
   }
+  public func left(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {}
   public func held(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
     held(handler, sequence: sequence)
   }
@@ -143,7 +155,9 @@ extension EventObserver {
 public struct EventObservation: Sendable {
   let onEnd: @Sendable () -> Void
 
-  /// Ends the observation: from now on the observer is not called.
+  /// Ends the observation. The observer is told which calls it leaves, and that the handlers are
+  /// gone: see ``EventObserver/left(_:sequence:in:)`` and ``EventObserver/removed(_:in:)``.
+  /// After the return it is not called.
   ///
   /// A call that another thread had already begun may still be running. Further calls of `end()`
   /// have no effect. Callable from any thread and inside a handler.

@@ -8,6 +8,16 @@ final class Observation: @unchecked Sendable {
   @exclusivity(unchecked) private var observer: (any EventObserver)?
   private let isOver = Atomic<Bool>(false)
 
+  /// The handlers that the observer was told of and that have not been removed. Guarded by: mutex.
+  @exclusivity(unchecked) private var handlers: [UInt64: (token: HandlerToken, event: EventIdentity)] = [:]
+  /// The calls that the observer was told of and that have not ended. Guarded by: mutex.
+  @exclusivity(unchecked) private var calls: [Call: EventIdentity] = [:]
+
+  private struct Call: Hashable {
+    let handler: HandlerToken
+    let sequence: UInt64
+  }
+
   init(_ observer: any EventObserver) {
     unsafe self.observer = observer
     (observer as? EventDiagnostics)?.observationBegan()
@@ -27,8 +37,39 @@ final class Observation: @unchecked Sendable {
     mutex.lock()
     let gone = unsafe observer
     unsafe observer = nil
+    let (handlers, calls) = unsafe (self.handlers, self.calls)
+    unsafe (self.handlers, self.calls) = ([:], [:])
     mutex.unlock()
-    if let gone { leave(gone) }
+    guard let gone else { return }
+    leave(gone)
+    let left = calls.sorted { ($0.key.handler.id, $0.key.sequence) < ($1.key.handler.id, $1.key.sequence) }
+    for (call, event) in left { gone.left(call.handler, sequence: call.sequence, in: event) }
+    for (token, event) in handlers.values.sorted(by: { $0.token.id < $1.token.id }) { gone.removed(token, in: event) }
+  }
+
+  /// Returns the observer, and notes that it is told of a handler or of its removal; `nil` after
+  /// the observation has ended. Diagnostics note handlers themselves.
+  func note(_ handler: HandlerToken, _ event: EventIdentity, isAdded: Bool) -> (any EventObserver)? {
+    mutex.withLock {
+      if unsafe observer != nil, unsafe !(observer is EventDiagnostics) {
+        unsafe handlers[handler.id] = isAdded ? (handler, event) : nil
+      }
+      return unsafe observer
+    }
+  }
+
+  /// Returns the observer, and notes that it is told of the beginning or the end of a call; `nil`
+  /// after the observation has ended.
+  func note(
+    _ handler: HandlerToken, _ sequence: UInt64, _ event: EventIdentity, hasBegun: Bool
+  ) -> (any EventObserver)? {
+    mutex.withLock {
+      if unsafe observer != nil, unsafe !(observer is EventDiagnostics) {
+        unsafe calls[Call(handler: handler, sequence: sequence)] = hasBegun ? event : nil
+        if !hasBegun { unsafe calls.giveBackRoom() }
+      }
+      return unsafe observer
+    }
   }
 
   private func leave(_ observer: any EventObserver) {
@@ -78,7 +119,7 @@ final class Observation: @unchecked Sendable {
   /// Tells the observers that a handler was added. Isolation: core.
   @usableFromInline func added(_ handler: HandlerToken) {
     for observation in observations {
-      guard let observer = observation.current else { continue }
+      guard let observer = observation.note(handler, event, isAdded: true) else { continue }
       if let diagnostics = observer as? EventDiagnostics {
         unsafe diagnostics.added(handler, in: event, on: handler.record.details?.runner?.lane, by: observation)
       } else {
@@ -86,11 +127,22 @@ final class Observation: @unchecked Sendable {
       }
     }
   }
-  @usableFromInline func removed(_ handler: HandlerToken) { tell { $0.removed(handler, in: event) } }
+  @usableFromInline func removed(_ handler: HandlerToken) {
+    for observation in observations { observation.note(handler, event, isAdded: false)?.removed(handler, in: event) }
+  }
 
   /// Returns whether diagnostics are among the observers whose observation has not ended.
   func include(_ diagnostics: EventDiagnostics) -> Bool {
     observations.contains { ($0.current as? EventDiagnostics) === diagnostics }
+  }
+
+  /// Calls a closure with each observer that is told of the beginning or the end of a call.
+  fileprivate func tell(
+    _ handler: HandlerToken, _ sequence: UInt64, hasBegun: Bool, _ body: (any EventObserver) -> Void
+  ) {
+    for observation in observations {
+      if let observer = observation.note(handler, sequence, event, hasBegun: hasBegun) { body(observer) }
+    }
   }
 
   /// Calls a closure with each observer whose observation has not ended.
@@ -173,7 +225,7 @@ final class Observation: @unchecked Sendable {
       let start = StableInstant(sinceOrigin: .zero)
       return ObservedCall(start: start, place: nil, traced: beginTraced(TracedHandler(handler.record), on: lane))
     }
-    observers.tell { $0.began(handler, sequence: sequence, in: observers.event) }
+    observers.tell(handler, sequence, hasBegun: true) { $0.began(handler, sequence: sequence, in: observers.event) }
     let start = StableInstant.now
     let place = isFurther ? .shared : RunningCalls.begin(handler, self, start, on: lane)
     return ObservedCall(start: start, place: place, traced: beginTraced(TracedHandler(handler.record), on: lane))
@@ -187,7 +239,7 @@ final class Observation: @unchecked Sendable {
     guard let place = call.place else { return }
     let duration = StableInstant.now.since(call.start)
     RunningCalls.end(place)
-    observers.tell { observer in
+    observers.tell(handler, sequence, hasBegun: false) { observer in
       if place.isShared, observer is EventDiagnostics { return }
       observer.ended(handler, sequence: sequence, duration: duration, error: error, in: observers.event)
     }
@@ -200,15 +252,19 @@ final class Observation: @unchecked Sendable {
     guard let place = call.place else { return }
     let duration = StableInstant.now.since(call.start)
     RunningCalls.end(place)
-    observers.tell { $0.dropped(handler, sequence: sequence, after: duration, in: observers.event) }
+    observers.tell(handler, sequence, hasBegun: false) {
+      $0.dropped(handler, sequence: sequence, after: duration, in: observers.event)
+    }
   }
 
   /// Tells the observers that the payload was handed over to a sequence or another event.
   ///
   /// - Parameter call: The call that traces know already; `nil` for a new one.
   func handedOver(_ handler: HandlerToken, as call: TracedCall? = nil) {
-    observers.tell { $0.began(handler, sequence: sequence, in: observers.event) }
-    observers.tell { $0.ended(handler, sequence: sequence, duration: .zero, error: nil, in: observers.event) }
+    observers.tell(handler, sequence, hasBegun: true) { $0.began(handler, sequence: sequence, in: observers.event) }
+    observers.tell(handler, sequence, hasBegun: false) {
+      $0.ended(handler, sequence: sequence, duration: .zero, error: nil, in: observers.event)
+    }
     let traced = TracedHandler(handler.record)
     if let call = call ?? beginTraced(traced, on: nil) { endTraced(call, of: traced, .returned) }
   }

@@ -30,6 +30,42 @@ import Testing
     #expect(found.values.map(\.handlerCount) == [11])  // the other observation still notes all of them
   }
 
+  /// An observer that counts what begins and what ends, such as one of metrics, is at zero when its
+  /// observation has ended, also if another one of the same event goes on.
+  @Test func whatAnObserverWasToldOfEndsWithTheObservation() async {
+    final class Counts: EventObserver {
+      let running = Guarded(0), handlers = Guarded(0)
+      func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { running.withLock { $0 += 1 } }
+      func ended(
+        _ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?, in event: EventIdentity
+      ) {
+        running.withLock { $0 -= 1 }
+      }
+      func left(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { running.withLock { $0 -= 1 } }
+      func added(_ handler: HandlerToken, in event: EventIdentity) { handlers.withLock { $0 += 1 } }
+      func removed(_ handler: HandlerToken, in event: EventIdentity) { handlers.withLock { $0 -= 1 } }
+      var all: [Int] { [running.withLock { $0 }, handlers.withLock { $0 }] }
+    }
+    let (event, counts, begun, gate) = (Event<Int>("event"), Counts(), Gate(), Gate())
+    event.addHandler { _ async in
+      begun.open()
+      await gate.opened()
+    }
+    for _ in 0..<3 { event.addHandler { _ in } }
+    let observations = (0..<2).map { _ in event.observe(with: counts) }
+    event.post(1)
+    await begun.opened()
+    #expect(counts.all == [2, 8])
+    observations[0].end()
+    #expect(counts.all == [1, 4])
+    gate.open()
+    await event.quiesce()
+    #expect(counts.all == [0, 4])
+    observations[1].end()
+    observations[1].end()
+    #expect(counts.all == [0, 0])
+  }
+
   @Test func theLanesOfAnEndedObservationAreNotLookedAt() async {
     let (slow, other, watch, gate) = (Event<Int>("slow"), Event<Int>("other"), StuckTests.Watch(), Gate())
     let (observation, begun) = (slow.observe(with: watch.diagnostics), Gate())

@@ -54,7 +54,7 @@ import Testing
     watching.end()
     event.post(6)
     event.addHandler { _ in }
-    #expect(notes.since == ["removed a"])
+    #expect(notes.since == ["removed a", "removed ?"])
     #expect(notes.durations.values.allSatisfy { $0 >= .zero })
   }
 
