@@ -137,7 +137,7 @@ extension Event: BusEvent {
 
   nonisolated func source<Other: Sendable>(of type: Other.Type, for handler: BusHandler) -> any EventSource<Other> {
     if isOfProtocol { return PostedSource(event: self, handler: handler) }
-    return ConvertedSource(base: self, letter: Other.self == Payload.self ? .same : .lost) { payload in
+    return ConvertedSource(base: self, letter: .cast(of: Payload.self, to: Other.self)) { payload in
       handler.isOver ? nil : payload as? Other
     }
   }
@@ -154,8 +154,11 @@ private struct PostedSource<Inner: Sendable, Payload: Sendable>: EventSource {
   func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 
   private func posted(_ handler: Handler<Payload>) -> Handler<Inner> {
-    handler.converted { [bus = self.handler] payload, tally in
+    let letter = handler.options.letter
+    var posted = handler.converted { [bus = self.handler] (payload: Inner, tally) in
       tally.path == nil && !bus.isOver ? payload as? Payload : nil
     }
+    posted.options.letter = letter.behind(.cast(of: Inner.self, to: Payload.self))
+    return posted
   }
 }

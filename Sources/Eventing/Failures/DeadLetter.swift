@@ -21,9 +21,8 @@ extension Event {
   /// The failure is in ``failures``, too. A handler without retries makes a letter with each
   /// failure; a batch makes one for each of its payloads. Some handlers receive values that a view
   /// makes of the payloads: ``EventSource/map(_:)``, ``EventSource/compactMap(_:)``,
-  /// ``EventSource/signal``, ``Event/occurrences``, or a bus for handlers of another type. Such a
-  /// handler makes no letters if it is on a lane, and none of an occurrence that waited for its
-  /// pace.
+  /// ``EventSource/signal`` or ``Event/occurrences``. Such a handler makes no letters if it is on a
+  /// lane, and none of an occurrence that waited for its pace.
   ///
   /// A letter is sent as soon as the handler has failed. A ``send(_:from:)`` does not wait for the
   /// handlers of letters; ``quiesce()`` does. Failures from before the first access to this
@@ -68,17 +67,30 @@ final class DeadLetters: Sendable {
 @usableFromInline enum LetterPayload: Sendable {
   /// The handler receives the payloads of the event.
   case same
-  /// A view stands before the handler, and the closure makes the payload of the event again.
-  case made(@Sendable (BorrowedPayload) -> OwnedPayload)
+  /// A view stands before the handler, and the closure makes the payload of the event again; `nil`
+  /// if it cannot.
+  case made(@Sendable (BorrowedPayload) -> OwnedPayload?)
   /// A view stands before the handler, and the payload of the event cannot be made again.
   case lost
+
+  /// Returns how a dead letter gets the payload if it was cast to the type that the handler
+  /// receives.
+  static func cast<Payload: Sendable, Received: Sendable>(
+    of type: Payload.Type, to received: Received.Type
+  ) -> LetterPayload {
+    if Payload.self == Received.self { return .same }
+    return .made { received in
+      guard let payload = received.payload(Received.self) as? Payload else { return nil }
+      return OwnedPayload(payload)
+    }
+  }
 
   /// Calls a closure with the payload of the event; with `nil` if it cannot be made again.
   func withPayload<Result>(from received: BorrowedPayload, _ body: (BorrowedPayload?) -> Result) -> Result {
     switch self {
     case .same: return body(received)
     case .made(let make):
-      let whole = make(received)
+      guard let whole = make(received) else { return body(nil) }
       return body(whole.borrowed)
     case .lost: return body(nil)
     }
@@ -93,7 +105,7 @@ final class DeadLetters: Sendable {
     case (.same, _): view
     case (.made(let inner), .made(let outer)):
       .made { received in
-        let whole = inner(received)
+        guard let whole = inner(received) else { return nil }
         return outer(whole.borrowed)
       }
     case (.lost, _), (_, .lost): .lost

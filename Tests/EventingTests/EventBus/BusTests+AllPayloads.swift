@@ -189,4 +189,20 @@ extension BusTests {
     event.post(2)
     #expect(seen.values == [1] && event.handlerCount == 0)
   }
+
+  /// A handler of another type, on a lane, makes dead letters with the payloads of each event, that
+  /// of a protocol included.
+  @Test func aHandlerOfAProtocolMakesDeadLetters() async {
+    struct Problem: Error {}
+    let (bus, letters) = (EventBus(), Recorder<String>())
+    bus.addHandler(forAll: (any Auditable).self) { _ async throws in throw Problem() }
+    bus.event(for: Placed.self).deadLetters.addHandler { letters.record("\($0.payload.id)") }
+    bus.event(for: Message.self).deadLetters.addHandler { letters.record("\(type(of: $0.payload))") }
+    bus.event(for: (any Auditable).self).deadLetters.addHandler { letters.record($0.payload.entry) }
+    bus.post(Placed(id: 7))
+    bus.post(Letter() as Message)
+    bus.event(for: (any Auditable).self).post(Placed(id: 8))
+    await bus.quiesce()
+    #expect(letters.values.sorted() == ["7", "Letter", "placed 8"])
+  }
 }
