@@ -4,7 +4,7 @@ import Synchronization
 /// A gate that is closed until it is opened once.
 final class TestGate: Sendable {
   private let isOpen = Atomic<Bool>(false)
-  private let signal = Signal()
+  private let signal = Event<NoPayload>(untold: nil)
 
   init() {}
 

@@ -51,8 +51,9 @@ public final actor Event<Payload: Sendable> {
 
   /// Creates an event, but does not yet tell the observers of new events. For a bus: if another
   /// thread has meanwhile stored an event for this type or name in the bus, the bus discards this
-  /// one. Otherwise the bus calls ``tellObservers()``.
-  init(untold name: String?) {
+  /// one. Otherwise the bus calls ``tellObservers()``. Also for the library's own events, of which
+  /// observers and inspections are never told: see ``NoPayload``.
+  package init(untold name: String?) {
     self.name = name
     core = EventCore(Payload.self)
   }
@@ -64,6 +65,9 @@ public final actor Event<Payload: Sendable> {
   // them too late: a drain may retain the core for long, and their time might come meanwhile.
   deinit { core.cancelLaterPosts() }
 }
+
+/// The payload of events that are tools of the library. No inspection lists them.
+package struct NoPayload: Sendable {}
 
 /// An event that carries no value.
 public typealias Signal = Event<Void>

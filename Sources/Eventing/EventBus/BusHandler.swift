@@ -12,7 +12,7 @@ final class BusHandler: Sendable {
   let token: HandlerToken
   /// The private event, which has one handler: the one with the token `token`. Nothing is sent to
   /// the event. It exists for that handler, whose end is the end of this bus handler in all events.
-  private let registration: Event<Void>
+  private let registration: Event<NoPayload>
   /// The tokens of this bus handler's handlers in the events of the bus.
   let members: BusMembers
   /// Adds a handler for this bus handler to an event of the bus, and returns the token of that
@@ -23,12 +23,12 @@ final class BusHandler: Sendable {
     on bus: EventBus, _ name: String?, isOnce: Bool, _ owner: Owner?, _ source: SourceLine,
     attach: @escaping @Sendable (BusHandler, any BusEvent) -> HandlerToken
   ) {
-    let (registration, members) = (Event<Void>(), BusMembers())
+    let (registration, members) = (Event<NoPayload>(untold: nil), BusMembers())
     let end = BusHandlerEnd(bus, members)
     self.registration = registration
     self.members = members
     self.attach = attach
-    token = registration.attach(Handler { _ = end }.made(at: source), name, 0, isOnce, owner)
+    token = registration.attach(Handler { (_: NoPayload) in _ = end }.made(at: source), name, 0, isOnce, owner)
   }
 
   deinit { registration.remove(token) }

@@ -99,6 +99,7 @@ package enum EventRegistry {
     _ anchor: EventAnchor, _ name: String?, _ kind: InspectedEvent.Kind? = nil, hasHandler: Bool
   ) {
     let core = anchor.core
+    if core?.type == NoPayload.self { return }
     let known = kind ?? core.map { $0.inspectedKind } ?? .event
     let event = RegisteredEvent(anchor, name, core?.contentType ?? Any.self, known, sequence: core?.sequence ?? 0)
     let mustSweep = entries.withLock { entries -> Bool in

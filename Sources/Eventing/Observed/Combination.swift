@@ -8,6 +8,10 @@ struct LatestValues<First: Sendable, Second: Sendable, Third: Sendable>: Sendabl
   var third: Third?
 }
 
+extension LatestValues: PayloadEnvelope, ChangePayload {
+  static var contents: Any.Type { Third.self == Void.self ? (First, Second).self : (First, Second, Third).self }
+}
+
 /// The event of several ``Observed`` values together, and the changes on their way to it.
 ///
 /// Each set of a value pushes its change onto one stack, in the critical section in which the value

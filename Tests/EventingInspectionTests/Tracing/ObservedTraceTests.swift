@@ -41,7 +41,7 @@ import Testing
     let b = pairs.addHandler(named: "b") { pair in if pair.0 > 0, pair.0 < 3 { first.value = pair.0 + 1 } }
     let combination = try #require(
       EventRegistry.events.first { event in
-        !known.contains(event.id) && "\(event.type)".contains("LatestValues<Int, Int, ")
+        !known.contains(event.id) && event.type == (Int, Int).self
           && event.anchor.core?.livingRecords(where: { record, _ in record.id == b.id }).isEmpty == false
       })
     let a = x.addHandler(named: "a") { number in first.value = number }

@@ -1,5 +1,6 @@
 import Dispatch
 import Eventing
+import EventingTesting
 import Synchronization
 import Testing
 
@@ -270,5 +271,38 @@ import Testing
     #expect(found.values.last == "e has 5 handlers, more than 2: 4 \"b\", 1 \"a\"")
     for _ in 0..<2 { other.addHandler { _ in } }
     #expect(found.count == 2)
+  }
+
+  /// Observers and inspections are told of the program's events, and of none that the library makes
+  /// for itself. A combination is shown as one of the values' types.
+  @Test func toolsOfTheLibraryAreNotObserved() async throws {
+    final class Types: EventObserver {
+      let seen = Guarded<Set<String>>([])
+      func added(_ handler: HandlerToken, in event: EventIdentity) {
+        seen.withLock { _ = $0.insert("\(event.payloadType)") }
+      }
+    }
+    struct Order: Sendable {}
+    struct Price: Sendable {}
+    let types = Types()
+    EventRegistry.start()
+    let observation = types.observeNewEvents()
+    let (bus, orders) = (EventBus(), Event<Order>("orders"))
+    bus.addHandler(forAll: Order.self) { _ in }
+    let (first, second) = (Observed(Order()), Observed(Price()))
+    combineLatest(first, second).addHandler { _, _ in }
+    let recorder = EventRecorder(orders)
+    async let payloads = recorder.expect(1)
+    while orders.handlerCount == 0 { await Task.yield() }
+    orders.post(Order())
+    _ = try await payloads
+    observation.end()
+    let registered = EventRegistry.events.map { "\($0.type)" }
+    EventRegistry.stop()
+    let seen = types.seen.withLock { $0 }
+    #expect(seen.contains { $0.contains("Order") && $0.contains("Price") })
+    for names in [Array(seen), registered] {
+      #expect(!names.contains { $0.contains("LatestValues") || $0.contains("NoPayload") })
+    }
   }
 }
