@@ -21,6 +21,13 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     public var description: String { "\(payload) on \(lane)" }
   }
 
+  /// An object that the handler's closure retains: its `deinit` is the end of the handler.
+  private final class HandlerEnd: Sendable {
+    weak let recorder: EventRecorder?
+    init(_ recorder: EventRecorder) { self.recorder = recorder }
+    deinit { recorder?.end() }
+  }
+
   /// An expectation that waits.
   private final class Waiter {
     let count: Int
@@ -39,6 +46,8 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   @exclusivity(unchecked) private var taken = 0
   /// The waiting expectations, the oldest first. Guarded by: mutex.
   @exclusivity(unchecked) private var waiting: [Waiter] = []
+  /// Whether the recorder's handler was removed, or its event has ended. Guarded by: mutex.
+  @exclusivity(unchecked) private var hasEnded = false
   private let handlers = HandlerBag()
   private let source: any EventSource<Payload>
   /// The recorded event; for a view, the event behind the view. Set before the recorder is shared.
@@ -51,21 +60,21 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   ///   - delivery: Where the handler runs.
   public init(_ source: some EventSource<Payload>, on delivery: Delivery = .inline) {
     self.source = source
-    listen(source.addHandler(on: delivery) { [weak self] payload in self?.note(payload) })
+    listen(source.addHandler(on: delivery) { [end = HandlerEnd(self)] payload in end.recorder?.note(payload) })
   }
 
   /// Creates a recorder with a handler on the main actor. In all other respects, works like
   /// ``init(_:on:)-(_,Delivery)``.
   public init(_ source: some EventSource<Payload>, on delivery: MainDelivery) {
     self.source = source
-    listen(source.addHandler(on: delivery) { [weak self] payload in self?.note(payload) })
+    listen(source.addHandler(on: delivery) { [end = HandlerEnd(self)] payload in end.recorder?.note(payload) })
   }
 
   /// Creates a recorder with an asynchronous handler. In all other respects, works like
   /// ``init(_:on:)-(_,Delivery)``.
   public init(_ source: some EventSource<Payload>, asynchronouslyOn delivery: AsyncDelivery) {
     self.source = source
-    listen(source.addHandler(on: delivery) { [weak self] payload async in self?.note(payload) })
+    listen(source.addHandler(on: delivery) { [end = HandlerEnd(self)] payload async in end.recorder?.note(payload) })
   }
 
   /// Keeps the handler until the recorder is released.
@@ -81,6 +90,15 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
       return serve()
     }
     for waiter in served { waiter.gate.open() }
+  }
+
+  /// Ends all waits: no payload will arrive any more.
+  private func end() {
+    let waiters = mutex.withLock {
+      unsafe hasEnded = true
+      return unsafe waiting
+    }
+    for waiter in waiters { waiter.gate.open() }
   }
 
   /// Gives entries to the oldest waiting expectations, as long as there are enough, and returns
@@ -132,8 +150,9 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   ///   - fileID: The file of the expectation, for the error.
   ///   - line: The line of the expectation, for the error.
   /// - Returns: The payloads, in the order of their arrival.
-  /// - Throws: A ``RecorderError`` if they did not arrive before the limit or the cancellation of
-  ///   the task, or if they belong to an expectation that began earlier and still waits.
+  /// - Throws: A ``RecorderError`` if they did not arrive before the limit, the cancellation of the
+  ///   task or the end of the recorder's handler, or if they belong to an expectation that began
+  ///   earlier and still waits.
   @discardableResult public func expect(
     _ count: Int, within limit: Duration = .seconds(10), clock: (any Clock<Duration>)? = nil,
     fileID: String = #fileID, line: Int = #line
@@ -155,7 +174,9 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
       // `serve()` gives entries to none.
       _ = serve()
     }
-    if let found = mutex.withLock({ waiter.found }) { return found }
+    let (known, isOver) = mutex.withLock { unsafe (waiter.found, hasEnded) }
+    if let known { return known }
+    if isOver { waiter.gate.open() }
     await waiter.gate.opened(within: limit, clock ?? Simulator.current?.clock ?? ContinuousClock())
     let (found, served, rest) = mutex.withLock { () -> ([Payload]?, [Waiter], [Payload]) in
       unsafe waiting.removeAll { $0 === waiter }
@@ -165,7 +186,11 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     for next in served { next.gate.open() }
     if let found { return found }
     let others = rest.count < count ? "" : ", for which an earlier expectation waits"
-    let end = Task.isCancelled ? "; the task was cancelled" : " within \(limit)"
+    let end =
+      Task.isCancelled
+      ? "; the task was cancelled"
+      : mutex.withLock { unsafe hasEnded }
+        ? "; the recorder's handler was removed, or its event has ended" : " within \(limit)"
     throw RecorderError("expected \(expected)\(end); there are \(rest.count)\(others): \(rest)", fileID, line)
   }
 
@@ -179,11 +204,16 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   /// - Parameters:
   ///   - fileID: The file of the expectation, for the error.
   ///   - line: The line of the expectation, for the error.
-  /// - Throws: A ``RecorderError`` with the payloads that were not expected.
+  /// - Throws: A ``RecorderError`` with the payloads that were not expected. Also if the recorder's
+  ///   handler was removed, so that the recorder has not heard of what was sent since.
   public func expectNone(fileID: String = #fileID, line: Int = #line) async throws {
     unsafe await event?.quiesce()
     let rest = remaining
     if !rest.isEmpty { throw RecorderError("expected nothing more of \(Payload.self); there is \(rest)", fileID, line) }
+    if mutex.withLock({ unsafe hasEnded }), unsafe event?.isFinished == false {
+      throw RecorderError(
+        "expected nothing more of \(Payload.self); the recorder's handler was removed, and hears nothing", fileID, line)
+    }
   }
 }
 

@@ -28,6 +28,9 @@ package struct EventReference: Sendable, Hashable {
   /// Whether the event still exists. Never read under a mutex.
   package var isAlive: Bool { anchor.core != nil }
 
+  /// Whether the event has ended. Never read under a mutex.
+  package var isFinished: Bool { anchor.core.map { core in core.mutex.withLock { unsafe core.isFinished } } ?? true }
+
   /// Waits until no call for an occurrence sent before is running or queued: see
   /// ``Event/quiesce()``.
   package nonisolated(nonsending) func quiesce() async { await anchor.core?.quiesce() }
