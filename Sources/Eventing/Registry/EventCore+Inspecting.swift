@@ -54,15 +54,17 @@ extension EventCore {
       guard !record.has(HandlerFlags.ended) || isBetweenAttempts else { return isSomeEnded = true }
       if isIncluded(record, record.details?.options) { found.append(record) }
     }
+    var isKeyed = false
     mutex.lock()
     forEachRecord(include)
     if let pendingWork = pendingWorkReference.load() {
+      isKeyed = unsafe pendingWork.keyIndex != nil
       unsafe pendingWork.mailbox.newHandlers.forEach { include($0.record) }
     }
     mutex.unlock()
     // The thread that deactivated an ended handler may not have called `noteChange()` yet.
     if isSomeEnded { withAnchor { $0.noteChange() } }
-    return found
+    return isKeyed ? found.sorted(by: HandlerRecord.isCalledBefore) : found
   }
 
   /// Returns the records of all handlers that match and may still be called: those whose owner
@@ -142,6 +144,18 @@ extension EventCore {
       )
     }
     forEachRetiring { lane in include(lane.record, lane, skipped: lane.record.unheard.load(ordering: .relaxed)) }
+    if unsafe pendingWorkReference.load()?.keyIndex != nil {
+      found.sort { ($1.priority, $0.id) < ($0.priority, $1.id) }
+    }
     return found
+  }
+}
+
+extension HandlerRecord {
+  /// Whether a handler is called before another one, for occurrences that both receive. The walk
+  /// over the tables of a keyed event goes key by key instead.
+  static func isCalledBefore(_ a: HandlerRecord, _ b: HandlerRecord) -> Bool {
+    let (first, second) = (a.details?.options.priority ?? 0, b.details?.options.priority ?? 0)
+    return (second, a.id) < (first, b.id)
   }
 }

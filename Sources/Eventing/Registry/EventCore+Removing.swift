@@ -194,8 +194,9 @@ extension EventCore {
   @usableFromInline func finishTable() {
     var records: [HandlerRecord] = []
     unsafe forEachSlot { slot in unsafe records.append(slot.pointee.record) }
+    guard let pendingWork = pendingWorkReference.load() else { return records.forEach(unregister) }
+    if unsafe pendingWork.keyIndex != nil { records.sort(by: HandlerRecord.isCalledBefore) }
     for record in records { unregister(record) }
-    guard let pendingWork = pendingWorkReference.load() else { return }
     for lane in unsafe pendingWork.retiringLanes { lane.endDelays() }
     pendingWork.unheardReference.load()?.finish()
   }

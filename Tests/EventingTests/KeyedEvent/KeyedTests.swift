@@ -24,6 +24,27 @@ import Testing
     #expect(seen.values == ["untargeted 3"])
   }
 
+  @Test func handlersAreListedAndReleasedInTheOrderOfCalls() async {
+    final class End: Sendable {
+      let (name, ends): (String, Recorder<String>)
+      init(_ name: String, _ ends: Recorder<String>) { (self.name, self.ends) = (name, ends) }
+      deinit { ends.record(name) }
+    }
+    for isFinished in [false, true] {
+      let (event, ends) = (KeyedEvent<String, Int>(), Recorder<String>())
+      for (name, priority) in [("a", 0), ("b", 0), ("c", 1)] {
+        let end = End(name, ends)
+        event[name].addHandler(named: name, priority: priority) { _ in _ = end }
+      }
+      let end = End("any", ends)
+      event.anyKey.addHandler(named: "any") { _ in _ = end }
+      #expect(await event.handlers.map(\.name) == ["c", "a", "b", "any"])
+      if isFinished { event.finish() } else { event.removeAll() }
+      await event.quiesce()
+      #expect(ends.values.prefix(3) == ["c", "a", "b"])
+    }
+  }
+
   @Test func thereIsOneOrderOverAllKeys() async {
     let event = KeyedEvent<Int, Int>()
     let (all, own) = (Recorder<Int>(), (0..<3).map { _ in Recorder<Int>() })
