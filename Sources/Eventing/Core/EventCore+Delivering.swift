@@ -182,18 +182,20 @@ extension EventCore {
     } else if let first = unsafe table.first {
       unsafe walk(payload, first, 0, isWhole: true, &tally)
     }
-    if mustEnqueue { reportIfUnheard(payload, tally) }
+    if mustEnqueue {
+      if !tally.isStopped { pendingWork.history?.note(payload, sequence, from: completion?.sender) }
+      reportIfUnheard(payload, tally)
+    }
     if isAwaited, let completion { endDelivery(of: completion, tally.report) }
   }
 
-  /// Whether a delivery must keep a replay value or a history, or look up a key. Isolation: core.
+  /// Whether a delivery must keep a replay value, or look up a key. Isolation: core.
   @usableFromInline var hasDeliveryHooks: Bool {
     unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.hasDeliveryHooks } ?? false
   }
 
-  /// Updates what new handlers receive: the replay value (the last value of an ``Observed``) and
-  /// the history (past payloads of an event with a ``Replay``). Delivers the occurrence if the
-  /// event is keyed. Isolation: core.
+  /// Updates the replay value that new handlers receive: the last value of an ``Observed``.
+  /// Delivers the occurrence if the event is keyed. Isolation: core.
   ///
   /// - Returns: Whether it delivered the occurrence.
   @usableFromInline @inline(never) func deliverWithHooks(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool
@@ -202,7 +204,6 @@ extension EventCore {
     if let make = unsafe pendingWork.replayValue.make, let value = make(payload) {
       unsafe pendingWork.replayValue.value = consume value
     }
-    if let history = pendingWork.history { history.note(payload, sequence &+ 1, from: completion?.sender) }
     guard let keyIndex = unsafe pendingWork.keyIndex else { return false }
     let isAwaited = completion?.isAwaited ?? false
     let tally = unsafe deliver(

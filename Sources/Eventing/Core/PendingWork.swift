@@ -84,10 +84,8 @@ import Synchronization
     unsafe mailbox.occurrenceCount > OverloadControl.limit || overload.isOn.load(ordering: .relaxed)
   }
 
-  /// Whether a delivery must keep a replay value or a history, or look up a key. Isolation: core.
-  @usableFromInline var hasDeliveryHooks: Bool {
-    unsafe history != nil || replayValue.make != nil || keyIndex != nil
-  }
+  /// Whether a delivery must keep a replay value, or look up a key. Isolation: core.
+  @usableFromInline var hasDeliveryHooks: Bool { unsafe replayValue.make != nil || keyIndex != nil }
 }
 
 /// The isolated call that a thread runs inside a core.

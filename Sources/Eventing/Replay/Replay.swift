@@ -3,7 +3,8 @@
 /// A new handler receives the past payloads once, on its own delivery, before every occurrence that
 /// is sent after it was added. It misses no payload in between, and receives none twice. The past
 /// payloads have the sequence numbers of their occurrences. The first call uses up a once handler.
-/// A lock skips or holds past payloads. No ``SendReport`` counts them.
+/// A lock skips or holds past payloads. No ``SendReport`` counts them. A payload that an
+/// interceptor or a failure has stopped is not among them.
 public struct Replay<Payload: Sendable>: Sendable {
   enum Kind: Sendable { case none, last(Int), current(Payload) }
   let kind: Kind
@@ -33,10 +34,12 @@ extension Event {
   ///   - policy: The treatment of handlers that throw. By default their errors are only collected.
   public init(_ name: String? = nil, replaying replay: Replay<Payload>, onFailure policy: FailurePolicy = .collect) {
     self.init(name, onFailure: policy)
-    if let history = ReplayHistory(replay) { core.keep(history) }
+    guard let history = ReplayHistory(replay) else { return }
+    if policy == .stop { unsafe history.mayStop = true }
+    core.keep(history)
   }
 
-  /// The payload that was sent last, even if it is still queued.
+  /// The payload that was sent last, even if it is still queued, or was stopped.
   ///
   /// Before the first send it is the value of ``Replay/current(_:)``, or else `nil`. An event
   /// without replay has `nil`. Callable from any thread and inside any handler.

@@ -27,6 +27,10 @@ import Synchronization
   /// true, that is, while new handlers receive `latest`. Guarded by: core.mutex.
   @exclusivity(unchecked) private var latestSequence: UInt64 = 0
 
+  /// Whether an interceptor or the failure policy may stop an occurrence. Then each occurrence is
+  /// enqueued: only after its delivery is known whether it will be replayed. Isolation: core.
+  @exclusivity(unchecked) var mayStop = false
+
   /// An occurrence to replay. Its payload lies beside it.
   struct Past: PayloadHeader, Sendable {
     let sequence: UInt64
@@ -114,8 +118,8 @@ import Synchronization
     }
   }
 
-  /// Appends a payload whose delivery begins, and drops the oldest one beyond the limit.
-  /// Isolation: core.
+  /// Appends a payload that nothing stops, or has stopped, and drops the oldest one beyond the
+  /// limit. Isolation: core.
   func note(_ payload: BorrowedPayload, _ sequence: UInt64, from sender: (any AnyObject & Sendable)?) {
     unsafe past.append(Past(sequence: sequence, sender: sender), payload)
     guard unsafe past.count > limit else { return }
@@ -159,7 +163,7 @@ extension EventCore {
       unsafe history._withUnsafeGuaranteedRef { history in
         mutex.lock()
         let isPlain =
-          unsafe pendingWork.mailbox.items.isEmpty && pendingWork.unheardReference.lend() == nil
+          unsafe pendingWork.mailbox.items.isEmpty && pendingWork.unheardReference.lend() == nil && !history.mayStop
           && withAnchor { unsafe $0.observers == nil }
         if isPlain { replaced = history.replaceLatestNow(payload, sequence &+ 1) }
         mutex.unlock()
@@ -167,7 +171,7 @@ extension EventCore {
       }
     }
     if replaced == nil {
-      enqueue(payload, nil)  // work is enqueued, or the event or its `unheard` is observed
+      enqueue(payload, nil)  // work is enqueued, the event or its `unheard` is observed, or it may stop
     } else if let cursor = unsafe deliver(payload, isPost: true) {
       postSlowPath(payload, from: cursor, sender: nil)
     }

@@ -16,6 +16,28 @@ import Testing
     #expect(await event.handlers.first?.callCount == told.count + 1)
   }
 
+  /// An occurrence that is kept from the handlers that follow is kept from later ones, too.
+  @Test(arguments: [1, 3], [FailurePolicy.collect, .stop]) func aStoppedOccurrenceIsNotReplayed(
+    count: Int, policy: FailurePolicy
+  ) async {
+    struct Refusal: Error {}
+    let event = Event<Int>("history", replaying: .last(count), onFailure: policy)
+    if policy == .stop {
+      event.addHandler { (number: Int) throws in if number < 0 { throw Refusal() } }
+    } else {
+      event.intercept { $0 < 0 ? .stop : .proceed }
+    }
+    event.post(1)
+    event.post(2)
+    event.post(-3)
+    _ = event.submit(4)
+    await event.send(-5)
+    let seen = Recorder<String>()
+    event.occurrences.addHandler { seen.record("\($0.sequence): \($0.payload)") }
+    #expect(seen.values == ["1: 1", "2: 2", "4: 4"].suffix(count))
+    #expect(event.latest == -5)
+  }
+
   @Test func aCurrentValueIsReplayedUntilTheFirstSend() {
     let (volume, seen) = (Event("volume", replaying: .current(0.5)), Recorder<Double>())
     #expect(volume.latest == 0.5)
