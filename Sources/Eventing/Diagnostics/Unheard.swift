@@ -4,8 +4,11 @@ extension Event {
   /// A source of the occurrences that reached no handler.
   ///
   /// There was no handler, or each handler was skipped, for instance because of a lock or a filter,
-  /// or had no room. A handler of this source delays the sender as other handlers do: an inline
-  /// handler runs on the thread that delivers.
+  /// or had no room. That is decided at the delivery. If a handler's lane or pace takes an
+  /// occurrence, and drops or skips it later, only ``SendReport/reachedNobody`` tells of it.
+  ///
+  /// A handler of this source delays the sender as other handlers do: an inline handler runs on the
+  /// thread that delivers.
   ///
   /// The source has handlers of its own: `event.unheard.remove(token)` removes one of them.
   ///
