@@ -24,7 +24,7 @@ final class BusHandler: Sendable {
     attach: @escaping @Sendable (BusHandler, any BusEvent) -> HandlerToken
   ) {
     let (registration, members) = (Event<NoPayload>(untold: nil), BusMembers())
-    let end = BusHandlerEnd(bus, members)
+    let end = BusHandlerEnd(bus, members, registration.core.anchor)
     self.registration = registration
     self.members = members
     self.attach = attach
@@ -78,12 +78,6 @@ final class BusHandler: Sendable {
   /// - Returns: Whether this call ended it.
   @discardableResult func end() -> Bool { registration.remove(token) }
 
-  /// Returns whether a token is that of this bus handler.
-  func owns(_ token: HandlerToken) -> Bool { registration.core.owns(token) }
-
-  /// Returns whether these are the handlers of this bus handler in the events of the bus.
-  /// Complexity: O(1).
-  func has(_ members: BusMembers) -> Bool { self.members === members }
 }
 
 extension Handler {
@@ -104,16 +98,18 @@ extension Handler {
 private final class BusHandlerEnd: Sendable {
   private weak let bus: EventBus?
   private weak let members: BusMembers?
+  /// The anchor of the private event, which exists until after this object.
+  private let id: ObjectIdentifier
 
-  init(_ bus: EventBus, _ members: BusMembers) {
+  init(_ bus: EventBus, _ members: BusMembers, _ anchor: EventAnchor) {
     self.bus = bus
     self.members = members
+    id = ObjectIdentifier(anchor)
   }
 
   deinit {
-    guard let members else { return }
-    bus?.forget { $0.has(members) }
-    members.removeAll()
+    bus?.forget(id)
+    members?.removeAll()
   }
 }
 

@@ -4,7 +4,7 @@ extension EventBus {
   func add(_ handler: BusHandler) {
     let (found, first, second) = mutex.withLock {
       let (first, second) = unsafe (everywhere.nextToSweep(), everywhere.nextToSweep())
-      unsafe everywhere.all.append(handler)
+      unsafe everywhere.table.insert(handler, ObjectIdentifier(handler.token.anchor))
       return (numbered, first, second)
     }
     let events = Self.inOrder(found)
@@ -17,14 +17,11 @@ extension EventBus {
     for event in events where left.contains(ObjectIdentifier(event)) { handler.leave(event) }
   }
 
-  /// Removes the bus handlers that satisfy a condition from the bus, without ending them.
-  func forget(where isForgotten: (BusHandler) -> Bool) {
-    let before = mutex.withLock {
-      let before = unsafe everywhere.all
-      unsafe everywhere.all = before.filter { !isForgotten($0) }
-      return before
-    }
-    withExtendedLifetime(before) {}  // released outside of the mutex
+  /// Removes from the bus the bus handler whose token has a certain anchor, without ending it.
+  /// Complexity: O(1), amortized.
+  func forget(_ anchor: ObjectIdentifier) {
+    let gone = mutex.withLock { unsafe everywhere.table.take(anchor) }
+    withExtendedLifetime(gone) {}  // released outside of the mutex
   }
 
   /// Ends a bus handler if its owner has been released. Never called under a mutex.
@@ -33,7 +30,7 @@ extension EventBus {
   }
 
   /// The bus handlers, in the order in which they were added.
-  var busHandlers: [BusHandler] { mutex.withLock { unsafe everywhere.all.map { $0 } } }
+  var busHandlers: [BusHandler] { mutex.withLock { unsafe everywhere.table.all } }
 
   /// Adds a new event to the bus once the event has exactly the bus handlers of the bus. Until
   /// then, lets bus handlers join or leave the event, outside of the mutex, and compares again.
@@ -49,8 +46,8 @@ extension EventBus {
     while true {
       var current: [BusHandler] = []
       let result = mutex.withLock { () -> Result? in
-        if unsafe everywhere.all.isEmpty && known.isEmpty { return insert() }
-        current = unsafe everywhere.all.map { $0 }
+        if unsafe everywhere.table.isEmpty && known.isEmpty { return insert() }
+        current = unsafe everywhere.table.all
         return current.elementsEqual(known, by: ===) ? insert() : nil
       }
       if let result { return result }
@@ -71,16 +68,16 @@ extension EventBus {
 ///
 /// A value without synchronization. Guarded by: EventBus.mutex.
 struct BusHandlers: Sendable {
-  /// The handlers, in the order in which they were added.
-  var all: [BusHandler] = []
-  /// The index in `all` of the bus handler that ``nextToSweep()`` returned last.
+  /// The handlers, in the order in which they were added, by the anchors of their tokens.
+  var table = OrderedTable<BusHandler>()
+  /// The place in `table` that ``nextToSweep()`` looked at last.
   private var swept = 0
 
   /// Returns the bus handler to check next; after the last one, the first again. A bus handler
-  /// whose owner is gone has to end: see ``Sweep``. `nil` if there are no bus handlers.
+  /// whose owner is gone has to end: see ``Sweep``. `nil` if the next place is empty.
   mutating func nextToSweep() -> BusHandler? {
-    if all.isEmpty { return nil }
-    swept = (swept + 1) % all.count
-    return all[swept]
+    if table.isEmpty { return nil }
+    swept = (swept + 1) % table.placeCount
+    return table.element(at: swept)
   }
 }

@@ -9,6 +9,6 @@ extension EventBus {
     for event in all {
       if let event = event as? any BusEvent, event.core.owns(token) { return event.core.remove(token.record) }
     }
-    return busHandlers.first { $0.owns(token) }?.end() ?? false
+    return mutex.withLock { unsafe everywhere.table[ObjectIdentifier(token.anchor)] }?.end() ?? false
   }
 }

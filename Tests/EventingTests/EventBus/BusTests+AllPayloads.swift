@@ -1,5 +1,10 @@
-import Eventing
 import Testing
+
+#if DEBUG
+  @testable import Eventing
+#else
+  import Eventing
+#endif
 
 /// Tests of guarantee H15 of PROOF.md: handlers that a bus adds to all its events whose payloads
 /// have one type, such as a protocol (`forAll`).
@@ -204,5 +209,21 @@ extension BusTests {
     bus.event(for: (any Auditable).self).post(Placed(id: 8))
     await bus.quiesce()
     #expect(letters.values.sorted() == ["7", "Letter", "placed 8"])
+  }
+
+  /// The end of a handler of all events costs the same however many there are, and the others stay
+  /// in their order.
+  @Test func theEndOfOneOfManyHandlersLooksAtNoOther() {
+    let (bus, count, seen) = (EventBus(), 1_000, Recorder<Int>())
+    let tokens = (0..<count).map { number in bus.addHandler(forAll: Int.self) { _ in seen.record(number) } }
+    for (number, token) in tokens.enumerated() where number % 100 != 0 {
+      #expect(bus.remove(token) && !bus.remove(token))
+    }
+    #if DEBUG
+      let moved = bus.mutex.withLock { unsafe bus.everywhere.table.movedCount }
+      #expect(moved > 0 && moved <= 2 * count)
+    #endif
+    bus.post(1)
+    #expect(seen.values == [0, 100, 200, 300, 400, 500, 600, 700, 800, 900])
   }
 }
