@@ -10,6 +10,8 @@
 /// - **Delivery.** Handlers are called as those of an ``Observed`` value: on an idle combination,
 ///   inline handlers have returned when the setter does. A handler may set either value. The pair
 ///   that this makes is delivered after the current one has reached every handler.
+/// - **Failures.** An error that a handler throws stops no other handler. Only observers are told
+///   of it: see ``EventObserver/observeNewEvents()``.
 /// - **End.** When one of the values ends, the handlers and sequences of the combination end. The
 ///   view keeps the values alive; a handler that was added through it does not.
 ///

@@ -66,6 +66,10 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   /// - Complexity: O(1), amortized.
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 
+  /// A source of the errors that responders throw, also after another answer has come: see
+  /// ``Event/failures``.
+  public var failures: some EventSource<HandlerFailure> { event.failures }
+
   /// The number of responders.
   ///
   /// - Complexity: O(responders).

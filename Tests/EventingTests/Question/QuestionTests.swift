@@ -8,14 +8,16 @@ import Testing
 
   @Test func theFirstAnswerThatComesCounts() async throws {
     let (price, slow) = (Question<String, Int>("price"), Gate())
+    let failures = EventRecorder(price.failures)
     price.addResponder { _ in nil }
-    price.addResponder { _ in throw Odd() }
+    price.addResponder(named: "odd") { _ in throw Odd() }
     price.addResponder { item in
       await slow.opened()
       return item.count
     }
     price.addResponder(priority: -1) { item in item.count * 10 }
     #expect(try await price.first("tea") == 30)
+    #expect(try await failures.expect(1).map(\.name) == ["odd"])
     slow.open()
     #expect(await price.all("tea").map { try? $0.get() } == [nil, 3, 30])
     #expect("\(price)" == "question \"price\" of String, answered by Int" && price.responderCount == 4)
