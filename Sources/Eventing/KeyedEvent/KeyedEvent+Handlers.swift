@@ -38,6 +38,13 @@ extension KeyedEvent {
   /// Returns whether a handler is locked, as ``Event/isLocked(_:)`` does; `false` if there is no
   /// such handler. O(1).
   public func isLocked(_ token: HandlerToken) -> Bool { event.isLocked(token) }
+  /// Locks a handler while a closure runs, as ``Event/withLocked(_:holding:_:)`` does.
+  @discardableResult public nonisolated(nonsending) func withLocked<Result, Failure: Error>(
+    _ token: HandlerToken, holding: Holding = .nothing,
+    _ body: nonisolated(nonsending) () async throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
+    try await event.withLocked(token, holding: holding, body)
+  }
   /// Locks all handlers with a name, as ``lock(_:holding:)`` does. Returns their number. O(*n*) for
   /// *n* handlers of all keys.
   @discardableResult public func lock(named name: String, holding: Holding = .nothing) -> Int {
@@ -81,6 +88,14 @@ extension KeyedEvent {
   public func contains(named name: String) -> Bool { event.contains(named: name) }
   /// Snapshots of the handlers of all keys, taken between two occurrences; see ``Event/handlers``.
   public var handlers: [HandlerSnapshot] { get async { await event.handlers } }
+  /// Snapshots of the locked handlers of all keys; see ``Event/lockedHandlers``.
+  public var lockedHandlers: [HandlerSnapshot] { get async { await event.lockedHandlers } }
+  /// Returns snapshots of the handlers of an owner; see ``Event/handlers(ownedBy:)``.
+  public func handlers(ownedBy owner: sending AnyObject) async -> [HandlerSnapshot] {
+    await event.handlers(ownedBy: owner)
+  }
+  /// Whether there are handlers of any key. O(*n*) for *n* handlers of all keys.
+  public var hasHandlers: Bool { event.hasHandlers }
 
   /// Returns snapshots of the handlers of one key, without those of ``anyKey``. The snapshots are
   /// taken between two occurrences.

@@ -192,4 +192,37 @@ extension ObservedTests {
     await setter.opened()
     #expect(await eventually { seen.values == [2] })
   }
+
+  /// A value and a keyed event have the verbs of an event.
+  @Test func valuesAndKeysHaveTheVerbsOfEvents() async {
+    final class Count: EventObserver {
+      let accepted = Recorder<String>()
+      func accepted(sequence: UInt64, in event: EventIdentity) { accepted.record("\(event.number)") }
+    }
+    final class Owner: Sendable {}
+    let (value, seen, count) = (Observed(0), Recorder<Int>(), Count())
+    let observation = value.observe(with: count)
+    let token = value.values.addHandler(named: "named") { seen.record($0) }
+    #expect(value.contains(named: "named") && value.hasHandlers)
+    value.value = 1
+    await value.withLocked(token) { value.value = 2 }
+    #expect(value.lock(named: "named") == 1 && value.isLocked(token) && value.unlockAll() == 1)
+    value.lock()
+    #expect(value.isLocked)
+    value.value = 3
+    value.unlock()
+    observation.end()
+    value.value = 4
+    #expect(seen.values == [1, 4] && count.accepted.values == Array(repeating: "\(value.identity.number)", count: 3))
+    #expect(value.remove(named: "named") == 1 && !value.hasHandlers)
+
+    let (event, owner) = (KeyedEvent<String, Int>(), Owner())
+    let key = event["a"].addHandler(owner: owner) { _, number in seen.record(number) }
+    await event.withLocked(key) { event.post(5, to: "a") }
+    event.post(6, to: "a")
+    event.lock(key)
+    #expect(seen.values == [1, 4, 6] && event.hasHandlers)
+    #expect(await event.lockedHandlers.map(\.id) == [key.id])
+    #expect(await event.handlers(ownedBy: owner).map(\.id) == [key.id])
+  }
 }
