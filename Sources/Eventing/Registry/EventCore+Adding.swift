@@ -11,7 +11,15 @@ extension EventCore {
   @usableFromInline @inline(never) func add(_ handlers: ContiguousArray<PendingHandler>) {
     let own = enter()
     guard own != 0 else { return enqueue(handlers) }
-    for handler in handlers { insert(handler) }
+    let isGroup = handlers.count > 8
+    var sorted: KeyTable?
+    for handler in handlers {
+      let keyTable = keyTable(for: handler.record)
+      if isGroup, keyTable !== sorted { sortGroup(in: sorted) }
+      sorted = keyTable
+      insert(handler, keyTable, inGroup: isGroup)
+    }
+    if isGroup { sortGroup(in: sorted) }
     leave(own)
   }
 
@@ -19,7 +27,7 @@ extension EventCore {
   @usableFromInline @inline(never) func add(_ handler: PendingHandler) {
     let own = enter()
     guard own != 0 else { return enqueue([handler]) }
-    insert(handler)
+    insert(handler, keyTable(for: handler.record))
     leave(own)
   }
 
@@ -60,24 +68,38 @@ extension EventCore {
   /// Adds the next `count` enqueued handlers to their tables. Isolation: core.
   @usableFromInline func join(_ count: Int) {
     let pendingWork = pendingWork
+    let isGroup = count > 8
+    var sorted: KeyTable?
     for _ in 0..<count {
       let keyTable =
         unsafe pendingWork.keyIndex == nil
         ? nil : keyTable(for: mutex.withLock { unsafe pendingWork.mailbox.nextRecord })
+      if isGroup, keyTable !== sorted { sortGroup(in: sorted) }
+      sorted = keyTable
       mutex.lock()
       let handler = unsafe pendingWork.mailbox.takeNewHandler()
-      if !handler.record.has(HandlerFlags.ended), !mutant(.queuedAddIsLost) { register(handler, keyTable) }
+      if !handler.record.has(HandlerFlags.ended), !mutant(.queuedAddIsLost) {
+        register(handler, keyTable, inGroup: isGroup)
+      }
       mutex.unlock()
       if unsafe handler.record.index < 0 { discard(handler.record, keyTable) } else { welcome(handler.record) }
     }
+    if isGroup { sortGroup(in: sorted) }
+  }
+
+  /// Puts the handlers of a group in their order, in the table of a key or the core's own table.
+  /// Isolation: core.
+  private func sortGroup(in keyTable: KeyTable?) {
+    mutex.lock()
+    if let keyTable { unsafe keyTable.table.sortGroup() } else { unsafe table.sortGroup() }
+    mutex.unlock()
   }
 
   /// Adds a handler to its table. Discards it if the event has ended. Isolation: core.
-  @usableFromInline func insert(_ handler: PendingHandler) {
-    let keyTable = keyTable(for: handler.record)
+  @usableFromInline func insert(_ handler: PendingHandler, _ keyTable: KeyTable?, inGroup: Bool = false) {
     mutex.lock()
     let isLate = unsafe isFinished
-    if !isLate { register(handler, keyTable) }
+    if !isLate { register(handler, keyTable, inGroup: inGroup) }
     mutex.unlock()
     if isLate { discard(handler.record, keyTable) } else { welcome(handler.record) }
   }
@@ -87,7 +109,7 @@ extension EventCore {
     mutex.lock()
     if unsafe isFinished || isEventLocked {
       mutex.unlock()
-      return insert(PendingHandler(body, record))
+      return insert(PendingHandler(body, record), nil)
     }
     record.offeredBefore.store(sequence, ordering: .relaxed)
     unsafe table.append(body, record, priority: 0)
@@ -97,7 +119,7 @@ extension EventCore {
   }
 
   /// Puts a handler into its table. Isolation: core. The caller holds `mutex`.
-  @usableFromInline func register(_ handler: PendingHandler, _ keyTable: KeyTable?) {
+  @usableFromInline func register(_ handler: PendingHandler, _ keyTable: KeyTable?, inGroup: Bool = false) {
     let record = handler.record
     if unsafe isEventLocked, !mutant(.newHandlerIsNotLocked) { applyEventLock(to: record) }
     record.offeredBefore.store(offered(to: keyTable), ordering: .relaxed)
@@ -111,9 +133,9 @@ extension EventCore {
     if let keyTable {
       unsafe record.details?.keyTable = keyTable
       unsafe pendingWork.keyIndex?.link(keyTable)
-      unsafe keyTable.table.append(handler.body, record, priority: options?.priority ?? 0)
+      unsafe keyTable.table.append(handler.body, record, priority: options?.priority ?? 0, inGroup: inGroup)
     } else {
-      unsafe table.append(handler.body, record, priority: options?.priority ?? 0)
+      unsafe table.append(handler.body, record, priority: options?.priority ?? 0, inGroup: inGroup)
     }
     if record.has(HandlerFlags.slowPathMask) {
       withAnchor { $0.invalidateFastPath() }

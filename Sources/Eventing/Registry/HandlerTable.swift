@@ -25,15 +25,24 @@
   @usableFromInline init() {}
 
   /// Adds a handler behind the other handlers of its priority.
-  @usableFromInline mutating func append(_ body: ErasedHandler, _ record: HandlerRecord, priority: Int) {
+  ///
+  /// - Parameter inGroup: Whether the caller will call ``sortGroup()``.
+  @usableFromInline mutating func append(
+    _ body: ErasedHandler, _ record: HandlerRecord, priority: Int, inGroup: Bool = false
+  ) {
     let bucket: BucketPointer
     if let only = unsafe first, unsafe index.isEmpty, unsafe only.pointee.priority == priority {
       unsafe bucket = unsafe only
     } else {
       unsafe bucket = unsafe makeBucket(priority)
     }
-    unsafe bucket.pointee.append(body, record)
+    unsafe bucket.pointee.append(body, record, inGroup: inGroup)
     count &+= 1
+  }
+
+  /// Puts the handlers of a group, which have just been appended, in their order.
+  @usableFromInline mutating func sortGroup() {
+    unsafe forEachBucket { bucket in if unsafe bucket.pointee.groupStart >= 0 { unsafe bucket.pointee.sortGroup() } }
   }
 
   /// Removes a handler. If other slots follow its slot in the bucket, a dead slot may keep the

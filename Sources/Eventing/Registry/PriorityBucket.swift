@@ -8,6 +8,9 @@
   @usableFromInline var count: Int32 = 0
   @usableFromInline var capacity: Int32
   @usableFromInline var deadCount: Int32 = 0
+  /// The index of the first slot of a group that is being added, and has not been put in order yet:
+  /// see ``sortGroup()``; -1 for none.
+  @usableFromInline var groupStart: Int32 = -1
   @usableFromInline let priority: Int
   /// The bucket of the next lower priority.
   @usableFromInline var next: Pointer?
@@ -23,15 +26,42 @@
   }
 
   /// Appends a slot, and sets the index in its record.
-  @usableFromInline mutating func append(_ body: ErasedHandler, _ record: HandlerRecord) {
+  ///
+  /// - Parameter inGroup: Whether the slot stays behind the others until ``sortGroup()`` is called.
+  @usableFromInline mutating func append(_ body: ErasedHandler, _ record: HandlerRecord, inGroup: Bool) {
     if count == capacity { resize(count < 512 ? 2 * count : count + count / 8) }
     unsafe (slots + Int(count)).initialize(to: HandlerSlot(body, record))
     unsafe record.index = count
     count &+= 1
+    if inGroup {
+      if groupStart < 0 { unsafe groupStart = record.index }
+      return
+    }
     // A record gets its id before it is added. If two threads add at one time, the record with the
     // larger id may come here first. The slots are put in the order of the ids, so that ids tell
     // the order of handlers.
     while unsafe record.index > 0, unsafe slots[Int(record.index) - 1].record.id > record.id { moveUp(record) }
+  }
+
+  /// Puts the slots of a group in the order of the ids. If each of them moved up by itself, a group
+  /// of *n* handlers beside *m* that joined meanwhile would cost *n* × *m*.
+  @usableFromInline @inline(never) mutating func sortGroup() {
+    let start = Int(groupStart)
+    groupStart = -1
+    guard start >= 0, start < count else { return }
+    var oldest = UInt64.max
+    for index in start..<Int(count) { oldest = unsafe min(oldest, slots[index].record.id) }
+    var first = start
+    while first > 0, unsafe slots[first - 1].record.id > oldest { first -= 1 }
+    guard first < start else { return }
+    let order = (first..<Int(count)).map { unsafe (id: slots[$0].record.id, index: $0) }.sorted { $0.id < $1.id }
+    let sorted = UnsafeMutablePointer<HandlerSlot>.allocate(capacity: order.count)
+    for (to, from) in order.enumerated() { unsafe (sorted + to).moveInitialize(from: slots + from.index, count: 1) }
+    unsafe (slots + first).moveInitialize(from: sorted, count: order.count)
+    unsafe sorted.deallocate()
+    for index in first..<Int(count) where unsafe slots[index].record.index >= 0 {
+      unsafe slots[index].record.index = Int32(index)
+    }
   }
 
   /// Exchanges the slot of a handler with the slot before it.
@@ -85,6 +115,7 @@
       to += 1
     }
     deadCount = 0
+    if groupStart > 0 { groupStart = 0 }  // the slots of the group have moved down
     count = Int32(to)
     shrink()
   }
