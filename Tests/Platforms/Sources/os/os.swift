@@ -4,8 +4,9 @@ import Foundation
 // The `OSSignposter` here records its signposts, for tests to read.
 
 public struct OSLogPrivacy: Sendable {
-  public static var `public`: OSLogPrivacy { OSLogPrivacy() }
-  public static var `private`: OSLogPrivacy { OSLogPrivacy() }
+  fileprivate let isPublic: Bool
+  public static var `public`: OSLogPrivacy { OSLogPrivacy(isPublic: true) }
+  public static var `private`: OSLogPrivacy { OSLogPrivacy(isPublic: false) }
 }
 
 public struct OSLogInterpolation: StringInterpolationProtocol {
@@ -14,7 +15,7 @@ public struct OSLogInterpolation: StringInterpolationProtocol {
   public mutating func appendLiteral(_ literal: String) { text += literal }
   public mutating func appendInterpolation(
     _ argument: @autoclosure @escaping () -> String, privacy: OSLogPrivacy = .private
-  ) { text += argument() }
+  ) { text += privacy.isPublic ? argument() : "<private>" }
 }
 
 public struct SignpostMetadata: ExpressibleByStringInterpolation {
