@@ -25,7 +25,7 @@ extension DeliveryTally {
       report.delivered &+= 1
     } catch {
       observed.ended(call, of: handler, error)
-      fail(record, anchor, error, in: call.traced)
+      fail(record, anchor, error)
     }
   }
 
@@ -48,27 +48,19 @@ extension DeliveryTally {
       } catch {
         if let call { observed?.ended(call, of: handler, error) }
         guard retry.tries(error, after: attempts), !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else {
-          return fail(record, anchor, error, attempts: attempts, in: call?.traced)
+          return fail(record, anchor, error, attempts: attempts)
         }
       }
     }
   }
 
   /// Records the error of a handler, and applies the event's failure policy.
-  ///
-  /// - Parameter call: The traced call that threw. It is the cause of what handlers of the failure
-  ///   send.
-  mutating func fail(
-    _ record: HandlerRecord, _ anchor: EventAnchor, _ error: any Error, attempts: Int = 1, in call: TracedCall? = nil
+  @usableFromInline mutating func fail(
+    _ record: HandlerRecord, _ anchor: EventAnchor, _ error: any Error, attempts: Int = 1
   ) {
     let failure = HandlerFailure(
       HandlerToken(record, anchor), error, record.details?.options, attempts: attempts)
     report.failures.append(failure)
-    guard let call, let observed else { return post(failure, anchor) }
-    observed.asCause(call) { post(failure, anchor) }
-  }
-
-  private mutating func post(_ failure: HandlerFailure, _ anchor: EventAnchor) {
     if let payload { anchor.deadLetters?.post(payload, failure) }
     if anchor.report(failure) { isStopped = true }
   }

@@ -277,7 +277,7 @@ final class Observation: @unchecked Sendable {
   /// The place of the call in ``RunningCalls``; `nil` if the event has traces and no observers.
   fileprivate let place: RunningCalls.Location?
   /// The call, as traces know it; `nil` if the event is not traced.
-  let traced: TracedCall?
+  fileprivate let traced: TracedCall?
 }
 
 /// The observations that ``EventObserver/observeNewEvents()`` has begun.

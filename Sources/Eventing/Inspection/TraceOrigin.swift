@@ -4,9 +4,9 @@ import Synchronization
 /// sent meanwhile finds its cause here.
 ///
 /// One cell is bound for a delivery, and not one for each call, because a binding costs more than a
-/// call. So a task that an inline handler starts, and that posts after the handler has returned,
-/// finds the call that runs then, or none. A call on a lane has a cell of its own, and stays in it
-/// after its end.
+/// call. A call on a lane has a cell of its own. What is sent after the calls have ended, such as
+/// their failures, or by a task that a handler started, has the last call as its cause. So for a
+/// task of an inline handler the cause may be another call of the delivery.
 ///
 /// ``CarriedContext`` takes the number along, so that events without a trace hand it on.
 final class CallCell: Sendable {
@@ -14,21 +14,31 @@ final class CallCell: Sendable {
   /// not begun.
   let call: Atomic<UInt64>
   static let unused = UInt64.max
+  /// The number of the call that began last; 0 for none.
+  private let last = Atomic<UInt64>(0)
 
   @TaskLocal static var current: CallCell?
 
   init(_ call: UInt64 = 0) { self.call = Atomic(call) }
 
-  /// The number of the call that runs now; 0 for none.
+  /// The number of the call that sends now; 0 for none.
   static var cause: UInt64 {
-    guard let call = current?.call.load(ordering: .relaxed), call != unused else { return 0 }
-    return call
+    guard let cell = current else { return 0 }
+    let call = cell.call.load(ordering: .relaxed)
+    return call == 0 || call == unused ? cell.last.load(ordering: .relaxed) : call
   }
 
   /// Stores the number of a call that begins. Returns the number that was there; 0 for none.
   @inline(__always) func begin(_ number: UInt64) -> UInt64 {
+    last.store(number, ordering: .relaxed)
     let outer = call.exchange(number, ordering: .relaxed)
     return outer == CallCell.unused ? 0 : outer
+  }
+
+  /// Takes back the beginning of a call.
+  func withdraw(_ outer: UInt64) {
+    last.store(outer, ordering: .relaxed)
+    call.store(outer, ordering: .relaxed)
   }
 }
 

@@ -202,18 +202,15 @@ extension ObservedOccurrence {
   }
 
   /// Tells traces that a call has ended.
-  ///
-  /// The cell of a call on a lane keeps its number: a task that the handler started, and the post
-  /// of the handler's failure, find their cause there.
   func endTraced(_ call: TracedCall, of handler: TracedHandler, _ end: TracedEnd) {
-    if call.lane == nil { cell?.call.store(call.outer, ordering: .relaxed) }
+    cell?.call.store(call.outer, ordering: .relaxed)
     trace { $0.ended(call, of: handler, end) }
   }
 
   /// Tells traces that a call does not happen, after ``beginTraced(_:on:)`` told them that it
   /// begins. The handler was skipped, or a lock holds the occurrence.
   func withdrawTraced(_ call: TracedCall, of handler: TracedHandler) {
-    cell?.call.store(call.outer, ordering: .relaxed)
+    cell?.withdraw(call.outer)
     trace { $0.withdrew(call, of: handler) }
   }
 
@@ -224,13 +221,6 @@ extension ObservedOccurrence {
     var observed = self
     observed.cell = CallCell(CallCell.unused)
     return observed
-  }
-
-  /// Runs a closure with an inline call that has ended as the cause of what the closure sends.
-  func asCause(_ call: TracedCall, _ body: () -> Void) {
-    let outer = cell?.call.exchange(call.number, ordering: .relaxed)
-    body()
-    if let outer { cell?.call.store(outer, ordering: .relaxed) }
   }
 }
 
@@ -265,8 +255,7 @@ extension EventCore {
     do { unsafe try slot.pointee.call(payload) } catch { failure = error }
     unsafe tracing.cell._withUnsafeGuaranteedRef { $0.call.store(call.outer, ordering: .relaxed) }
     unsafe tracing.trace._withUnsafeGuaranteedRef { $0.ended(call, handler, failure == nil ? .returned : .threw) }
-    guard let failure else { return tally.report.delivered &+= 1 }
-    unsafe tally.fail(slot.pointee.record, anchor, failure, in: call)
+    if let failure { unsafe tally.fail(slot.pointee.record, anchor, failure) } else { tally.report.delivered &+= 1 }
   }
 
   /// Whether senders must note, for a trace, when they send and in which call. Only a hint, which

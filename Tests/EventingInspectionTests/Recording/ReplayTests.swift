@@ -145,10 +145,12 @@ import Testing
       orders.failures.addHandler { _ in mails.post("failure") }
       orders.deadLetters.addHandler(on: .background) { letter in mails.post("letter \(letter.payload)") }
       orders.addHandler { id async in Task { mails.post("task \(id)") } }
+      orders.addHandler { id in Task { mails.post("task of an inline handler \(id)") } }
       return (orders, mails, (checked, total))
     }
     let mails = [
       "checked 7", "checked at once 7", "total 7", "failure", "failure", "letter 7", "letter 7", "task 7",
+      "task of an inline handler 7",
     ].sorted()
     let recording = try EventRecording(to: file.path)
     do {
