@@ -183,7 +183,7 @@ extension EventCore {
       unsafe walk(payload, first, 0, isWhole: true, &tally)
     }
     if mustEnqueue {
-      if !tally.isStopped { pendingWork.history?.note(payload, sequence, from: completion?.sender) }
+      if !tally.isStopped { note(payload, from: completion?.sender) }
       reportIfUnheard(payload, tally)
     }
     if isAwaited, let completion { endDelivery(of: completion, tally.report) }

@@ -4,8 +4,8 @@ import Synchronization
 extension EventCore {
   /// Posts to an event that is busy, or that ``mustEnqueue`` keeps from being entered.
   @usableFromInline @inline(never) func postBusy(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
-    let isCarrying = CarriedContext.isCarrying
     if isTraced { return postTraced(payload, from: sender) }
+    let isCarrying = CarriedContext.isCarrying
     if stateWord.load(ordering: .relaxed) == CoreState.mustEnqueue, !isCarrying, sender == nil,
       postWithReplay(payload)
     {

@@ -182,6 +182,12 @@ extension EventCore {
     return true
   }
 
+  /// Notes a payload that has been delivered, if the event has a history. Isolation: core.
+  func note(_ payload: BorrowedPayload, from sender: @autoclosure () -> (any AnyObject & Sendable)?) {
+    let history = unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { unsafe $0.historyReference.lend() }
+    unsafe history?._withUnsafeGuaranteedRef { $0.note(payload, sequence, from: sender()) }
+  }
+
   /// Delivers the past payloads to a handler that has just been added. Isolation: core.
   func replay(_ history: ReplayHistory, to record: HandlerRecord) {
     var past = history.copyOfPast(mutex)
