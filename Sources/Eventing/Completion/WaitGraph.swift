@@ -178,7 +178,7 @@ enum WaitNeeds {
 // Safe: each field says what guards it.
 @usableFromInline class ExecutionSlot: WaitNode, @unchecked Sendable {
   /// The number of the handler, on a slot that a lane made for its only handler; 0 on other slots,
-  /// such as those of a ``UnitScheduler``.
+  /// such as those of a shared lane.
   let handler: UInt64
 
   /// The waits of the calls on this slot, in no particular order. Waits of invocations that are

@@ -98,7 +98,7 @@ extension WaitingSends {
     /// at most ``most``.
     ///
     /// Each node that waits for a blocked one is blocked, too. So the result includes waits for a
-    /// ``LaneUnit`` that is queued behind the call, and waits for another handler that shares the
+    /// handler whose calls are queued behind the call, and waits for another handler that shares the
     /// ``Lane``.
     mutating func waits(for blocked: [WaitNode]) -> [Wait] {
       var queue = blocked.map { ObjectIdentifier($0) }

@@ -74,7 +74,7 @@ extension RegisteredEvent {
         let begun = max(0, handler.calls - handler.ended)
         handler.running = begun
         handler.oldestCall = begun > 0 ? running?.oldest ?? 0 : 0
-        if begun > 0, let lane = counters as? UnitLane { lane.leaveDelaysOut(of: &handler) }
+        if begun > 0, let member = counters as? Member { member.leaveDelaysOut(of: &handler) }
         isRestless =
           isRestless || begun > 0 || handler.waiting > 0 || known?.calls != handler.calls || target is PacedTarget
         if isOver, begun == 0, handler.waiting == 0 { continue }
@@ -136,28 +136,16 @@ extension EventCore {
   }
 }
 
-extension UnitLane {
+extension Member {
   /// Corrects a reading that counts calls which wait for their next attempt as running.
   fileprivate func leaveDelaysOut(of handler: inout HandlerReading) {
-    guard modifiers.retry != nil, var left = handler.running else { return }
-    let all = left
-    scheduler.mutex.withLock {
-      var oldest: UInt64?
-      _ = unsafe units.first { unit in
-        guard unit.isInCall else { return false }
-        unsafe left -= unit.count
-        if unsafe unit.stage == .delayed {
-          handler.running = max(0, unsafe (handler.running ?? 0) - unit.count)
-        } else if oldest == nil {
-          unsafe oldest = unit.turn
-        }
-        return left <= 0
-      }
-      // Each attempt of the only call is a new one: several of them, one after another, are not
-      // stuck. With other calls, `attempt` may be that of another call.
-      let number = UInt64(all == 1 ? attempt.load(ordering: .relaxed) : 0)
-      handler.oldestCall = oldest.map { $0 << 16 | number & 0xFFFF } ?? 0
-    }
+    guard modifiers.retry != nil, let all = handler.running else { return }
+    let (delayed, oldest) = delaysAndOldestCall
+    handler.running = max(0, all - delayed)
+    // Each attempt of the only call is a new one: several of them, one after another, are not
+    // stuck. With other calls, `attempt` may be that of another call.
+    let number = UInt64(all == 1 ? attempt.load(ordering: .relaxed) : 0)
+    handler.oldestCall = handler.running == 0 ? 0 : oldest << 16 | number & 0xFFFF
   }
 }
 

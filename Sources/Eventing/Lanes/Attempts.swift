@@ -256,7 +256,7 @@ extension Member {
     case .threw(let error):
       guard let retry = modifiers.retry, unsafe !(call.isRare && call.rare.isLastAttempt),
         !call.isGivenUp.load(ordering: .acquiring), retry.tries(error, after: unsafe call.attempts)
-      else { return .ended(failure(error, call)) }
+      else { return .ended(failure(error, call, of: attempt)) }
       unsafe call.isRare = true
       unsafe call.rare.lastError = error
       unsafe call.rare.isLastAttempt = lane.mutex.withLock { unsafe endsDelays }
@@ -273,6 +273,12 @@ extension Member {
 
   /// Returns what follows a delay of a call of a `.task` handler whose sender was cancelled.
   func givenUp(_ worker: Worker) -> NextStep { .ended(lastOutcome(worker.call)) }
+
+  /// Reports the error of an attempt, which a trace then knows as the cause.
+  private func failure(_ error: any Error, _ call: Call, of attempt: Attempt) -> HandlerOutcome {
+    guard let cell = attempt.observed.last?.occurrence.cell else { return failure(error, call) }
+    return CallCell.$current.withValue(cell) { failure(error, call) }
+  }
 
   func failure(_ error: any Error, _ call: Call) -> HandlerOutcome {
     let failure = HandlerFailure(
@@ -299,7 +305,7 @@ extension Member {
     let isKept = lane.keepsWorkerInDelay && !mutant(.retryLosesItsPlace)
     let timer = LaneTimer(queue, delaying: delayedNodes(call, isKept ? worker : nil)) { self.delayEnded(call) }
     lane.mutex.withLock {
-      unsafe call.rare.timer = timer
+      unsafe (call.rare.timer, call.rare.isDelayed) = (timer, true)
       if isKept {
         unsafe call.rare.keptWorker = worker
       } else {
@@ -339,6 +345,7 @@ extension Member {
   private func delayEnded(_ call: Call) {
     let (timer, worker) = lane.mutex.withLock { () -> (LaneTimer?, Worker?) in
       let timer = unsafe call.rare.timer.take()
+      unsafe call.rare.isDelayed = false
       // After a removal or the end of the event, at most one attempt follows.
       if unsafe endsDelays { unsafe call.rare.isLastAttempt = true }
       if let worker = unsafe call.rare.keptWorker.take() {
@@ -358,6 +365,7 @@ extension Member {
     guard let queue = retryQueue, let delays else { return true }
     let (call, sleeper) = (worker.call, Sleeper())
     let timer = LaneTimer(queue, delaying: delayedNodes(call, worker)) { sleeper.wake(isPosting: true) }
+    lane.mutex.withLock { unsafe call.rare.isDelayed = true }
     delays.insert(timer, of: call)
     timer.start(after: delay)
     endNeedless(timer, of: call)
@@ -367,7 +375,10 @@ extension Member {
       timer.fireNow()
     }
     delays.remove(timer)
-    if lane.mutex.withLock({ unsafe endsDelays }) { unsafe call.rare.isLastAttempt = true }
+    lane.mutex.withLock {
+      unsafe call.rare.isDelayed = false
+      if unsafe endsDelays { unsafe call.rare.isLastAttempt = true }
+    }
     return !Task.isCancelled
   }
 

@@ -52,6 +52,8 @@ import Synchronization
     var isLastAttempt = false
     /// Whether observers know that the call ended as dropped.
     var isDropTold = false
+    /// Whether the call is between two attempts. Guarded by: lane.mutex.
+    var isDelayed = false
     /// The timer of the delay between two attempts.
     var timer: LaneTimer?
     /// The worker that the call keeps during the delay. Guarded by: lane.mutex.

@@ -2,7 +2,6 @@ import Synchronization
 
 /// A lane with its handler's closure, and the methods that claim, make, count and report one call.
 ///
-/// A ``SerialLane`` runs one call at a time, a ``ConcurrentLane`` and a ``TaskLane`` run several.
 /// ``HandlerRunner`` names the final class of each lane, so that the core calls the lane without
 /// dynamic dispatch.
 // Safe: only a thread or task that makes calls of the lane reads `body`. The closure is cleared

@@ -151,6 +151,24 @@ import Synchronization
     return RunningCount(count: count, oldest: oldest ?? UInt64(begun))
   }
 
+  /// The number of payloads whose calls are between two attempts, and the number of the oldest call
+  /// that is not.
+  var delaysAndOldestCall: (delayed: Int, oldest: UInt64) {
+    lane.mutex.withLock {
+      let own = unsafe Unmanaged.passUnretained(self).toOpaque()
+      let onWorkers = unsafe lane.workers.map(\.call).filter { unsafe $0.member?.toOpaque() == own }
+      var (delayed, oldest) = (0, UInt64.max)
+      for call in unsafe onWorkers + away {
+        if unsafe call.rare.isDelayed {
+          unsafe delayed += call.count
+        } else if unsafe call.number > 0 {
+          oldest = min(oldest, unsafe call.number)
+        }
+      }
+      return (delayed, oldest < .max ? oldest : UInt64(calls.load(ordering: .relaxed)))
+    }
+  }
+
   /// Whether a worker makes a call of this handler. The caller holds the mutex.
   func has(_ worker: Worker) -> Bool {
     unsafe worker.owesEnd && worker.call.member?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
