@@ -32,7 +32,10 @@ extension Member {
       unsafe released.passed += call.barriers.map { ($0, call) }
       unsafe call.barriers = []
       if unsafe call.attempts == 0 { unsafe waiting += call.count }
-      unsafe call.key?._withUnsafeGuaranteedRef { $0.worker.clear() }
+      if let key = unsafe call.key?.takeUnretainedValue() {
+        key.worker.clear()
+        unsafe detach(&key.parked, key, &released)  // only barriers may be left there
+      }
       if unsafe !isPaused {
         unsafe isPaused = true
         lane.removeFromOrder(self)
