@@ -97,9 +97,8 @@ extension WaitingSends {
     /// Returns the waits that cannot end before one of some nodes goes on, the longest first, and
     /// at most ``most``.
     ///
-    /// Each node that waits for a blocked one is blocked, too. So the result includes waits for a
-    /// handler whose calls are queued behind the call, and waits for another handler that shares the
-    /// ``Lane``.
+    /// Each node that waits for a blocked one is blocked, too. So the result includes waits for
+    /// calls that are queued behind the call, and waits for another handler on the same ``Lane``.
     mutating func waits(for blocked: [WaitNode]) -> [Wait] {
       var queue = blocked.map { ObjectIdentifier($0) }
       var seen = Set(queue)

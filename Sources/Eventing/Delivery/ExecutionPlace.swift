@@ -20,15 +20,15 @@ public import Dispatch
   /// The tasks that iterate over a sequence.
   case sequence(Buffering)
   /// The actor that is the handler's owner.
-  case actor
+  case actor(Buffering)
 
   var buffering: Buffering {
     switch self {
     case .main(let buffering), .background(_, let buffering), .queue(_, let buffering), .inOrder(_, let buffering),
-      .concurrent(_, let buffering), .sequence(let buffering), .lane(_, let buffering):
+      .concurrent(_, let buffering), .sequence(let buffering), .lane(_, let buffering), .actor(let buffering):
       buffering
     case .restarting: .latest
-    case .inline, .task, .actor: .unbounded
+    case .inline, .task: .unbounded
     }
   }
 }
@@ -44,7 +44,8 @@ extension ExecutionPlace {
     case .inOrder(let priority, _): .inOrder(priority, buffering)
     case .concurrent(let limit, _): .concurrent(limit, buffering)
     case .lane(let lane, _): .lane(lane, buffering)
-    case .inline, .task, .restarting, .sequence, .actor: self
+    case .actor: .actor(buffering)
+    case .inline, .task, .restarting, .sequence: self
     }
   }
 

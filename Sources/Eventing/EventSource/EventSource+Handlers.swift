@@ -89,9 +89,7 @@ extension EventSource {
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (isolated Isolation, Payload) async throws -> Void
   ) -> HandlerToken {
-    attachIsolated(actor, name, priority, once, SourceLine(fileID, line)) { actor, call in
-      try await body(actor, call.payload.payload())
-    }
+    attachIsolated(Handler(isolatedTo: actor, fileID: fileID, line: line, body), name, priority, once)
   }
 
   /// Adds a handler of a signal that runs isolated to an actor. Otherwise like the overload whose
@@ -102,19 +100,13 @@ extension EventSource {
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (isolated Isolation) async throws -> Void
   ) -> HandlerToken where Payload == Void {
-    attachIsolated(actor, name, priority, once, SourceLine(fileID, line)) { actor, _ in try await body(actor) }
+    attachIsolated(
+      Handler(isolatedTo: actor, fileID: fileID, line: line) { actor, _ in try await body(actor) }, name, priority, once)
   }
 
-  private nonisolated func attachIsolated<Isolation: Actor>(
-    _ actor: Isolation, _ name: String?, _ priority: Int, _ once: Bool, _ source: SourceLine,
-    _ body: @escaping @Sendable (isolated Isolation, HandlerArguments) async throws -> Void
+  private nonisolated func attachIsolated(
+    _ handler: Handler<Payload>, _ name: String?, _ priority: Int, _ once: Bool
   ) -> HandlerToken {
-    let handler = Handler<Payload>(
-      .actor,
-      .isolated { actor, call in
-        // Safe: the owner of this handler is the actor that it was made with.
-        try await body(unsafe unsafeDowncast(actor, to: Isolation.self), call)
-      }, source)
-    return attach(handler, name, priority, once, Owner(isolating: actor))
+    attach(handler, name, priority, once, handler.options.owner)
   }
 }

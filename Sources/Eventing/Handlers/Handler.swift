@@ -70,6 +70,43 @@ public struct Handler<Payload: Sendable>: Sendable {
   }
 }
 
+extension Handler {
+  /// Creates a handler that runs isolated to an actor, one call at a time, in order.
+  ///
+  ///     orders.add(Handler(isolatedTo: store) { store, order in try store.save(order) }
+  ///       .retrying(.backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
+  ///
+  /// The handler ends when the actor is released. The actor is held weakly, and strongly for the
+  /// length of an attempt. If the handler is removed on that actor, no call runs afterwards. All
+  /// modifiers apply as to any other handler.
+  ///
+  /// - Parameters:
+  ///   - actor: The actor that the handler runs on, and that is its owner.
+  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
+  ///   - line: The line where the handler is made.
+  ///   - body: The closure that is called with the actor and each payload.
+  public init<Isolation: Actor>(
+    isolatedTo actor: Isolation, fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (isolated Isolation, Payload) async throws -> Void
+  ) {
+    self.init(isolating: actor, SourceLine(fileID, line)) { try await body($0, $1.payload.payload()) }
+  }
+
+  init<Isolation: Actor>(
+    isolating actor: Isolation, _ source: SourceLine,
+    _ body: @escaping @Sendable (isolated Isolation, HandlerArguments) async throws -> Void
+  ) {
+    self.init(
+      .actor(.unbounded),
+      .isolated { actor, call in
+        // Safe: the owner of this handler is the actor that it was made with.
+        try await body(unsafe unsafeDowncast(actor, to: Isolation.self), call)
+      }, source)
+    options.owner = Owner(isolating: actor)
+    options.isOwnerBound = true
+  }
+}
+
 extension Handler: CustomStringConvertible {
   /// One line for a log.
   public var description: String { "\(options.name ?? "handler") on \(place)\(isOnce ? ", once" : "")" }

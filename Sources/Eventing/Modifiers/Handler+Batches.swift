@@ -75,6 +75,18 @@ extension Handler {
     addBatches(of: count, within: limit, clock)
   }
 
+  /// Creates a handler that takes several payloads in one call isolated to an actor: see
+  /// ``init(batchesOf:within:on:clock:fileID:line:_:)-(_,_,AsyncDelivery,_,_,_,_)`` and
+  /// ``init(isolatedTo:fileID:line:_:)``.
+  public init<Isolation: Actor>(
+    batchesOf count: Int, within limit: Duration? = nil, isolatedTo actor: Isolation,
+    clock: any Clock<Duration> = ContinuousClock(), fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (isolated Isolation, [Payload]) async throws -> Void
+  ) {
+    self.init(isolating: actor, SourceLine(fileID, line)) { try await body($0, $1.payload.payload()) }
+    addBatches(of: count, within: limit, clock)
+  }
+
   private mutating func addBatches(of count: Int, within limit: Duration?, _ clock: any Clock<Duration>) {
     options.modifiers.batch = BatchRule(
       count: max(1, count), within: limit.map { max(.zero, $0) }, clock: clock,

@@ -13,8 +13,8 @@ extension Handler {
   /// start the child task. If the sender's actor is blocked at that moment, this call and the later
   /// calls for the key are delayed.
   ///
-  /// The handler keeps memory for the occurrences that wait, for at most 512 calls that have ended,
-  /// and for keys. When no occurrence waits and no call runs, at most 1,024 keys are kept.
+  /// The handler keeps memory for the occurrences that wait, and for keys. When no occurrence waits
+  /// and no call runs, at most 1,024 keys are kept.
   ///
   /// - Parameter key: A closure that returns the key of a payload. The thread that delivers the
   ///   occurrence calls the closure, and `==` and `hash(into:)` of the key.
