@@ -8,7 +8,10 @@ import Testing
     func update(_ fraction: Double) { logged.record("\(fraction)") }
     func log(_ fraction: Double, _ disk: String, _ line: Int) { logged.record("\(fraction) \(disk) \(line)") }
   }
-  actor Account { var total = 0.0 }
+  actor Account {
+    var total = 0.0
+    func add(_ fraction: Double) throws { total += fraction }
+  }
 
   @Test func severalValuesOrNone() async {
     let resized = Event<(Int, Int)>()
@@ -41,6 +44,13 @@ import Testing
     await progress.send(0.5)
     await progress.send(0.25)
     #expect(await account.total == 0.75)
+
+    progress.add(
+      Handler(isolatedTo: account) { account, fraction in try account.add(fraction) }
+        .retrying(.backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
+
+    await progress.send(1)
+    #expect(await account.total == 2.75)
   }
 
   @Test func handlersAsValues() async {
