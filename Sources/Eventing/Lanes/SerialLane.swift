@@ -10,7 +10,13 @@ public import Synchronization
 // Safe: `mutex` guards `items`, `bounded`, `isEnding` and each change of `phase`. The other state
 // belongs to the one drain that runs, or is scheduled, while the phase is `running`. While it is
 // `paused`, that state belongs to the thread that holds the mutex.
-@usableFromInline final class SerialLane: HandlerLane, @unchecked Sendable {
+@usableFromInline final class SerialLane: DeliveryTarget, @unchecked Sendable {
+  /// The handler's closure; `nil` when the lane is over. Read by the drain only.
+  @exclusivity(unchecked) var body: LaneHandler?
+  /// Whether the handler has no owner.
+  let isPlain: Bool
+  let type: PayloadType
+
   // Written by the drain, like the inherited counters.
   /// The items that the drain has dequeued.
   @exclusivity(unchecked) var batch: PayloadQueue<LaneItem>
@@ -55,9 +61,10 @@ public import Synchronization
     set { phaseWord.store(newValue, ordering: .relaxed) }
   }
 
-  @usableFromInline override init(
-    _ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType
-  ) {
+  init(_ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType) {
+    unsafe self.body = LaneHandler(body, type)
+    self.type = type
+    isPlain = record.options.owner == nil
     var isMain = false
     if case .main = record.place { isMain = true }
     switch body {
@@ -80,13 +87,19 @@ public import Synchronization
     unsafe bounded = isBounded ? LaneQueue(buffering, type) : nil
     unsafe batch = PayloadQueue(type)
     unsafe items = PayloadQueue(type)
-    super.init(record, anchor, body, type)
+    super.init(record, anchor)
     #if DEBUG
       executionSlot?.lane = self
     #endif
   }
 
   override func needs(_ goal: Invocation) -> WaitNeeds { executionSlot.map { .any([$0]) } ?? .free }
+
+  override var runningCalls: RunningCount? {
+    let ended = endedCalls  // before `begun`: a call that begins in between counts as running
+    let begun = calls.load(ordering: .relaxed)
+    return RunningCount(count: max(0, begun - ended), oldest: UInt64(begun))
+  }
 
   // MARK: For the core
 

@@ -1,43 +1,16 @@
-import Synchronization
+// The methods that claim, make, count and report one call of a serial lane.
 
-/// A lane with its handler's closure, and the methods that claim, make, count and report one call.
-///
-/// ``HandlerRunner`` names the final class of each lane, so that the core calls the lane without
-/// dynamic dispatch.
-// Safe: only a thread or task that makes calls of the lane reads `body`. The closure is cleared
-// when no call can begin any more.
-@usableFromInline class HandlerLane: DeliveryTarget, @unchecked Sendable {
-  /// The handler's closure; `nil` when the lane is over.
-  @usableFromInline @exclusivity(unchecked) final var body: LaneHandler?
-  /// Whether the handler has no owner.
-  @usableFromInline final let isPlain: Bool
-  @usableFromInline final let type: PayloadType
-
-  @usableFromInline init(_ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType) {
-    unsafe self.body = LaneHandler(body, type)
-    self.type = type
-    isPlain = record.options.owner == nil
-    super.init(record, anchor)
-  }
-
+extension SerialLane {
   /// Claims a call, like ``claim(_:)``, but faster if ``isPlain`` says that the handler has no
   /// owner. In that case this method does not load the handler's options, in which ``claim(_:)``
   /// looks for the owner.
-  @usableFromInline @inline(__always) final func claimed(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
+  @inline(__always) func claimed(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
     isPlain ? record.claim() : claim(&owner)
   }
 
-  override var runningCalls: RunningCount? {
-    let ended = endedCalls  // before `begun`: a call that begins in between counts as running
-    let begun = calls.load(ordering: .relaxed)
-    return RunningCount(count: max(0, begun - ended), oldest: UInt64(begun))
-  }
-
-  // MARK: One call
-
   /// Calls a synchronous handler. If the completion has task-local values, which are those of the
   /// sender, binds them during the call. If it has observers, tells them of the call.
-  @usableFromInline @inline(__always) final func callNow(
+  @inline(__always) func callNow(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion?
   )
     -> HandlerOutcome
@@ -51,7 +24,7 @@ import Synchronization
 
   /// Calls an asynchronous handler. If the completion has task-local values, which are those of the
   /// sender, binds them during the call. If it has observers, tells them of the call.
-  @usableFromInline @inline(__always) final func callNow(
+  @inline(__always) func callNow(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion?, on place: isolated (any Actor)?
   ) async -> HandlerOutcome {
     guard let completion, completion.isBound else {
@@ -60,7 +33,7 @@ import Synchronization
     return await callBound(payload, body, completion, on: place)
   }
 
-  @usableFromInline @inline(never) final func callBound(
+  @inline(never) func callBound(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion
   )
     -> HandlerOutcome
@@ -76,7 +49,7 @@ import Synchronization
     return context.run { callNow(payload, body, observed) }
   }
 
-  @usableFromInline @inline(never) final func callBound(
+  @inline(never) func callBound(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ completion: Completion, on place: isolated (any Actor)?
   ) async -> HandlerOutcome {
     if let traced = unsafe completion.observed?.withNewCell() {
@@ -100,7 +73,7 @@ import Synchronization
   /// Calls, for a serial lane, a synchronous closure that takes the payload alone.
   ///
   /// The handler has no owner. The occurrence has no observers and no task-local values.
-  @usableFromInline @inline(__always) final func callDirect(_ payload: BorrowedPayload, _ body: ErasedHandler)
+  @inline(__always) func callDirect(_ payload: BorrowedPayload, _ body: ErasedHandler)
     -> HandlerOutcome
   {
     guard record.claim() else { return .skipped }
@@ -113,7 +86,7 @@ import Synchronization
   /// Calls, for a serial lane, an asynchronous closure that takes the payload alone.
   ///
   /// The handler has no owner. The occurrence has no observers and no task-local values.
-  @usableFromInline @inline(__always) final func callDirect(
+  @inline(__always) func callDirect(
     _ payload: BorrowedPayload, _ body: ErasedAsyncHandler, on place: isolated (any Actor)?
   ) async -> HandlerOutcome {
     guard record.claim() else { return .skipped }
@@ -124,7 +97,7 @@ import Synchronization
   }
 
   /// Calls a synchronous handler if the claim allows it.
-  @usableFromInline @inline(__always) final func callNow(
+  @inline(__always) func callNow(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ observed: ObservedOccurrence?
   )
     -> HandlerOutcome
@@ -145,7 +118,7 @@ import Synchronization
   }
 
   /// Calls the closure of a synchronous handler. The caller has claimed the call.
-  @usableFromInline @inline(never) final func callDetailed(
+  @inline(never) func callDetailed(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ body: LaneHandler
   ) throws {
     switch body.body {
@@ -159,7 +132,7 @@ import Synchronization
   ///
   /// No suspension lies between the claim and the first line of the closure. So a handler that was
   /// removed on its own actor is not called afterwards.
-  @usableFromInline @inline(never) final func callNow(
+  @inline(never) func callNow(
     _ payload: BorrowedPayload, _ body: LaneHandler?, _ observed: ObservedOccurrence?, on place: isolated (any Actor)?
   ) async -> HandlerOutcome {
     var owner: (any AnyObject & Sendable)?
@@ -186,7 +159,7 @@ import Synchronization
   }
 
   /// Ends the lane: no call begins any more. Releases the closure, so never called under a mutex.
-  @usableFromInline final func close() {
+  func close() {
     record.set(HandlerFlags.removed)
     over.publish(true)
     unsafe body = nil
@@ -194,7 +167,7 @@ import Synchronization
 
   /// Ends the lane when its last item is done, and asks the event to unregister the handler. Called
   /// by the lane itself, if it still had work when the core told it to finish.
-  @usableFromInline final func closeLate() {
+  func closeLate() {
     close()
     anchor.core?.requestUnregistration(record)
   }
