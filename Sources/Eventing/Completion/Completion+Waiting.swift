@@ -97,7 +97,7 @@ extension Completion {
   private func nextWake(_ id: Int) async -> Wake {
     var spinsLeft = purpose == .send ? Completion.mostSpins : 0
     while true {
-      let (wake, isDelivered) = withMutex { (readiness(of: waiter(id)), isDelivered) }
+      let (wake, isDelivered) = withMutex { () -> (Wake?, Bool) in (readiness(of: waiter(id)), self.isDelivered) }
       if let wake { return wake }
       if isDelivered || spinsLeft == 0 {
         await suspendUntilReady(id)

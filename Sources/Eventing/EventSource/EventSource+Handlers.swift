@@ -101,7 +101,8 @@ extension EventSource {
     _ body: @escaping @Sendable (isolated Isolation) async throws -> Void
   ) -> HandlerToken where Payload == Void {
     attachIsolated(
-      Handler(isolatedTo: actor, fileID: fileID, line: line) { actor, _ in try await body(actor) }, name, priority, once)
+      Handler(isolatedTo: actor, fileID: fileID, line: line) { actor, _ in try await body(actor) }, name, priority, once
+    )
   }
 
   private nonisolated func attachIsolated(
