@@ -201,7 +201,7 @@ extension Member {
         takeWaiting(&dropped)
         unsafe dropped.calls += held
         if isTracked { unsafe running -= held.count }
-        for call in unsafe held { unsafe call.key?._withUnsafeGuaranteedRef { unsafe $0.isActive = false } }
+        for call in unsafe held { freeKey(of: call, &dropped) }
         unsafe held = []
         unsafe isPaused = false
       }
@@ -241,6 +241,7 @@ extension Member {
         unsafe away.removeAll { $0 === call }
         if isTracked { unsafe running -= 1 }
         unsafe call.number = 0
+        freeKey(of: call, &dropped)
       }
       if lane.isShared {
         lane.removeFromOrder(self)
@@ -298,6 +299,17 @@ extension Member {
       dropped.queues.append(taken)
     }
     unsafe (waiting, gathering, parkedKeys) = (0, 0, [:])
+  }
+
+  /// Frees the key of a call that will not go on: the barriers that wait for the key pass. The
+  /// caller holds the mutex.
+  private func freeKey(of call: Call, _ dropped: inout Dropped) {
+    guard let key = unsafe call.key?.takeUnretainedValue() else { return }
+    unsafe key.isActive = false
+    for i in unsafe 0..<key.parked.count where unsafe key.parked[i].kind == .barrier {
+      if let completion = unsafe key.parked[i].completion { dropped.barriers.append((completion, key)) }
+      unsafe key.parked[i] = Item(nil, nil, .hole)
+    }
   }
 
   /// Ends the occurrences that were taken out of the queue: those between two attempts fail with

@@ -39,9 +39,9 @@ extension SimulatedWorld {
       react(number)
       await Task.yield()
     }
-    let isFirst = handlers[number].place == .retried && handlers[number].attempted.insert(number2).inserted
+    let isFirst = handlers[number].place.isRetried && handlers[number].attempted.insert(number2).inserted
     if isFirst && number2 % 3 == 1 || handlers[number].reaction == .throwsAnError && number2 % 3 == 0 {
-      if isFirst { handlers[number].failed = number2 }
+      if isFirst { handlers[number].failed.insert(number2) }
       throw Refused()
     }
     withExtendedLifetime(canary) {}
@@ -91,17 +91,16 @@ extension SimulatedWorld {
     if handler.place == .inline, number > 0, !handler.wasLocked, !mode.replays, handlers[0].calls.last?.send != send {
       fail("G1: handler \(number) was called with \(send), not with \(handlers[0].calls.last?.send ?? -1)")
     }
-    if handler.place == .retried, handlers[number].failed == send {
-      // This is the second attempt: no other call may have come between the two.
-      handlers[number].failed = nil
-      if handler.calls.last?.send != send { fail("H1: handler \(number) was called between two attempts") }
+    if handlers[number].failed.remove(send) != nil {
+      // This is the second attempt: no other call, of its key, may have come between the two.
+      let last = handler.calls.last { !handler.place.isKeyed || $0.send % 2 == send % 2 }
+      if last?.send != send { fail("H1: handler \(number) was called between two attempts") }
       handlers[number].running += 1
       return
     }
     if handler.isOnce, !handler.calls.isEmpty, !isInBatch {
       fail("G8: handler \(number) was called again, with \(send)")
     }
-    handlers[number].failed = nil
     if handler.calls.contains(where: { $0.send == send }) {
       fail("G21: handler \(number) was called twice with \(send)")
     }

@@ -52,7 +52,7 @@ extension SimulatedWorld {
   }
 
   private func judgeKeys(_ handler: Suspect) {
-    guard handler.place == .keyed else { return }
+    guard handler.place.isKeyed else { return }
     let order = Dictionary(uniqueKeysWithValues: handlers[0].calls.enumerated().map { ($1.send, $0) })
     for key in 0..<2 {
       let places = handler.calls.map(\.send).filter { $0 % 2 == key }.compactMap { order[$0] }

@@ -27,11 +27,19 @@ final class SimulatedWorld: @unchecked Sendable {
     case inline, main, background, inOrder, isolated, concurrent, task
     // Kinds of handlers with modifiers.
     case shared, keyed, batched, retried, debounced, throttled
-    /// Whether a pace leaves out some occurrences.
-    var isPaced: Bool { self == .debounced || self == .throttled }
-    var isInOrder: Bool { self != .concurrent && self != .task && self != .keyed }
+    case sharedWide, sharedBatched, sharedRetried, batchedByKey, newestByKey, retriedByKey, isolatedRetried
+    /// Whether a pace or a bound leaves out some occurrences, but not the last.
+    var isPaced: Bool { self == .debounced || self == .throttled || self == .newestByKey }
+    var isKeyed: Bool { self == .keyed || self == .batchedByKey || self == .newestByKey || self == .retriedByKey }
+    var isRetried: Bool {
+      self == .retried || self == .sharedRetried || self == .retriedByKey || self == .isolatedRetried
+    }
+    var isInOrder: Bool { self != .concurrent && self != .task && self != .sharedWide && !isKeyed }
     static let plain = allCases.filter { !modified.contains($0) }
-    static let modified = [shared, keyed, batched, retried, debounced, throttled]
+    static let modified = [
+      shared, keyed, batched, retried, debounced, throttled, sharedWide, sharedBatched, sharedRetried, batchedByKey,
+      newestByKey, retriedByKey, isolatedRetried,
+    ]
   }
 
   /// The action of a handler in each of its calls.
@@ -55,9 +63,8 @@ final class SimulatedWorld: @unchecked Sendable {
     var mutes: [(on: Int, off: Int)] = []
     var calls: [(send: Int, at: Int)] = []
     var running = 0
-    /// The occurrence whose first attempt failed, if the next call must be the second attempt with
-    /// that occurrence.
-    var failed: Int?
+    /// The occurrences whose first attempt failed, and whose second one has not begun.
+    var failed: Set<Int> = []
     /// Whether the handler was ever locked by itself, and not only with the event.
     var wasLocked = false
     /// The occurrences whose first attempt failed.
@@ -76,6 +83,8 @@ final class SimulatedWorld: @unchecked Sendable {
   let live = LiveCount()
   private let room = Room()
   private let lane = Lane("shared")
+  private let wideLane = Lane("wide", limit: 2)
+  private static let policy = RetryPolicy.backoff(from: .milliseconds(1), to: .milliseconds(2), attempts: 2)
   /// The number of running calls on the shared lane.
   private var sharedRunning = 0
   /// The keys of the running calls, by handler.
@@ -119,6 +128,22 @@ final class SimulatedWorld: @unchecked Sendable {
 
   var holding: Holding { mode.holds ? .upTo(.max) : .nothing }
 
+  /// Runs the body of a call on the shared lane, where calls do not overlap.
+  private func alone(_ number: Int, _ body: () async throws -> Void) async throws {
+    if sharedRunning > 0 { fail("H8: a call of handler \(number) overlaps one on its lane") }
+    sharedRunning += 1
+    defer { sharedRunning -= 1 }
+    try await body()
+  }
+
+  /// Runs the body of a call for a key, where calls of one key do not overlap.
+  private func withKey(_ number: Int, _ send: Int, _ body: () async throws -> Void) async throws {
+    if runningKeys[number, default: []].contains(send % 2) { fail("H7: calls for a key overlap") }
+    runningKeys[number, default: []].append(send % 2)
+    defer { runningKeys[number]?.removeAll { $0 == send % 2 } }
+    try await body()
+  }
+
   // MARK: Actions of tasks
 
   /// Adds a handler.
@@ -141,18 +166,38 @@ final class SimulatedWorld: @unchecked Sendable {
       case .task: Handler(on: .task) { [self] send async throws in try await calledAsync(number, send, canary) }
       case .shared:
         Handler(on: .lane(lane)) { [self] send async throws in
-          if sharedRunning > 0 { fail("H8: a call of handler \(number) overlaps one on its lane") }
-          sharedRunning += 1
-          defer { sharedRunning -= 1 }
-          try await calledAsync(number, send, canary)
+          try await alone(number) { try await calledAsync(number, send, canary) }
         }
+      case .sharedBatched:
+        Handler(batchesOf: 2, within: .milliseconds(1), on: .lane(lane), clock: Simulation.clock) {
+          [self] batch async throws in
+          try await alone(number) { try await calledWithBatch(number, batch, canary) }
+        }
+      case .sharedRetried:
+        Handler(on: .lane(lane)) { [self] send async throws in
+          try await alone(number) { try await calledAsync(number, send, canary) }
+        }.retrying(SimulatedWorld.policy, clock: Simulation.clock)
+      case .sharedWide:
+        Handler(on: .lane(wideLane)) { [self] send async throws in try await calledAsync(number, send, canary) }
       case .keyed:
         Handler(on: .concurrent(limit: 2)) { [self] send async throws in
-          if runningKeys[number, default: []].contains(send % 2) { fail("H7: calls for a key overlap") }
-          runningKeys[number, default: []].append(send % 2)
-          defer { runningKeys[number]?.removeAll { $0 == send % 2 } }
-          try await calledAsync(number, send, canary)
+          try await withKey(number, send) { try await calledAsync(number, send, canary) }
         }.inOrder { $0 % 2 }
+      case .retriedByKey:
+        Handler(on: .concurrent(limit: 2)) { [self] send async throws in
+          try await withKey(number, send) { try await calledAsync(number, send, canary) }
+        }.inOrder { $0 % 2 }.retrying(SimulatedWorld.policy, clock: Simulation.clock)
+      case .batchedByKey, .newestByKey:
+        Handler(
+          batchesOf: 2, within: .milliseconds(1),
+          on: .concurrent(limit: 2, buffering: place == .newestByKey ? .newest(1) : .unbounded), clock: Simulation.clock
+        ) { [self] batch async throws in
+          if Set(batch.map { $0 % 2 }).count > 1 { fail("H7: a batch of handler \(number) has two keys") }
+          try await withKey(number, batch[0]) { try await calledWithBatch(number, batch, canary) }
+        }.inOrder { $0 % 2 }
+      case .isolatedRetried:
+        Handler(isolatedTo: room) { [self] _, send in try await calledAsync(number, send, canary) }
+          .retrying(SimulatedWorld.policy, clock: Simulation.clock)
       case .batched:
         Handler(batchesOf: 2, within: .milliseconds(1), clock: Simulation.clock) { [self] batch async throws in
           try await calledWithBatch(number, batch, canary)
