@@ -43,7 +43,7 @@ extension Member {
   func run(_ worker: Worker, on place: isolated (any Actor)?) async -> NextStep {
     while true {
       if isReplaced(worker.call) { return .ended(.dropped) }
-      if let step = next(worker, await makeAttempt(worker.call, on: place)) { return step }
+      if let step = step(after: await makeAttempt(worker.call, on: place), on: worker) { return step }
     }
   }
 
@@ -58,7 +58,7 @@ extension Member {
       } else {
         attempt = attemptNow(call)
       }
-      if let step = next(worker, attempt) { return step }
+      if let step = step(after: attempt, on: worker) { return step }
     }
   }
 
@@ -66,7 +66,7 @@ extension Member {
 
   /// Claims an attempt: the one step directly before it. The first attempt counts the call, and
   /// makes the array of a batch.
-  private func claim(_ call: Call, _ owner: inout (any AnyObject & Sendable)?) -> Bool {
+  private func claimAttempt(_ call: Call, _ owner: inout (any AnyObject & Sendable)?) -> Bool {
     if unsafe call.attempts == 0 {
       guard claim(&owner) else { return false }
       calls.wrappingAdd(unsafe call.count, ordering: .releasing)
@@ -76,7 +76,7 @@ extension Member {
         if owner == nil { _ = anchor.remove(record) }
       }
       // No second claim: the first attempt of a once handler has used up the handler.
-      let isGivenUp = call.isGivenUp.load(ordering: .acquiring)
+      let isGivenUp = call.isGivenUp
       guard !isGivenUp, !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else { return false }
     }
     unsafe call.attempts += 1
@@ -92,7 +92,7 @@ extension Member {
 
   private func attemptNow(_ call: Call, _ cell: CallCell?) -> Attempt {
     var owner: (any AnyObject & Sendable)?
-    guard let body = unsafe body?.body, claim(call, &owner) else { return .refused }
+    guard let body = unsafe body?.body, claimAttempt(call, &owner) else { return .refused }
     let observed = began(call, cell)
     do {
       switch body {
@@ -141,7 +141,7 @@ extension Member {
   /// removed on its own actor is not called afterwards.
   private func attemptNow(_ call: Call, _ cell: CallCell?, on place: isolated (any Actor)?) async -> Attempt {
     var owner: (any AnyObject & Sendable)?
-    guard let body = unsafe body?.body, claim(call, &owner) else { return .refused }
+    guard let body = unsafe body?.body, claimAttempt(call, &owner) else { return .refused }
     let observed = began(call, cell)
     do {
       switch body {
@@ -240,7 +240,7 @@ extension Member {
   // MARK: After an attempt
 
   /// Returns what follows an attempt; `nil` if another attempt follows at once.
-  private func next(_ worker: Worker, _ attempt: Attempt) -> NextStep? {
+  private func step(after attempt: Attempt, on worker: Worker) -> NextStep? {
     let call = worker.call
     let isReplaced = isReplaced(call)
     if !attempt.observed.isEmpty { tellEnd(of: attempt, of: call, isReplaced: isReplaced) }
@@ -255,7 +255,7 @@ extension Member {
       }
     case .threw(let error):
       guard let retry = modifiers.retry, unsafe !(call.isRare && call.rare.isLastAttempt),
-        !call.isGivenUp.load(ordering: .acquiring), retry.tries(error, after: unsafe call.attempts)
+        !call.isGivenUp, retry.tries(error, after: unsafe call.attempts)
       else { return .ended(failure(error, call, of: attempt)) }
       unsafe call.isRare = true
       unsafe call.rare.lastError = error
@@ -298,7 +298,8 @@ extension Member {
 
   // MARK: Delays
 
-  /// Lets a call wait for its next attempt. Returns false if it keeps its worker.
+  /// Lets a call wait for its next attempt. Its key stays active meanwhile. Returns false if the
+  /// call keeps its worker.
   func delay(_ worker: Worker, _ delay: Duration) -> Bool {
     guard let queue = retryQueue, let delays else { preconditionFailure("only a retried call is delayed") }
     let call = worker.call
@@ -315,7 +316,7 @@ extension Member {
         worker.leaveCall()
       }
     }
-    delays.insert(timer, of: call)
+    delays.insert(timer)
     timer.start(after: delay)
     endNeedless(timer, of: call)
     return !isKept
@@ -338,13 +339,13 @@ extension Member {
     // delay was added later, the locking thread has not ended it. So the thread that added the
     // delay ends it here. The flag keeps the call from another attempt even if the lock has ended
     // by then.
-    if isLocked, flags & HandlerFlags.isHolding == 0 { call.isGivenUp.publish(true) }
+    if isLocked, flags & HandlerFlags.isHolding == 0 { timer.isGivenUp.publish(true) }
     timer.fireNow()
   }
 
   private func delayEnded(_ call: Call) {
     let (timer, worker) = lane.mutex.withLock { () -> (LaneTimer?, Worker?) in
-      let timer = unsafe call.rare.timer.take()
+      let timer = unsafe call.rare.timer
       unsafe call.rare.isDelayed = false
       // After a removal or the end of the event, at most one attempt follows.
       if unsafe endsDelays { unsafe call.rare.isLastAttempt = true }
@@ -365,8 +366,8 @@ extension Member {
     guard let queue = retryQueue, let delays else { return true }
     let (call, sleeper) = (worker.call, Sleeper())
     let timer = LaneTimer(queue, delaying: delayedNodes(call, worker)) { sleeper.wake(isPosting: true) }
-    lane.mutex.withLock { unsafe call.rare.isDelayed = true }
-    delays.insert(timer, of: call)
+    lane.mutex.withLock { unsafe (call.rare.timer, call.rare.isDelayed) = (timer, true) }
+    delays.insert(timer)
     timer.start(after: delay)
     endNeedless(timer, of: call)
     await withTaskCancellationHandler {

@@ -38,7 +38,7 @@ import Synchronization
   /// The array of a batch.
   @exclusivity(unchecked) private var batch: OwnedPayload?
   /// Whether no further attempt may follow: a lock that holds nothing began between two attempts.
-  let isGivenUp = Atomic<Bool>(false)
+  var isGivenUp: Bool { unsafe isRare && rare.timer?.isGivenUp.load(ordering: .acquiring) == true }
 
   /// The state that only some calls have.
   struct Rare {
@@ -54,7 +54,7 @@ import Synchronization
     var isDropTold = false
     /// Whether the call is between two attempts. Guarded by: lane.mutex.
     var isDelayed = false
-    /// The timer of the delay between two attempts.
+    /// The timer of the last delay between two attempts.
     var timer: LaneTimer?
     /// The worker that the call keeps during the delay. Guarded by: lane.mutex.
     var keptWorker: Worker?
@@ -99,7 +99,6 @@ import Synchronization
   @inline(never) private func reset() {
     unsafe (isRare, count) = (false, 1)
     unsafe rare = Rare()
-    isGivenUp.store(false, ordering: .relaxed)
   }
 
   /// The payload, or the array of a batch. Valid until ``clear()``.
@@ -117,6 +116,8 @@ import Synchronization
     unsafe begin(Item(nil, key))
     unsafe (isRare, count, rare.isBatch) = (true, number, true)
     var taken = unsafe gathered.take() ?? PayloadQueue(layout)
+    // The last batch may have been one of another handler on a shared lane.
+    if taken.layout.type != layout.type { taken = PayloadQueue(layout) }
     if number == queue.count {
       swap(&queue, &taken)
     } else {
@@ -204,7 +205,7 @@ import Synchronization
     unsafe completion = nil
     guard unsafe isRare, unsafe rare.isBatch else {
       unsafe member?._withUnsafeGuaranteedRef { unsafe $0.layout.destroy(place) }
-      if unsafe isRare { unsafe rare.lastError = nil }
+      if unsafe isRare { unsafe (rare.lastError, rare.timer) = (nil, nil) }
       return
     }
     unsafe batch = nil
@@ -212,6 +213,6 @@ import Synchronization
       unsafe gathered = PayloadQueue(layout)
     }
     unsafe rare.completions = []
-    unsafe rare.lastError = nil
+    unsafe (rare.lastError, rare.timer) = (nil, nil)
   }
 }

@@ -36,7 +36,8 @@
   let isShared: Bool
   /// Whether each call has a task of its own.
   let isTaskForEachCall: Bool
-  /// Whether a call keeps its worker between two attempts, and so its place in the order.
+  /// Whether a call keeps its worker between two attempts, and so comes before all later calls. If
+  /// not, it comes before the later calls of its key only.
   let keepsWorkerInDelay: Bool
   let isMain: Bool
   private let maySpin: Bool
@@ -115,7 +116,7 @@
     mutex.withLock {
       guard isShared else {
         unsafe onlyMember = member
-        if limit == .max, member.keys == nil { unsafe mostIdle = member.layout.keptCount(atMost: 64) }
+        if limit == .max, member.keys == nil { unsafe mostIdle = member.layout.keptCount(atMost: 256) }
         unsafe only = .passUnretained(member)
         return
       }
@@ -130,6 +131,7 @@
         unsafe only = nil
         return unsafe onlyMember.take()
       }
+      removeFromOrder(member)  // places of what an earlier batch took may be left
       return unsafe members.removeValue(forKey: ObjectIdentifier(member))?.member
     }
     withExtendedLifetime(removed) {}  // released after the unlock
@@ -224,7 +226,7 @@
   func occupyWorker() -> Worker {
     unsafe busy += 1
     if let worker = unsafe idle.popLast() { return worker }
-    let worker = Worker(self, of: isShared ? 0 : unsafe onlyMember?.record.id ?? 0)
+    let worker = Worker(of: isShared ? 0 : unsafe onlyMember?.record.id ?? 0)
     #if DEBUG
       worker.lane = unsafe onlyMember ?? members.values.first?.member
     #endif
@@ -244,14 +246,24 @@
     unsafe coming -= 1
   }
 
-  private func free(_ worker: Worker) {
+  /// Returns whether the lane keeps the worker. If not, the caller calls ``forget(_:)`` after the
+  /// unlock.
+  private func free(_ worker: Worker) -> Bool {
     unsafe busy -= 1
-    if unsafe idle.count < mostIdle { return unsafe idle.append(worker) }
+    if unsafe idle.count < mostIdle {
+      unsafe idle.append(worker)
+      return true
+    }
     let last = unsafe workers.removeLast()
-    guard last !== worker else { return }
+    guard last !== worker else { return false }
     unsafe last.index = unsafe worker.index
     unsafe workers[worker.index] = last
+    return false
   }
+
+  /// Keeps the graph of waits from finding a worker that the lane does not keep. Not called under
+  /// the mutex.
+  private func forget(_ worker: Worker) { WaitGraph.mutex.withLock { worker.call.worker.clear() } }
 
   private struct Work: TaskWork {
     let lane: Lane
@@ -303,15 +315,17 @@
     while true {
       var after = After()
       var found = Found.nothing
+      var dropped: Worker?
       let worker = mutex.withLock { () -> Worker? in
         guard openCount > 0 else { return nil }
         let worker = occupyWorker()
         found = assign(worker, &after)
         if found == .call { return worker }
-        free(worker)
+        if !free(worker) { dropped = worker }
         return nil
       }
       if let worker { unsafe worker.hasCall = true }
+      if let dropped { forget(dropped) }
       after.run(self, worker)
       if worker != nil || found == .nothing { return worker }
     }
@@ -338,8 +352,8 @@
       var reached: [(completion: Completion, node: WaitNode, member: Member)] = []
       /// A handler that has nothing to do, and may have many keys.
       var idle: Member?
-      /// The timer of a batch that has begun, and a key whose next batch gathers payloads.
-      var timer: LaneTimer?
+      /// The timers of batches that have begun, and a key whose next batch gathers payloads.
+      var timers: [LaneTimer] = []
       var gathering: (member: Member, key: KeyQueue)?
     }
 
@@ -361,7 +375,7 @@
       for (completion, node, member) in rare.reached { member.pass(completion, at: node) }
       rare.over?.closeLate()
       rare.idle?.sweepKeys()
-      rare.timer?.cancel()
+      for timer in rare.timers { timer.cancel() }
       if let (member, key) = rare.gathering { member.startTimer(key) }
     }
   }
@@ -383,8 +397,10 @@
       endComing(worker)
       if unsafe worker.owesEnd { worker.end(&after) }
       if quota.isOver, unsafe openCount > 0 || worker.released != nil {
+        // What was released must not stay with a worker whose handler may end meanwhile.
+        if unsafe worker.released != nil, assign(worker, &after) == .call { unsafe worker.hasCall = true }
         mutex.unlock()
-        after.run(self, nil)
+        after.run(self, worker)
         start(worker)
         return false
       }
@@ -399,8 +415,9 @@
           Thread.spin(Thread.spinLimit)
           continue
         }
-        free(worker)
+        let isKept = free(worker)
         mutex.unlock()
+        if !isKept { forget(worker) }
         after.run(self, nil)
         return false
       }

@@ -45,6 +45,8 @@ import Synchronization
 
   var hasCalls: Bool { unsafe !numbers.isEmpty }
   var waitingCount: Int { unsafe numbers.count }
+  /// Whether a barrier waits behind a payload.
+  var hasBarrier: Bool { unsafe parked.count > numbers.count }
   var firstNumber: UInt64 { unsafe numbers.first ?? .max }
 
   func park(_ item: Item, _ number: UInt64, moving payload: UnsafeMutableRawPointer) {

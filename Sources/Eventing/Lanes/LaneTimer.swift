@@ -8,6 +8,8 @@ final class LaneTimer: DelayedWork, @unchecked Sendable {
   /// The place in the order in which timers were made.
   let number = LaneTimer.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
   private let isOpen = Atomic<Bool>(true)
+  /// Whether the call that waits must end without another attempt.
+  let isGivenUp = Atomic<Bool>(false)
   private let action: @Sendable () -> Void
   private let queue: any DelayQueueing
   /// The nodes of the wait graph that wait until the timer fires, such as a unit between two
@@ -94,11 +96,9 @@ final class LaneTimer: DelayedWork, @unchecked Sendable {
 final class HandlerDelays: @unchecked Sendable {
   private let mutex = UnfairMutex()
   /// Guarded by: mutex.
-  @exclusivity(unchecked) private var timers: [UInt64: (timer: LaneTimer, call: Call)] = [:]
+  @exclusivity(unchecked) private var timers: [UInt64: LaneTimer] = [:]
 
-  func insert(_ timer: LaneTimer, of call: Call) {
-    mutex.withLock { unsafe timers[timer.number] = (timer, call) }
-  }
+  func insert(_ timer: LaneTimer) { mutex.withLock { unsafe timers[timer.number] = timer } }
 
   func remove(_ timer: LaneTimer) {
     let removed = mutex.withLock {
@@ -109,23 +109,16 @@ final class HandlerDelays: @unchecked Sendable {
     withExtendedLifetime(removed) {}  // released after the unlock
   }
 
-  /// Ends all delays, so that the units that wait for their next attempt get a turn at once. Never
-  /// called under a mutex.
+  /// Ends all delays, so that the calls go on at once. Never called under a mutex.
   ///
-  /// - Parameter givingUp: Whether these units must end in that turn without another attempt,
-  ///   because a lock has begun that keeps no occurrences. Each unit gets a flag, because the lock
-  ///   may have ended by the time the unit runs.
+  /// - Parameter givingUp: Whether these calls must end without another attempt, because a lock has
+  ///   begun that keeps no occurrences. Each delay gets a flag, because the lock may have ended by
+  ///   the time its call goes on.
   func end(givingUp: Bool = false) {
-    let ended = mutex.withLock { unsafe Array(timers.values) }
-    for (timer, call) in ended.sorted(by: { $0.timer.number < $1.timer.number }) {
-      if givingUp { call.isGivenUp.publish(true) }
+    for timer in mutex.withLock({ unsafe Array(timers.values) }).sorted(by: { $0.number < $1.number }) {
+      if givingUp { timer.isGivenUp.publish(true) }
       timer.fireNow()
     }
-  }
-
-  /// Ends the delay of one unit, if there is one. Never called under a mutex.
-  func end(of call: Call) {
-    mutex.withLock { unsafe timers.values.first { $0.call === call } }?.timer.fireNow()
   }
 }
 

@@ -89,6 +89,8 @@ extension Member {
   private func gatherEnded(_ key: KeyQueue?) {
     var ended: [LaneTimer] = []
     lane.mutex.withLock {
+      // If the timer there still waits, it is that of a later batch: this one began too late.
+      if unsafe (key.map { unsafe $0.timer } ?? gatherTimer)?.isWaiting == true { return }
       guard let key else { return open(&ended) }
       open(key, &ended)
       // All that gathered may have been dropped. The key must not keep the timer.
@@ -106,7 +108,7 @@ extension Member {
     if number > open {
       // The batch has room, so the payloads that gather go with it.
       unsafe gathering -= number - open
-      if unsafe gathering == 0, let timer = unsafe gatherTimer.take() { after.add { $0.timer = timer } }
+      if unsafe gathering == 0, let timer = unsafe gatherTimer.take() { after.add { $0.timers.append(timer) } }
     }
     if lane.isShared { unsafe debt += min(number, open) - 1 }
     unsafe waiting -= number
@@ -117,6 +119,7 @@ extension Member {
   /// Gives a worker a batch of one key.
   func assignBatch(_ batch: BatchRule, of key: KeyQueue, _ worker: Worker, _ after: inout Lane.After) -> Lane.Found {
     key.popFollowers(&after)
+    if let timer = unsafe key.timer.take() { after.add { $0.timers.append(timer) } }
     // Under a pause the payloads stay open: the end of the pause enqueues the key.
     unsafe (key.isActive, key.isOpen) = unsafe (false, isPaused && key.hasCalls)
     guard key.hasCalls, unsafe !isPaused else { return .follower }
@@ -129,7 +132,7 @@ extension Member {
     }
     if !key.hasCalls {
       unsafe parkedKeys[ObjectIdentifier(key)] = nil
-    } else if batchQueue == nil || key.waitingCount >= batch.count {
+    } else if unsafe batchQueue == nil || key.waitingCount >= batch.count || isEnding || key.hasBarrier {
       unsafe key.isOpen = true
     } else {
       after.add { $0.gathering = (self, key) }

@@ -8,12 +8,15 @@ extension Member {
   private struct Released {
     var held: [(completion: Completion, node: WaitNode)] = []
     var passed: [(completion: Completion, node: WaitNode)] = []
+    /// The probes, which then wait for the calls that run only.
+    var probes: [(completion: Completion, node: WaitNode)] = []
   }
 
   /// Reports the calls as held, and lets the barriers pass. Never called under a mutex.
   private func release(_ released: Released) {
     for (completion, node) in released.held { reportHeld(completion, at: node) }
     for (completion, node) in released.passed { completion.arrive(node, nil) }
+    for (completion, node) in released.probes { pass(completion, at: node) }
   }
 
   // MARK: Locks
@@ -41,6 +44,7 @@ extension Member {
         lane.removeFromOrder(self)
         unsafe debt = 0
         detachAll(&released)
+        unsafe swap(&probes, &released.probes)
       }
       let place = unsafe held.firstIndex { unsafe $0.number > call.number } ?? held.endIndex
       unsafe held.insert(call, at: place)
@@ -54,7 +58,7 @@ extension Member {
   /// The caller holds the mutex.
   private func refusal(of call: Call) -> ClaimRefusal {
     if unsafe call.attempts == 0 || record.has(HandlerFlags.removed) { return unsafe refusal(isEnding: isEnding) }
-    if call.isGivenUp.load(ordering: .acquiring) { return .skip }
+    if call.isGivenUp { return .skip }
     // If this is a once handler, its first attempt has used it up. Further attempts still follow.
     let flags = record.state.load(ordering: .acquiring)
     if flags & HandlerFlags.lockedAtAll == 0 { return .retry }
@@ -191,6 +195,7 @@ extension Member {
   func enqueueEnd() -> Bool {
     var timers: [LaneTimer] = []
     var dropped = Dropped()
+    var released = Released()
     let (isIdle, ends) = lane.mutex.withLock { () -> (Bool, Bool) in
       unsafe isEnding = true
       // If the first attempt of a once handler has used it up, further attempts may follow. The
@@ -201,12 +206,13 @@ extension Member {
         takeWaiting(&dropped)
         unsafe dropped.calls += held
         if isTracked { unsafe running -= held.count }
-        for call in unsafe held { freeKey(of: call, &dropped) }
+        for call in unsafe held { free(call, &dropped) }
         unsafe held = []
         unsafe isPaused = false
       }
       let isIdle = unsafe inbox.isEmpty && running == 0 && (isTracked || lane.isQuiet)
       unsafe isClosed = isIdle
+      if isIdle { unsafe swap(&probes, &released.probes) }
       if !isIdle {
         unsafe inbox.append(Item(nil, nil, .end))
         unsafe followers += 1
@@ -216,6 +222,7 @@ extension Member {
     }
     for timer in timers { timer.cancel() }
     skip(dropped)
+    release(released)
     if ends { delays?.end() }
     if isIdle { close() } else { lane.wake() }
     return isIdle
@@ -226,7 +233,7 @@ extension Member {
   func skipWaiting() {
     var dropped = Dropped()
     var timers: [LaneTimer] = []
-    lane.mutex.withLock {
+    let isOver = lane.mutex.withLock { () -> Bool in
       openAll(&timers)
       takeWaiting(&dropped)
       // The other calls without a worker are between two attempts, and make a last one.
@@ -240,18 +247,20 @@ extension Member {
       for call in dropped.calls {
         unsafe away.removeAll { $0 === call }
         if isTracked { unsafe running -= 1 }
-        unsafe call.number = 0
-        freeKey(of: call, &dropped)
+        free(call, &dropped)
       }
       if lane.isShared {
         lane.removeFromOrder(self)
         unsafe debt = 0
         if unsafe followers > 0 { unsafe lane.addToOrder(self, followers) }
       }
+      guard unsafe isEnded, unsafe running == 0, unsafe inbox.isEmpty, unsafe !isClosed else { return false }
+      unsafe isClosed = true
+      return true
     }
     for timer in timers { timer.cancel() }
     skip(dropped)
-    lane.wake()
+    if isOver { closeLate() } else { lane.wake() }
   }
 
   /// The occurrences that were taken out of the queue of a handler that has ended.
@@ -301,9 +310,11 @@ extension Member {
     unsafe (waiting, gathering, parkedKeys) = (0, 0, [:])
   }
 
-  /// Frees the key of a call that will not go on: the barriers that wait for the key pass. The
-  /// caller holds the mutex.
-  private func freeKey(of call: Call, _ dropped: inout Dropped) {
+  /// Frees what a call keeps that will not go on: the entrance of a pipeline, and its key, so that
+  /// the barriers that wait for the key pass. The caller holds the mutex.
+  private func free(_ call: Call, _ dropped: inout Dropped) {
+    if unsafe entering == call.number { unsafe entering = 0 }
+    unsafe call.number = 0
     guard let key = unsafe call.key?.takeUnretainedValue() else { return }
     unsafe key.isActive = false
     for i in unsafe 0..<key.parked.count where unsafe key.parked[i].kind == .barrier {

@@ -42,7 +42,7 @@ import Synchronization
   /// Whether the handler ends after what it has.
   @exclusivity(unchecked) var isEnding = false
   /// Whether the end has been reached, and only calls that run and barriers are left.
-  @exclusivity(unchecked) private var isEnded = false
+  @exclusivity(unchecked) private(set) var isEnded = false
   /// Whether nothing is left, and no worker comes any more.
   @exclusivity(unchecked) var isClosed = false
   /// Whether delays end, because the handler was removed or the event has ended.
@@ -62,7 +62,7 @@ import Synchronization
   /// The number of the call that began last.
   @exclusivity(unchecked) var lastNumber: UInt64 = 0
   /// The number of the call that keeps the entrance of a pipeline closed; 0 for none.
-  @exclusivity(unchecked) private var entering: UInt64 = 0
+  @exclusivity(unchecked) var entering: UInt64 = 0
   /// The keys with payloads that wait for their key, or for a batch.
   @exclusivity(unchecked) var parkedKeys: [ObjectIdentifier: KeyQueue] = [:]
   /// The calls that a lock holds, by ascending numbers.
@@ -304,8 +304,8 @@ import Synchronization
     var start: Worker?
     var gathering: Gathering?
     var timers: [LaneTimer] = []
-    /// The call that the new occurrence replaces, and its attempt, if one runs.
-    var replaced: (call: Call, attempt: CancellableAttempt?)?
+    /// The delay and the attempt of the call that the new occurrence replaces.
+    var replaced: (delay: LaneTimer?, attempt: CancellableAttempt?)?
     var wakes = false
   }
 
@@ -325,7 +325,7 @@ import Synchronization
     }
     if modifiers.isRestarting, let current = unsafe current {
       unsafe current.isReplaced = true
-      effects.replaced = unsafe (current, current.rare.attempt)
+      effects.replaced = unsafe (current.rare.timer, current.rare.attempt)
     }
     if unsafe isPaused || entering != 0 { return }
     if lane.isTaskForEachCall { effects.wakes = true } else if openCount > 0 { effects.start = lane.wakeWorker() }
@@ -335,10 +335,15 @@ import Synchronization
   /// holds the mutex.
   private func dropOldest(_ effects: inout Effects) {
     unsafe waiting -= 1
-    if let index = unsafe held.firstIndex(where: { unsafe $0.attempts == 0 }) { return dropHeld(index, &effects) }
+    let oldestKey = keysInOrder.first
+    if let index = unsafe held.firstIndex(where: { unsafe $0.attempts == 0 }),
+      unsafe held[index].number < oldestKey?.firstNumber ?? .max
+    {
+      return dropHeld(index, &effects)
+    }
     let memory = unsafe layout.allocate(1)
     let item: Item
-    if let key = keysInOrder.first, let popped = unsafe key.popCall(to: memory) {
+    if let key = oldestKey, let popped = unsafe key.popCall(to: memory) {
       item = popped
       unsafe running -= 1
       if !key.hasCalls {
@@ -373,6 +378,8 @@ import Synchronization
     effects.dropped = (call.completions.first, call.node)
     effects.droppedCall = unsafe held.remove(at: index)
     if isTracked { unsafe running -= 1 }
+    if unsafe entering == call.number { unsafe entering = 0 }
+    unsafe call.number = 0
     unsafe call.key?._withUnsafeGuaranteedRef { unsafe $0.isActive = false }
   }
 
@@ -386,8 +393,7 @@ import Synchronization
     if let replaced = effects.replaced {
       // Cancellation handlers are the user's code, and must not delay the thread that delivers.
       if let attempt = replaced.attempt { Scheduling.concurrentBlock { attempt.cancel() } }
-      // Only the delay of the replaced call: the new one may be between two attempts by now.
-      delays?.end(of: replaced.call)
+      replaced.delay?.fireNow()
     }
     if let dropped = effects.dropped { conclude(.dropped, dropped.completion, at: dropped.node) }
     guard effects.isDropped else { return true }
@@ -420,7 +426,8 @@ import Synchronization
     return begun(worker, item.completion != nil, &after)
   }
 
-  /// Keeps an occurrence in the queue of its key, if a call of the key runs.
+  /// If a call of the key runs, or is between two attempts, keeps an occurrence in the queue of the
+  /// key, and returns true. Otherwise makes the key active.
   private func park(_ item: Item, _ payload: UnsafeMutableRawPointer, _ key: KeyQueue) -> Bool {
     guard unsafe key.isActive, !mutant(.keysOverlap) else {
       unsafe key.isActive = true
@@ -451,11 +458,18 @@ import Synchronization
 
   /// Gives a worker the next call of a key that it has just released.
   func assignParked(_ key: KeyQueue, _ worker: Worker, _ after: inout Lane.After) -> Bool {
-    if let batch = modifiers.batch { return assignBatch(batch, of: key, worker, &after) == .call }
+    if let batch = modifiers.batch {
+      // Payloads that gather wait for their time, or for more of them.
+      if unsafe key.isOpen || isEnding, assignBatch(batch, of: key, worker, &after) == .call { return true }
+      unsafe key.isActive = false
+      settle(&after)
+      return false
+    }
     key.popFollowers(&after)
     worker.withCall { $0.reserve(for: self) }
     guard unsafe !isPaused, let item = worker.withCall({ unsafe key.popCall(to: $0.place) }) else {
       unsafe key.isActive = false  // the end of the lock lets the first call of the key begin
+      settle(&after)
       return false
     }
     unsafe waiting &-= 1

@@ -4,7 +4,6 @@ import Synchronization
 // Safe: each field says what guards it. While the worker is not idle, its block or task owns the
 // other fields.
 @safe final class Worker: ExecutionSlot, @unchecked Sendable {
-  private unowned(unsafe) let owner: Lane
   /// The call that the worker makes, or made last, and which it owns. A strong reference would be
   /// retained by each use.
   @exclusivity(unchecked) private var ownCall: Unmanaged<Call>
@@ -22,8 +21,7 @@ import Synchronization
   /// Whether the worker is not in the graph of waits yet.
   @exclusivity(unchecked) var isNew = true
 
-  init(_ lane: Lane, of handler: UInt64) {
-    unsafe owner = lane
+  override init(of handler: UInt64) {
     unsafe ownCall = .passRetained(Call())
     super.init(of: handler)
     call.worker.set(self)

@@ -24,7 +24,7 @@ struct PayloadAlone: PayloadHeader {}
 /// A value without synchronization; its owner guards it. Methods that destroy a payload must not be
 /// called under a mutex. Complexity: O(1), amortized, unless a method says otherwise.
 @safe struct PayloadQueue<Header: PayloadHeader>: ~Copyable {
-  private let layout: PayloadLayout
+  let layout: PayloadLayout
   private var headers: UnsafeMutablePointer<Header>?
   private var payloads: UnsafeMutableRawPointer?
   private(set) var capacity = 0

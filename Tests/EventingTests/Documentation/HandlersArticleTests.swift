@@ -36,6 +36,7 @@ import Testing
     #expect(controller.logged.values == ["0.5", "0.5 disk 3"])
   }
 
+  // swift-format-ignore
   @Test func actors() async {
     let (progress, account) = (Event<Double>(), Account())
 
@@ -45,9 +46,8 @@ import Testing
     await progress.send(0.25)
     #expect(await account.total == 0.75)
 
-    progress.add(
-      Handler(isolatedTo: account) { account, fraction in try account.add(fraction) }
-        .retrying(.backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
+    progress.add(Handler(isolatedTo: account) { account, fraction in try account.add(fraction) }
+      .retrying(.backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
 
     await progress.send(1)
     #expect(await account.total == 2.75)
@@ -77,7 +77,7 @@ import Testing
   @Test func everyExampleIsRunHere() throws {
     let run = try Documentation.lines(ofTests: "HandlersArticleTests")
     let code = try Documentation.examples(Documentation.article("Handlers.md"))
-    #expect(code.count == 5)
+    #expect(code.count == 6)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in HandlersArticleTests.swift as it stands in the article: \(example.first ?? "")")

@@ -1,0 +1,80 @@
+import Eventing
+import EventingTesting
+import Testing
+
+/// Tests of handlers that meet on one lane, and of ends that meet calls which have not begun.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaneMeetingTests {
+  @Test func batchesOfDifferentTypesShareALane() async {
+    let (lane, numbers, texts) = (Lane(), Event<Int>(), Event<String>())
+    let (sum, seen) = (Recorder<Int>(), Recorder<String>())
+    numbers.add(Handler(batchesOf: 3, on: .lane(lane)) { batch async throws in for one in batch { sum.record(one) } })
+    texts.add(Handler(batchesOf: 3, on: .lane(lane)) { batch async throws in for one in batch { seen.record(one) } })
+    for round in 0..<20 {
+      for number in 0..<3 {
+        numbers.post(3 * round + number)
+        texts.post("a text that is longer than a small string, number \(3 * round + number)")
+      }
+      await lane.quiesce()
+    }
+    #expect(sum.values == Array(0..<60))
+    #expect(seen.values == (0..<60).map { "a text that is longer than a small string, number \($0)" })
+  }
+
+  @Test func aHandlerWhoseBatchTookMoreThanItsPlaceIsRemoved() async {
+    let (lane, first, second) = (Lane(limit: 2), Event<Int>(), Event<Int>())
+    let (gate, begun, seen) = (Gate(), Countdown(2), Recorder<Int>())
+    second.addHandler(on: .lane(lane)) { number in
+      if number < 2 { begun.arrive() }
+      await gate.opened()
+      seen.record(number)
+    }
+    for number in 0..<2 { second.post(number) }
+    await begun.opened()
+    let token = first.add(Handler(batchesOf: 5, on: .lane(lane)) { _ async throws in })[0]
+    first.post(1)
+    for number in 2..<100 { second.post(number) }
+    for number in 2...5 { first.post(number) }
+    gate.open()
+    await first.quiesce()
+    first.remove(token)
+    await second.quiesce()
+    #expect(seen.count == 100)
+  }
+
+  @Test func keyedPayloadsGatherAlsoWhileTheCallOfTheirKeyRuns() async {
+    let (event, clock, gate, batches) = (Event<Int>(), ManualClock(), Gate(), Recorder<[Int]>())
+    event.add(
+      Handler(batchesOf: 2, within: .seconds(60), on: .concurrent(limit: 2), clock: clock) { batch async throws in
+        batches.record(batch)
+        if batch == [1, 2] { await gate.opened() }
+      }.inOrder { _ in 0 })
+    for number in 1...3 { event.post(number) }
+    #expect(await eventually { batches.count == 1 && clock.sleeperCount == 1 })
+    gate.open()
+    for _ in 0..<200 { await Task.yield() }
+    #expect(batches.values == [[1, 2]])
+    event.post(4)
+    #expect(await eventually { batches.count == 2 })
+    await event.quiesce()
+    #expect(batches.values == [[1, 2], [3, 4]])
+  }
+
+  @Test func aHandlerIsRemovedBetweenAttemptsAfterItsEventHasEnded() async {
+    for _ in 0..<200 {
+      let (event, live) = (Event<Int>(), LiveCount())
+      let token = {
+        let canary = Canary(live)
+        return event.add(
+          Handler(on: .concurrent(limit: 2)) { (_: Int) async throws in
+            _ = canary
+            throw CancellationError()
+          }.retrying(.backoff(from: .seconds(600), to: .seconds(600), attempts: 2)))[0]
+      }()
+      event.post(1)
+      for _ in 0..<Int.random(in: 0..<20) { await Task.yield() }
+      event.finish()
+      event.remove(token)
+      #expect(await eventually { live.alive == 0 })
+    }
+  }
+}
