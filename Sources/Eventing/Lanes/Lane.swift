@@ -397,7 +397,7 @@
       endComing(worker)
       if unsafe worker.owesEnd { worker.end(&after) }
       if quota.isOver, unsafe openCount > 0 || worker.released != nil {
-        // What was released must not stay with a worker whose handler may end meanwhile.
+        // A released key must not stay with a worker whose handler may end meanwhile.
         if unsafe worker.released != nil, assign(worker, &after) == .call { unsafe worker.hasCall = true }
         mutex.unlock()
         after.run(self, worker)
