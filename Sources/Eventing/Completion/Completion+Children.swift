@@ -1,12 +1,5 @@
 // The calls of `.task` handlers, which the task that awaits the `send` runs as child tasks.
 extension Completion {
-  /// Adds a call of a `.task` handler. The task that awaits the `send` runs the call as a child
-  /// task.
-  @usableFromInline func adopt(priority: UInt8?, _ body: @escaping @Sendable () async -> Void) {
-    if let root { return root.adopt(priority: priority, body) }
-    withMutex { children.append(Child(priority: priority.map(Scheduling.priority), body: body)) }
-  }
-
   /// Adds a call of a `.task` handler to ``children``, and wakes the task that awaits the `send`.
   /// That task, the sender, then runs the call as its child task.
   ///

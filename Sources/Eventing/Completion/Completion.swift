@@ -234,11 +234,11 @@ import Synchronization
     }
   }
 
-  /// Moves one piece of outstanding work from a lane to the execution slot or unit that runs it.
+  /// Moves one piece of outstanding work from a lane or a key to the call or slot that does it.
   ///
-  /// From now on the work is blocked if this slot or unit is. Before, it was blocked only if every
+  /// From now on the work is blocked if that node is. Before, it was blocked only if every
   /// slot of the lane was. If a waiter defers the lane (``Waiter/deferredNodes``), this method lets
-  /// that waiter defer the slot or unit, too.
+  /// that waiter defer that node, too.
   @usableFromInline func moveOutstanding(of lane: WaitNode, on executionSlot: WaitNode) {
     if let root { return root.moveOutstanding(of: lane, on: executionSlot) }
     guard isTracked else { return }

@@ -12,7 +12,7 @@ final class LaneTimer: DelayedWork, @unchecked Sendable {
   let isGivenUp = Atomic<Bool>(false)
   private let action: @Sendable () -> Void
   private let queue: any DelayQueueing
-  /// The nodes of the wait graph that wait until the timer fires, such as a unit between two
+  /// The nodes of the wait graph that wait until the timer fires, such as a call between two
   /// attempts. Only the clock of a test is told of them. Empty for each other clock.
   private let delayed: [WaitNode]
   /// Whether the clock of a test has been told that the nodes in `delayed` sleep.

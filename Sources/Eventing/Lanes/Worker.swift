@@ -37,6 +37,7 @@ import Synchronization
   }
 
   private func setCall(_ call: Call) {
+    self.call.worker.clear()
     unsafe ownCall.release()
     unsafe ownCall = .passRetained(call)
     call.worker.set(self)
@@ -57,7 +58,6 @@ import Synchronization
   /// Leaves the call to others, and takes a new object for the next one. The caller holds the
   /// mutex.
   func leaveCall() {
-    call.worker.clear()
     let next = Call()
     next.reserve(for: member)
     setCall(next)

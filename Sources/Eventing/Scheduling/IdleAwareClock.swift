@@ -47,7 +47,7 @@ extension HandlerToken {
 /// A handler call that sleeps on a clock, or a node of the wait graph that waits for a time.
 package struct SleepingWork: Sendable {
   let node: WaitNode
-  /// The call that sleeps; `nil` if `node` waits for a time without a call, such as a unit between
+  /// The call that sleeps; `nil` if `node` waits for a time without a call, such as a call between
   /// two attempts.
   var invocation: Invocation?
 

@@ -32,34 +32,6 @@ package struct Deque<Element> {
     return element
   }
 
-  /// Removes and returns the first element if it matches.
-  mutating func popFirst(where isMatch: (Element) -> Bool) -> Element? {
-    guard !isEmpty, let first = elements[head], isMatch(first) else { return nil }
-    return popFirst()
-  }
-
-  /// Searches the tail of the queue, and returns the first element there that matches; `nil` if
-  /// none matches. The tail consists of the elements for which `isAfter` is true. No other element
-  /// stands behind them.
-  ///
-  /// Complexity: O(log n) to find the tail, and O(1) for each element that is checked for a match.
-  ///
-  /// - Parameters:
-  ///   - isAfter: Returns false for the elements before the tail, and true for those of the tail.
-  ///   - isMatch: Returns whether an element matches.
-  func first(from isAfter: (Element) -> Bool, where isMatch: (Element) -> Bool) -> Element? {
-    var (low, high) = (head, elements.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if let element = elements[middle], isAfter(element) { high = middle } else { low = middle + 1 }
-    }
-    while low < elements.count {
-      if let element = elements[low], isMatch(element) { return element }
-      low += 1
-    }
-    return nil
-  }
-
   /// Returns the first element that matches; `nil` if none does. O(n)
   func first(where isMatch: (Element) -> Bool) -> Element? {
     for i in head..<elements.count { if let element = elements[i], isMatch(element) { return element } }
