@@ -47,6 +47,15 @@ extension Member {
     }
   }
 
+  /// Makes attempts, and lets them open the ``Entrance`` of the handler if it has one.
+  @inline(__always) func runInEntrance(_ worker: Worker, on place: isolated (any Actor)?) async -> NextStep {
+    guard let entrance = entrance(of: worker) else { return await run(worker, on: place) }
+    return await Entrance.ofCall.withValue(entrance) {
+      _ = place
+      return await run(worker, on: place)
+    }
+  }
+
   /// Makes attempts of a synchronous handler, until the call ends or must wait.
   func runNow(_ worker: Worker) -> NextStep {
     while true {
@@ -69,7 +78,7 @@ extension Member {
   private func claimAttempt(_ call: Call, _ owner: inout (any AnyObject & Sendable)?) -> Bool {
     if unsafe call.attempts == 0 {
       guard claim(&owner) else { return false }
-      calls.wrappingAdd(unsafe call.count, ordering: .releasing)
+      countBegin(of: call)
     } else {
       if let box = record.options.owner {
         owner = box.object
@@ -92,7 +101,7 @@ extension Member {
 
   private func attemptNow(_ call: Call, _ cell: CallCell?) -> Attempt {
     var owner: (any AnyObject & Sendable)?
-    guard let body = unsafe body?.body, claimAttempt(call, &owner) else { return .refused }
+    guard let body = unsafe body, claimAttempt(call, &owner) else { return .refused }
     let observed = began(call, cell)
     do {
       switch body {
@@ -112,7 +121,7 @@ extension Member {
   }
 
   private func attemptOnOwner(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
-    guard case .isolated = unsafe body?.body else { return await attemptHere(call, on: place) }
+    guard case .isolated? = unsafe body else { return await attemptHere(call, on: place) }
     // The lane retains the owner only for the length of an attempt.
     if let actor = record.options.owner?.actor { return await attemptHere(call, on: actor) }
     _ = anchor.remove(record)
@@ -141,7 +150,7 @@ extension Member {
   /// removed on its own actor is not called afterwards.
   private func attemptNow(_ call: Call, _ cell: CallCell?, on place: isolated (any Actor)?) async -> Attempt {
     var owner: (any AnyObject & Sendable)?
-    guard let body = unsafe body?.body, claimAttempt(call, &owner) else { return .refused }
+    guard let body = unsafe body, claimAttempt(call, &owner) else { return .refused }
     let observed = began(call, cell)
     do {
       switch body {
@@ -402,7 +411,7 @@ extension Member {
   func conclude(_ call: Call, at node: WaitNode, _ outcome: HandlerOutcome) {
     let (completions, count) = unsafe (call.completions, call.count)
     let isDropTold = unsafe call.isRare && call.rare.isDropTold
-    if unsafe call.attempts > 0 { ended.wrappingAdd(count, ordering: .releasing) }
+    if unsafe call.attempts > 0 { countEnd(count) }
     call.clear()
     switch outcome {
     case .skipped: skipped.wrappingAdd(count - completions.count, ordering: .relaxed)

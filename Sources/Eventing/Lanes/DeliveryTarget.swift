@@ -17,8 +17,8 @@ public import Synchronization
   /// The number of calls that have begun. A batch counts once for each payload.
   @usableFromInline final let calls = Atomic<Int>(0)
   /// The number of calls that have ended. A batch counts once for each payload. 0 for a target that
-  /// does not count ends: a sink, or a pace before an inline handler. The highest bit is a flag of
-  /// a serial lane: see ``SerialLane/mayTakeBatch()``.
+  /// does not count ends: a sink, or a pace before an inline handler. The highest bit is a flag: see
+  /// ``Member/mayTakeReady()``.
   @usableFromInline final let ended = Atomic<Int>(0)
   /// The number of occurrences that the lane took and then skipped.
   @usableFromInline final let skipped = Atomic<Int>(0)
@@ -124,19 +124,19 @@ public import Synchronization
 
   @usableFromInline @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .releasing) }
   /// Counts a call by a load and a store, which cost less than an atomic addition. Publishes what
-  /// the thread did to its lane before: see ``SerialLane/mayTakeBatch()``. The caller makes
-  /// sure that no other thread counts a call meanwhile.
+  /// the thread did before: see ``Member/mayTakeReady()``. The caller makes sure that no other thread
+  /// counts a call meanwhile.
   @usableFromInline @inline(__always) final func countCallAlone() {
     calls.publish(calls.load(ordering: .relaxed) &+ 1)
   }
 
-  /// Counts the end of a call. In the same step finds out whether the rest of the lane's batch was
-  /// taken away meanwhile, and if so waits until that is done.
-  @usableFromInline @inline(__always) final func countEnd() {
-    if ended.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue < 0 { awaitTaker() }
+  /// Counts the end of a call. In the same step finds out whether another thread takes what the
+  /// worker had ready, and if so waits until that is done.
+  @usableFromInline @inline(__always) final func countEnd(_ count: Int = 1) {
+    if ended.wrappingAdd(count, ordering: .acquiringAndReleasing).oldValue < 0 { awaitTaker() }
   }
 
-  /// Waits until the thread that takes the rest of the batch has done so.
+  /// Waits until the thread that takes what the worker had ready has done so.
   @usableFromInline func awaitTaker() {}
 
   @usableFromInline final func countSkipped(_ completion: Completion?) {
@@ -205,17 +205,4 @@ public import Synchronization
   case retry
   /// The lane pauses: a lock holds the call, and all items behind it.
   case pause
-}
-
-/// An item that waits on a lane. The payload of a call lies beside it, in a ``PayloadQueue``.
-enum LaneItem: PayloadHeader, Sendable {
-  case call(Completion?)
-  case barrier(Completion)
-  /// The end of the lane: no call follows.
-  case end
-  /// A placeholder for a barrier that was queued when a lock paused the lane: its waiters went
-  /// on at once, and its place stays.
-  case done
-
-  var hasPayload: Bool { if case .call = self { true } else { false } }
 }

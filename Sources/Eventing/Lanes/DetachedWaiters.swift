@@ -2,10 +2,9 @@
 /// pauses the lane.
 ///
 /// The removal happens under the mutex of the lane. After the mutex is released, observers are
-/// told, sends count the call as deferred, and barriers pass. So nothing waits for the paused lane.
+/// told, and sends count the call as deferred. So nothing waits for the paused lane.
 struct DetachedWaiters {
   private(set) var calls: [Completion] = []
-  private(set) var barriers: [Completion] = []
 
   /// Removes the waiters of a call. Returns the completion that the call keeps; `nil` if it keeps
   /// none.
@@ -13,17 +12,6 @@ struct DetachedWaiters {
     guard let completion, completion.isToBeTold else { return completion }
     calls.append(completion)
     return completion.withoutWaiting
-  }
-
-  /// Removes the waiters of an item. Returns the item that stays in its place.
-  mutating func detach(_ item: LaneItem) -> LaneItem {
-    switch item {
-    case .call(let completion): return .call(detach(completion))
-    case .barrier(let completion):
-      barriers.append(completion)
-      return .done
-    case .end, .done: return item
-    }
   }
 }
 

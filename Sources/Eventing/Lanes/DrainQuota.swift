@@ -13,26 +13,32 @@
 /// The quota is 256 calls, and on the main queue also 4 ms. The block or task makes at least one
 /// call. On the main queue, it reads the clock before each further call, so it lasts at most 4 ms
 /// and one call.
-@usableFromInline struct DrainQuota {
-  @usableFromInline static var calls: Int { 256 }
-  @usableFromInline static var nanoseconds: UInt64 { 4_000_000 }
+struct DrainQuota {
+  static var calls: Int { 256 }
+  static var nanoseconds: UInt64 { 4_000_000 }
 
   /// The number of calls that the block or task may still make.
-  @usableFromInline var left = DrainQuota.calls
+  var left = DrainQuota.calls
   /// The instant at which the quota is used up, in nanoseconds on the clock of ``DrainQuota/now``;
   /// `nil` for no such instant.
-  @usableFromInline let end: UInt64?
+  let end: UInt64?
 
-  @inlinable init(isMain: Bool) { end = isMain ? DrainQuota.endFromNow() : nil }
+  /// Whether a worker that finds nothing more may spin, and look once more.
+  let spins: Bool
+
+  init(isMain: Bool, spins: Bool) {
+    end = isMain ? DrainQuota.endFromNow() : nil
+    self.spins = spins
+  }
 
   /// Whether the block or task has made a call.
-  @inlinable var hasBegun: Bool { left < DrainQuota.calls }
+  var hasBegun: Bool { left < DrainQuota.calls }
 
-  @inlinable var isOver: Bool { left == 0 || (end.map { hasBegun && DrainQuota.now >= $0 } ?? false) }
+  var isOver: Bool { left == 0 || (end.map { hasBegun && DrainQuota.now >= $0 } ?? false) }
 
   /// Returns the instant at which a quota that begins now is used up, 4 ms from now: see ``end``.
   /// Returns `nil` in a simulation, where nothing may depend on real time.
-  @usableFromInline static func endFromNow() -> UInt64? { Scheduling.isSimulated ? nil : now + nanoseconds }
+  static func endFromNow() -> UInt64? { Scheduling.isSimulated ? nil : now + nanoseconds }
 
   #if os(Linux) || os(Android)
     /// The coarse clock if its resolution is at most 4 ms, otherwise the exact clock. On some
@@ -46,7 +52,7 @@
     }()
 
     /// The time of a monotonic clock, in nanoseconds.
-    @usableFromInline static var now: UInt64 {
+    static var now: UInt64 {
       var time = timespec()
       _ = unsafe clock_gettime(clock, &time)
       return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
@@ -60,7 +66,7 @@
     }
   #else
     /// The time of a monotonic clock, in nanoseconds.
-    @usableFromInline static var now: UInt64 { clock_gettime_nsec_np(CLOCK_UPTIME_RAW) }
+    static var now: UInt64 { clock_gettime_nsec_np(CLOCK_UPTIME_RAW) }
 
     static var exactNow: UInt64 { clock_gettime_nsec_np(CLOCK_UPTIME_RAW) }
   #endif

@@ -84,26 +84,3 @@ extension HandlerBody {
     self.owner = owner
   }
 }
-
-/// The closure of a lane's handler.
-///
-/// An immutable class: a drain retains the object once, and then makes its calls without a retain.
-@usableFromInline final class LaneHandler: Sendable {
-  @usableFromInline let body: HandlerBody
-  /// The closure of `body` if `body` is `direct`; otherwise a closure that does nothing.
-  @usableFromInline let direct: ErasedHandler
-  @usableFromInline let isDirect: Bool
-  @usableFromInline let type: PayloadType
-
-  @usableFromInline init(_ body: HandlerBody, _ type: PayloadType) {
-    self.body = body
-    self.type = type
-    if case .direct(let body) = body {
-      direct = body
-      isDirect = true
-    } else {
-      direct = .none
-      isDirect = false
-    }
-  }
-}

@@ -4,9 +4,7 @@
   case call(@Sendable (HandlerArguments) throws -> Void)
   /// Inline. The result says whether later handlers receive the occurrence.
   case intercept(@Sendable (BorrowedPayload) throws -> Interception)
-  /// On a lane, one call at a time.
-  case serial(SerialLane)
-  /// On a lane that overlaps calls or is shared, or with modifiers.
+  /// On a lane.
   case lane(Member)
   /// Inline. If the closure throws, it may be called again at once: the ``RetryRule`` decides.
   case retried(RetryRule, @Sendable (HandlerArguments) throws -> Void)
@@ -50,10 +48,7 @@
     case (.inline, .direct(let body), let retry?): self = .retried(retry) { try body($0.payload) }
     case (.inline, .sync(let body), nil): self = .call(body)
     case (.inline, .direct(let body), nil): self = .call { try body($0.payload) }
-    case (.lane, _, _), (.restarting, _, _), (.concurrent, _, _), (.task, _, _):
-      self = .lane(Member(record, anchor, body, type, modifiers))
-    case _ where modifiers.needsMember: self = .lane(Member(record, anchor, body, type, modifiers))
-    default: self = .serial(SerialLane(record, anchor, body, type))
+    default: self = .lane(Member(record, anchor, body, type, modifiers))
     }
   }
 
@@ -61,7 +56,6 @@
   @usableFromInline var lane: DeliveryTarget? {
     switch self {
     case .call, .intercept, .retried: nil
-    case .serial(let lane): lane
     case .lane(let member): member
     case .paced(let target): target
     case .sequence(let sink): sink
@@ -70,7 +64,7 @@
   }
 
   /// Returns the closure that the fast path calls for a post; `nil` if this method makes none. For
-  /// a serial lane or a sequence, ``HandlerSlot/offer(_:_:_:)`` makes the closure later.
+  /// a lane or a sequence, ``HandlerSlot/offer(_:_:_:)`` makes the closure later.
   ///
   /// If the handler has an owner, this method makes a closure only for the case `call`. The closure
   /// retains the owner during the call. If the owner is gone, the closure throws
@@ -91,7 +85,6 @@
     case .intercept(let body):
       guard owner == nil else { return nil }
       return .of({ payload in if try body(payload) == .stop { throw SlotSignal.stop } }, type)
-    case .lane(let member): return owner == nil ? .of({ member.takePost($0) }, type) : nil
     case .paced(let target):
       guard owner == nil else { return nil }
       // Safe: the core owns the slot that keeps this closure, and only the core calls the closure.
@@ -102,7 +95,7 @@
           let sequence = unsafe core._withUnsafeGuaranteedRef { $0.sequence }
           if !target.keepPost(payload, sequence) { throw SlotSignal.decide }
         }, type)
-    case .serial, .sequence, .relay, .retried: return nil
+    case .lane, .sequence, .relay, .retried: return nil
     }
   }
 
@@ -115,7 +108,6 @@
     _ tally: inout DeliveryTally
   ) -> Bool {
     switch self {
-    case .serial(let lane): lane.take(payload, &tally)
     case .lane(let member): member.take(payload, &tally)
     case .paced(let target): return target.take(payload, owner, &tally)
     case .retried(let retry, let body):

@@ -4,20 +4,39 @@ import Synchronization
 
 extension Lane {
   /// Makes calls of synchronous handlers.
-  func drain(_ worker: Worker) {
-    if case .mainBlocks = executor { Scheduling.checkMain() }
-    var quota = DrainQuota(isMain: isMain)
-    var goesOn = worker.beginsWithCall() || next(worker, &quota)
+  ///
+  /// - Parameter isHere: Whether the worker runs in a delivery, and not in a block of its own. Then
+  ///   it does not spin.
+  func drain(_ worker: Worker, isHere: Bool = false) {
+    var quota = DrainQuota(isMain: isMain, spins: !isHere)
+    var goesOn = worker.beginsWithCall() || search(worker, &quota)
     while goesOn {
+      // Retained once for many calls, and so is its closure.
       let member = worker.member
-      goesOn = member.finish(member.runNow(worker), worker) && next(worker, &quota)
+      guard case .now(let direct)? = unsafe member.direct else {
+        goesOn = member.finish(member.runNow(worker), worker) && next(worker, &quota)
+        continue
+      }
+      repeat {
+        if let payload = member.beginDirect(worker) {
+          do {
+            try direct(payload)
+            member.concludeDirect(worker)
+          } catch {
+            _ = member.finish(.ended(member.failure(error, worker.call)), worker)
+          }
+          goesOn = next(worker, &quota)
+        } else {
+          goesOn = member.finish(member.runNow(worker), worker) && next(worker, &quota)
+        }
+      } while goesOn && worker.isBusy(with: member)
     }
   }
 
   /// Makes calls of asynchronous handlers, isolated to an actor if one is given.
   func drain(_ worker: Worker, on place: isolated (any Actor)?) async {
-    var quota = DrainQuota(isMain: isMain)
-    guard worker.beginsWithCall() || next(worker, &quota) else { return }
+    var quota = DrainQuota(isMain: isMain, spins: !isTaskForEachCall)
+    guard worker.beginsWithCall() || search(worker, &quota) else { return }
     while await drainBound(worker, &quota, on: place) {}
   }
 
@@ -28,35 +47,32 @@ extension Lane {
   private func drainBound(_ worker: Worker, _ quota: inout DrainQuota, on place: isolated (any Actor)?) async -> Bool {
     let invocation = unsafe Unmanaged.passRetained(Invocation(worker))
     return await Context.invocation.withValue(unsafe invocation.takeRetainedValue()) {
-      // The closure is isolated to the actor that it captures: see SerialLane.drainBound.
+      // A closure is isolated to the actor that it captures. Without this line the closure would
+      // leave the actor, and come back between the claim and the call.
       _ = place
       let references = unsafe RuntimeSPI.references(to: invocation)
       var (goesOn, isShared) = (true, false)
       repeat {
+        // Retained once for many calls, and so is its closure.
         let member = worker.member
-        if let (direct, payload) = member.beginDirect(worker) {
-          do {
-            try await direct(payload, on: place)
+        let direct: ErasedAsyncHandler? = if case .async(let body)? = unsafe member.direct { body } else { nil }
+        repeat {
+          if let direct, let payload = member.beginDirect(worker) {
+            do {
+              try await direct(payload, on: place)
+              isShared = unsafe Invocation.endIfShared(invocation, since: references)
+              member.concludeDirect(worker)
+            } catch {
+              isShared = unsafe Invocation.endIfShared(invocation, since: references)
+              _ = member.finish(.ended(member.failure(error, worker.call)), worker)
+            }
+            goesOn = next(worker, &quota)
+          } else {
+            let step = await member.runInEntrance(worker, on: place)
             isShared = unsafe Invocation.endIfShared(invocation, since: references)
-            member.concludeDirect(worker)
-          } catch {
-            isShared = unsafe Invocation.endIfShared(invocation, since: references)
-            _ = member.finish(.ended(member.failure(error, worker.call)), worker)
+            goesOn = member.finish(step, worker) && next(worker, &quota)
           }
-          goesOn = next(worker, &quota)
-          continue
-        }
-        let step: NextStep
-        if let entrance = member.entrance(of: worker) {
-          step = await Entrance.ofCall.withValue(entrance) {
-            _ = place
-            return await member.run(worker, on: place)
-          }
-        } else {
-          step = await member.run(worker, on: place)
-        }
-        isShared = unsafe Invocation.endIfShared(invocation, since: references)
-        goesOn = member.finish(step, worker) && next(worker, &quota)
+        } while goesOn && !isShared && worker.isBusy(with: member)
       } while goesOn && !isShared
       unsafe invocation._withUnsafeGuaranteedRef { $0.end() }
       return goesOn
@@ -71,7 +87,7 @@ extension Lane {
     while case .delayed(let delay) = step {
       step = await member.sleep(worker, for: delay) ? await runBound(worker) : member.givenUp(worker)
     }
-    var quota = DrainQuota(isMain: false)
+    var quota = DrainQuota(isMain: false, spins: false)
     if member.finish(step, worker) { _ = next(worker, &quota) }
   }
 
@@ -84,28 +100,30 @@ extension Lane {
 
 extension Member {
   /// Claims the call of a worker, if the drain can make that call itself, without ``run(_:on:)``,
-  /// whose asynchronous functions each allocate a frame.
-  @inline(__always) func beginDirect(_ worker: Worker) -> (ErasedAsyncHandler, BorrowedPayload)? {
-    guard let direct = unsafe direct else { return nil }
+  /// whose asynchronous functions each allocate a frame. The handler has a ``direct`` closure.
+  @inline(__always) func beginDirect(_ worker: Worker) -> BorrowedPayload? {
     let isPlain = worker.withCall { call in
       unsafe call.attempts == 0 && !(call.completion?.isBound ?? false)
         && (modifiers.batch == nil || call.isUnboundBatch)
     }
     guard isPlain, record.claim() else { return nil }
-    let payload = worker.withCall { call in
-      calls.wrappingAdd(unsafe call.count, ordering: .releasing)
+    return worker.withCall { call in
+      countBegin(of: call)
       unsafe call.attempts = 1
       if let batch = modifiers.batch { call.makeBatch(batch) }
       return call.payload
     }
-    return (direct, payload)
+  }
+
+  @inline(__always) func countBegin(of call: Call) {
+    if takesAll { countCallAlone() } else { calls.wrappingAdd(unsafe call.count, ordering: .releasing) }
   }
 
   /// Ends a call that has returned.
   @inline(__always) func concludeDirect(_ worker: Worker) {
     let isAlone = worker.withCall { call -> Bool in
       guard unsafe call.completion == nil, unsafe !call.isRare else { return false }
-      ended.wrappingAdd(1, ordering: .releasing)
+      countEnd()
       call.clear()
       return true
     }

@@ -34,13 +34,14 @@ extension Member {
       for completion in call.detach() { released.held.append((completion, call.node)) }
       unsafe released.passed += call.barriers.map { ($0, call) }
       unsafe call.barriers = []
-      if unsafe call.attempts == 0 { unsafe waiting += call.count }
+      if unsafe call.attempts == 0 { unsafe noteTaken(-call.count) }
       if let key = unsafe call.key?.takeUnretainedValue() {
         key.worker.clear()
         unsafe detach(&key.parked, key, &released)  // only barriers may be left there
       }
       if unsafe !isPaused {
         unsafe isPaused = true
+        _ = putBackReady()
         lane.removeFromOrder(self)
         unsafe debt = 0
         detachAll(&released)
@@ -106,7 +107,7 @@ extension Member {
         if !key.hasCalls { unsafe parkedKeys[ObjectIdentifier(key)] = nil }
         unsafe held.append(call)
       }
-      for call in unsafe held where unsafe call.attempts == 0 { unsafe waiting -= call.count }
+      for call in unsafe held where unsafe call.attempts == 0 { unsafe noteTaken(call.count) }
       unsafe away += held
       unsafe lane.putFirst(held.sorted { unsafe $0.number < $1.number }, self, inbox.count - gathering)
       unsafe held = []
@@ -235,6 +236,7 @@ extension Member {
     var timers: [LaneTimer] = []
     let isOver = lane.mutex.withLock { () -> Bool in
       openAll(&timers)
+      if mayTakeReady() { _ = putBackReady() }
       takeWaiting(&dropped)
       // The other calls without a worker are between two attempts, and make a last one.
       lane.removeUrgent { call in
@@ -307,7 +309,8 @@ extension Member {
       }
       dropped.queues.append(taken)
     }
-    unsafe (waiting, gathering, parkedKeys) = (0, 0, [:])
+    if !takesAll { unsafe waiting = 0 }
+    unsafe (gathering, parkedKeys) = (0, [:])
   }
 
   /// Frees what a call keeps that will not go on: the entrance of a pipeline, and its key, so that

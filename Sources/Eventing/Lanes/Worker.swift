@@ -10,6 +10,8 @@ import Synchronization
   /// Whether the worker begins with the call that it has: it was taken for the worker, or its delay
   /// between two attempts is over.
   @exclusivity(unchecked) var hasCall = false
+  /// The handler of which the worker has taken items at once: see ``Member/ready``.
+  @exclusivity(unchecked) var ready: Unmanaged<Member>?
   /// Whether the end of the call has to be noted under the mutex.
   @exclusivity(unchecked) var owesEnd = false
   /// A key whose next call the worker takes next.
@@ -36,6 +38,11 @@ import Synchronization
     unsafe try ownCall._withUnsafeGuaranteedRef(body)
   }
 
+  /// Whether the call is one of a handler.
+  @inline(__always) func isBusy(with member: Member) -> Bool {
+    withCall { unsafe $0.member?.toOpaque() == Unmanaged.passUnretained(member).toOpaque() }
+  }
+
   private func setCall(_ call: Call) {
     self.call.worker.clear()
     unsafe ownCall.release()
@@ -45,6 +52,11 @@ import Synchronization
 
   /// The handler of the call.
   var member: Member { unsafe call.member.unsafelyUnwrapped.takeUnretainedValue() }
+
+  /// The handler of the call, without a retain. The worker has had a call.
+  @inline(__always) func withMember<Result>(_ body: (Member) -> Result) -> Result {
+    withCall { unsafe $0.member.unsafelyUnwrapped._withUnsafeGuaranteedRef(body) }
+  }
 
   /// Takes over a call that has waited without a worker. The caller holds the mutex.
   func adopt(_ call: Call) {

@@ -176,6 +176,11 @@ struct PayloadAlone: PayloadHeader {}
     return header
   }
 
+  /// Moves the payload whose header ``takeFirst()`` took out last to uninitialized memory.
+  @inline(__always) func moveTaken(to address: UnsafeMutableRawPointer) {
+    unsafe layout.move(from: place(head &- 1), to: address)
+  }
+
   /// Takes out the payload at a distance from the first, to uninitialized memory, and puts another
   /// header, without a payload, into the place of its header.
   mutating func take(_ distance: Int, to address: UnsafeMutableRawPointer, leaving other: Header) -> Header {

@@ -253,7 +253,7 @@ extension EventCore {
       slotBody = body
     }
     if handler.options.owner == nil {
-      if case .serial(let lane) = runner { unsafe record.plainLane = .passUnretained(lane) }
+      if case .lane(let member) = runner { unsafe record.plainLane = .passUnretained(member) }
       if case .sequence(let sink) = runner { unsafe record.plainSequence = .passUnretained(sink) }
     }
     return PendingHandler(slotBody, record)

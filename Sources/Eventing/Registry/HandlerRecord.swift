@@ -111,9 +111,9 @@ public import Synchronization
   /// How the handler runs; `nil` if it is called inline with the payload alone, or has been
   /// retired. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var runner: HandlerRunner?
-  /// The lane of `runner`, if the lane is serial and the handler has no owner. Not retained by this
-  /// field, because `runner` retains the lane. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var plainLane: Unmanaged<SerialLane>?
+  /// The lane of `runner`, if it has one and the handler has no owner. Not retained by this field,
+  /// because `runner` retains the lane. Isolation: core.
+  @usableFromInline @exclusivity(unchecked) var plainLane: Unmanaged<Member>?
   /// The sink of `runner`, if the handler is a sequence and has no owner. Not retained by this
   /// field, because `runner` retains the sink. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceSink>?

@@ -65,7 +65,7 @@ public import Synchronization
   }
 
   /// Gives the slot a closure that puts posts onto a lane.
-  @inline(never) private mutating func takePosts(_ record: Unmanaged<DetailedRecord>, _ lane: SerialLane) {
+  @inline(never) private mutating func takePosts(_ record: Unmanaged<DetailedRecord>, _ lane: Member) {
     body = .of({ lane.takePost($0) }, lane.type)
     unsafe record._withUnsafeGuaranteedRef { unsafe $0.takesPosts = true }
   }

@@ -13,9 +13,9 @@
       for number in 0..<20_000 { event.post(number) }
       queue.resume()
       await event.quiesce()
-      guard case .serial(let lane) = token.record.details?.runner else { return #expect(Bool(false)) }
-      #expect(await eventually { lane.mutex.withLock { lane.phase == .idle } })
-      let room = lane.mutex.withLock { max(lane.items.capacity, lane.batch.capacity) }
+      guard case .lane(let member) = token.record.details?.runner else { return #expect(Bool(false)) }
+      #expect(await eventually { member.lane.mutex.withLock { member.lane.isQuiet } })
+      let room = member.lane.mutex.withLock { max(member.inbox.capacity, member.ready.capacity) }
       #expect(room <= 2 * OverloadControl.limit)
       #expect(calls.value == 20_000)
     }

@@ -1,0 +1,221 @@
+// What puts an occurrence into the queue of a handler, or drops it. Isolation: core.
+
+extension Member {
+  /// Enqueues an occurrence.
+  @usableFromInline func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+    let completion = tally.completionForLane()
+    if isPlain { pushPlain(payload, completion) } else if !push(payload, completion) { return }
+    tally.taken &+= 1
+  }
+
+  /// Enqueues a post on the event's fast path, which has no waiters and no observers.
+  @usableFromInline func takePost(_ payload: BorrowedPayload) {
+    let completion = CarriedContext.isCarrying ? Completion(.post) : nil
+    if isPlain { pushPlain(payload, completion) } else { _ = push(payload, completion) }
+  }
+
+  @inline(__always) private func pushPlain(_ payload: BorrowedPayload, _ completion: Completion?) {
+    let key = unsafe keys?.key(of: payload, on: self)
+    if let completion, completion.isAwaited { unsafe completion.expect(key?.takeUnretainedValue() ?? self) }
+    lane.mutex.lock()
+    guard unsafe completion == nil || !isPaused else {
+      lane.mutex.unlock()
+      _ = unsafe push(payload, completion, key)
+      return
+    }
+    unsafe waiting &+= 1
+    unsafe inbox.append(Item(completion, key), payload)
+    var worker: Worker?
+    if unsafe !isPaused {
+      lane.addToOrder(self)
+      if unsafe entering == 0 { worker = lane.wakeWorker() }
+    }
+    lane.mutex.unlock()
+    if let worker { begin(worker) }
+  }
+
+  /// Enqueues an occurrence. Returns false if it was dropped.
+  private func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
+    if completion == nil, addToBatch(payload) { return true }
+    let key = unsafe keys?.key(of: payload, on: self)
+    if lane.isTaskForEachCall, unsafe key == nil, beginTask(payload, completion) { return true }
+    if let completion, completion.isAwaited { unsafe completion.expect(key?.takeUnretainedValue() ?? self) }
+    return unsafe push(payload, completion, key)
+  }
+
+  /// Enqueues an occurrence whose completion expects its end.
+  private func push(_ payload: BorrowedPayload, _ completion: Completion?, _ key: Unmanaged<KeyQueue>?) -> Bool {
+    let node: WaitNode = unsafe key?.takeUnretainedValue() ?? self
+    var effects = Effects()
+    lane.mutex.lock()
+    switch buffering.decision(waiting: unsafe waiting, completion) {
+    case .keep: break
+    case .dropIt: effects.isDropped = true
+    case .dropOldest: dropOldest(&effects)
+    }
+    if effects.isDropped {
+      unsafe key?._withUnsafeGuaranteedRef { $0.noteEnd() }
+    } else {
+      unsafe append(payload, completion, key, &effects)
+    }
+    lane.mutex.unlock()
+    return finish(effects, completion, at: node)
+  }
+
+  /// Adds a payload to the batch that gathers, if nothing else has to be done. Returns whether it
+  /// was added.
+  private func addToBatch(_ payload: BorrowedPayload) -> Bool {
+    guard batchQueue != nil, keys == nil, !buffering.isBounded, let batch = modifiers.batch else { return false }
+    lane.mutex.lock()
+    defer { lane.mutex.unlock() }
+    guard unsafe gathering > 0, unsafe gathering &+ 1 < batch.count else { return false }
+    unsafe inbox.append(Item(nil), payload)
+    unsafe gathering &+= 1
+    unsafe waiting &+= 1
+    return true
+  }
+
+  /// Gives the task of a call the payload at once. Returns false if the occurrence has to wait: a
+  /// lock holds it.
+  private func beginTask(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
+    lane.mutex.lock()
+    guard unsafe !isPaused, !buffering.isBounded else {
+      lane.mutex.unlock()
+      return false
+    }
+    let worker = lane.occupyWorker()
+    unsafe running &+= 1
+    unsafe lastNumber &+= 1
+    let call = worker.call
+    call.reserve(for: self)
+    unsafe call.begin(Item(completion))
+    unsafe (call.number, call.hasMoved) = unsafe (lastNumber, true)
+    unsafe (worker.owesEnd, worker.hasCall) = (true, true)
+    lane.mutex.unlock()
+    unsafe layout.copy(payload, to: call.place)
+    if let completion, completion.isAwaited { completion.expect(call) }
+    lane.start(worker)
+    return true
+  }
+
+  /// Starts a worker; at once, in this block, if the event delivers on the main queue, and the
+  /// handler runs there.
+  private func begin(_ worker: Worker) {
+    // If `anchor.core` is `nil`, this thread releases the last reference to the event. Such a
+    // thread runs no handlers.
+    if mayRunHere, Scheduling.isOnMainQueue, anchor.core != nil {
+      lane.register(worker)
+      lane.drain(worker, isHere: true)
+    } else {
+      lane.start(worker)
+    }
+  }
+
+  /// The work that remains after the unlock.
+  private struct Effects: ~Copyable {
+    var isDropped = false
+    var isHeld = false
+    /// An occurrence that was dropped to make room, with the node at which it waited.
+    var dropped: (completion: Completion?, node: WaitNode)?
+    var droppedPayload: OwnedPayload?
+    var droppedCall: Call?
+    var start: Worker?
+    var gathering: Gathering?
+    var timers: [LaneTimer] = []
+    /// The delay and the attempt of the call that the new occurrence replaces.
+    var replaced: (delay: LaneTimer?, attempt: CancellableAttempt?)?
+    var wakes = false
+  }
+
+  /// The caller holds the mutex.
+  private func append(
+    _ payload: BorrowedPayload, _ completion: Completion?, _ key: Unmanaged<KeyQueue>?, _ effects: inout Effects
+  ) {
+    // Nothing waits for what a lock holds.
+    effects.isHeld = unsafe isPaused && completion?.isToBeTold == true
+    let item = unsafe Item(effects.isHeld ? completion?.withoutWaiting : completion, key)
+    unsafe waiting &+= 1
+    if let batch = modifiers.batch {
+      effects.gathering = unsafe gather(item, payload, batch, key?.takeUnretainedValue(), &effects.timers)
+    } else {
+      unsafe inbox.append(item, payload)
+      if unsafe !isPaused { lane.addToOrder(self) }
+    }
+    if modifiers.isRestarting, let current = unsafe current {
+      unsafe current.isReplaced = true
+      effects.replaced = unsafe (current.rare.timer, current.rare.attempt)
+    }
+    if unsafe isPaused || entering != 0 { return }
+    if lane.isTaskForEachCall { effects.wakes = true } else if openCount > 0 { effects.start = lane.wakeWorker() }
+  }
+
+  /// Drops the occurrence that has waited longest. O(1), with keys O(keys that wait). The caller
+  /// holds the mutex.
+  private func dropOldest(_ effects: inout Effects) {
+    noteTaken(1)
+    let oldestKey = keysInOrder.first
+    if let index = unsafe held.firstIndex(where: { unsafe $0.attempts == 0 }),
+      unsafe held[index].number < oldestKey?.firstNumber ?? .max
+    {
+      return dropHeld(index, &effects)
+    }
+    let memory = unsafe layout.allocate(1)
+    let item: Item
+    if let key = oldestKey, let popped = unsafe key.popCall(to: memory) {
+      item = popped
+      unsafe running -= 1
+      if !key.hasCalls {
+        unsafe parkedKeys[ObjectIdentifier(key)] = nil
+        unsafe key.isOpen = false
+      }
+    } else {
+      let leavesHole = unsafe !inbox.first.isCall
+      let isOpen = unsafe inbox.count - followers > gathering
+      item = unsafe inbox.popCall(to: memory)
+      if leavesHole { unsafe followers += 1 }
+      if !isOpen {
+        unsafe gathering -= 1
+        // The hole gets a place in the order, as the payloads that gather have none.
+        if leavesHole, unsafe !isPaused { lane.addToOrder(self) }
+      } else if lane.isShared, unsafe !isPaused, !leavesHole {
+        unsafe debt += 1
+      }
+    }
+    effects.droppedPayload = unsafe OwnedPayload(adopting: memory, layout)
+    unsafe item.key?._withUnsafeGuaranteedRef { $0.noteEnd() }
+    effects.dropped = unsafe (item.completion, item.key?.takeUnretainedValue() ?? self)
+  }
+
+  private func dropHeld(_ index: Int, _ effects: inout Effects) {
+    let call = unsafe held[index]
+    unsafe call.key?._withUnsafeGuaranteedRef { $0.noteEnd() }
+    if unsafe call.isRare, unsafe call.rare.isBatch, unsafe call.count > 1 {
+      effects.droppedPayload = call.dropFirstOfBatch(&effects.dropped)
+      return
+    }
+    effects.dropped = (call.completions.first, call.node)
+    effects.droppedCall = unsafe held.remove(at: index)
+    if isTracked { unsafe running -= 1 }
+    if unsafe entering == call.number { unsafe entering = 0 }
+    unsafe call.number = 0
+    unsafe call.key?._withUnsafeGuaranteedRef { unsafe $0.isActive = false }
+  }
+
+  private func finish(_ effects: consuming Effects, _ completion: Completion?, at node: WaitNode) -> Bool {
+    effects.droppedCall?.clear()
+    for timer in effects.timers { timer.cancel() }  // before the next line, which may start a batch
+    if let start = effects.start { begin(start) }
+    if effects.wakes { lane.wake() }
+    if let gathering = effects.gathering { startTimer(gathering.key) }
+    if effects.isHeld, let completion { reportHeld(completion, at: node) }
+    if let replaced = effects.replaced {
+      // Cancellation handlers are the user's code, and must not delay the thread that delivers.
+      if let attempt = replaced.attempt { Scheduling.concurrentBlock { attempt.cancel() } }
+      replaced.delay?.fireNow()
+    }
+    if let dropped = effects.dropped { conclude(.dropped, dropped.completion, at: dropped.node) }
+    guard effects.isDropped else { return true }
+    conclude(.dropped, completion, at: node)
+    return false
+  }
+}

@@ -1,0 +1,243 @@
+import Synchronization
+
+// What a worker takes out of the queue of a handler. The caller of each function holds the mutex,
+// unless the function says otherwise.
+
+extension Member {
+  /// Gives a worker the next call of this handler, or does what an item says that is no call.
+  ///
+  /// - Parameter count: The number of items that may be taken, if ``takesAll``.
+  func assign(_ count: Int, _ worker: Worker, _ after: inout Lane.After) -> Lane.Found {
+    defer {
+      if unsafe !probes.isEmpty, openCount <= 0 {
+        after.add { unsafe $0.reached += probes.map { ($0.completion, $0.node, self) } }
+        unsafe probes = []
+      }
+    }
+    worker.withCall { $0.reserve(for: self) }
+    if unsafe inbox.isEmpty || isPaused { return .nothing }
+    if takesAll { return makeReady(count, worker) }
+    if let batch = modifiers.batch, unsafe inbox.first.isCall { return assignBatch(batch, worker, &after) }
+    guard unsafe inbox.first.isCall else { return reach(unsafe inbox.takeFirst(), worker, &after) }
+    let item = worker.withCall { unsafe inbox.takeFirst(to: $0.place) }
+    unsafe inbox.recycle()
+    if let key = unsafe item.key {
+      let isParked = unsafe key._withUnsafeGuaranteedRef { key in worker.withCall { unsafe park(item, $0.place, key) } }
+      if isParked { return .nothing }
+    }
+    noteTaken(1)
+    worker.withCall { $0.begin(item) }
+    return begun(worker, item.completion != nil, &after)
+  }
+
+  // MARK: All that waits, at once
+
+  /// Lets a worker take items without the mutex.
+  private func makeReady(_ count: Int, _ worker: Worker) -> Lane.Found {
+    if unsafe count >= inbox.count {
+      unsafe swap(&inbox, &ready)
+    } else {
+      unsafe inbox.moveFirst(count, to: &ready)
+    }
+    if mutant(.laneIsReversed) { unsafe ready.reverse() }
+    unsafe worker.ready = .passUnretained(self)
+    return .ready
+  }
+
+  /// Gives the worker the next call that is ready. Returns false if there is none. Called by the
+  /// worker, without the mutex.
+  @inline(__always) func takeReady(_ worker: Worker) -> Bool {
+    while unsafe !ready.isEmpty {
+      let item = unsafe ready.takeFirst()
+      guard item.isCall else {
+        if reachReady(item) { return false }  // the handler may have been released
+        continue
+      }
+      worker.withCall { call in
+        unsafe ready.moveTaken(to: call.place)
+        call.begin(item)
+      }
+      return true
+    }
+    unsafe ready.recycle()
+    return false
+  }
+
+  /// Does what an item says that is no call. Returns whether nothing is ready any more, and the
+  /// handler may be over.
+  @inline(never) private func reachReady(_ item: Item) -> Bool {
+    if let completion = item.completion { completion.arrive(self, nil) }
+    if item.kind == .end { lane.mutex.withLock { unsafe isEnded = true } }
+    guard unsafe isEnded, unsafe ready.isEmpty else { return false }
+    var after = Lane.After()
+    lane.mutex.withLock { settle(&after) }
+    after.run(lane, nil)
+    return true
+  }
+
+  /// Lets what is ready wait again, before all else. Returns the number of items.
+  func putBackReady() -> Int {
+    let count = unsafe ready.count
+    guard count > 0 else { return 0 }
+    // Each item is moved at most once: those that were put back are at the front.
+    unsafe inbox.moveFirst(inbox.count, to: &ready)
+    unsafe inbox.recycle()
+    unsafe swap(&inbox, &ready)
+    return count
+  }
+
+  /// Returns whether the caller may take what is ready, although a worker is busy: a call of the
+  /// handler runs, so the worker does not touch ``ready`` until that call has ended.
+  ///
+  /// The flag in ``DeliveryTarget/ended`` makes the worker wait for the mutex when it counts the end
+  /// of that call. If no call runs, the worker is about to claim one, is refused because the handler
+  /// has ended, and so skips what is ready by itself.
+  func mayTakeReady() -> Bool {
+    guard takesAll else { return false }
+    let before = ended.bitwiseOr(.min, ordering: .acquiringAndReleasing).oldValue & .max
+    if calls.load(ordering: .acquiring) > before { return true }
+    clearTakerFlag()
+    return false
+  }
+
+  func clearTakerFlag() { ended.bitwiseAnd(.max, ordering: .acquiringAndReleasing) }
+
+  // MARK: Calls in order by key
+
+  /// If a call of the key runs, or is between two attempts, keeps an occurrence in the queue of the
+  /// key, and returns true. Otherwise makes the key active.
+  private func park(_ item: Item, _ payload: UnsafeMutableRawPointer, _ key: KeyQueue) -> Bool {
+    guard unsafe key.isActive, !mutant(.keysOverlap) else {
+      unsafe key.isActive = true
+      return false
+    }
+    unsafe running &+= 1
+    unsafe lastNumber &+= 1
+    unsafe key.park(item, lastNumber, moving: payload)
+    unsafe parkedKeys[ObjectIdentifier(key)] = key
+    return true
+  }
+
+  /// Notes that a worker has taken a call.
+  @inline(__always) func begun(_ worker: Worker, _ hasCompletion: Bool, _ after: inout Lane.After) -> Lane.Found {
+    guard isTracked else { return .call }
+    unsafe running &+= 1
+    unsafe lastNumber &+= 1
+    unsafe worker.owesEnd = true
+    worker.withCall { call in
+      unsafe call.number = unsafe lastNumber
+      unsafe call.key?._withUnsafeGuaranteedRef { $0.worker.set(worker) }
+    }
+    after.moves = hasCompletion
+    if modifiers.isRestarting { unsafe current = worker.call }
+    if isPipeline { unsafe entering = unsafe lastNumber }
+    return .call
+  }
+
+  /// Gives a worker the next call of a key that it has just released.
+  func assignParked(_ key: KeyQueue, _ worker: Worker, _ after: inout Lane.After) -> Bool {
+    if let batch = modifiers.batch {
+      // Payloads that gather wait for their time, or for more of them.
+      if unsafe key.isOpen || isEnding, assignBatch(batch, of: key, worker, &after) == .call { return true }
+      unsafe key.isActive = false
+      settle(&after)
+      return false
+    }
+    key.popFollowers(&after)
+    worker.withCall { $0.reserve(for: self) }
+    guard unsafe !isPaused, let item = worker.withCall({ unsafe key.popCall(to: $0.place) }) else {
+      unsafe key.isActive = false  // the end of the lock lets the first call of the key begin
+      settle(&after)
+      return false
+    }
+    noteTaken(1)
+    unsafe running &-= 1
+    if !key.hasCalls { unsafe parkedKeys[ObjectIdentifier(key)] = nil }
+    worker.withCall { $0.begin(item) }
+    return begun(worker, item.completion != nil, &after) == .call
+  }
+
+  /// Does what an item says that is no call, and that has been taken out of `inbox`.
+  private func reach(_ item: Item, _ worker: Worker, _ after: inout Lane.After) -> Lane.Found {
+    unsafe followers -= 1
+    unsafe inbox.recycle()
+    switch item.kind {
+    case .barrier:
+      guard let completion = item.completion else { break }
+      after.add {
+        if isTracked { $0.reached.append((completion, self, self)) } else { $0.barriers.append((completion, self)) }
+      }
+    case .end: unsafe isEnded = true
+    case .key:
+      if let key = unsafe item.key, let batch = modifiers.batch {
+        return unsafe key._withUnsafeGuaranteedRef { key in
+          unsafe key.isQueued = false
+          return assignBatch(batch, of: key, worker, &after)
+        }
+      }
+    case .call, .hole: break
+    }
+    settle(&after)
+    return .follower
+  }
+
+  /// Does what follows when nothing is left.
+  func settle(_ after: inout Lane.After) {
+    guard unsafe running == 0, unsafe inbox.isEmpty else { return }
+    if unsafe isEnded, unsafe !isClosed {
+      unsafe isClosed = true
+      after.add { $0.over = self }
+    }
+    if let keys, keys.count > LaneKeys.leastLimit { after.add { $0.idle = self } }
+  }
+
+  /// Notes that a worker has got a call that had no worker.
+  func noteAdopted(_ call: Call) {
+    unsafe away.removeAll { $0 === call }
+    if modifiers.isRestarting { unsafe current = call }
+  }
+
+  /// Notes that a call has ended.
+  func noteEnd(of call: Call, on worker: Worker, _ after: inout Lane.After) {
+    if isPipeline, unsafe entering == call.number { unsafe entering = 0 }
+    unsafe call.number = 0
+    unsafe running &-= 1
+    if let key = unsafe call.key {
+      unsafe call.key = nil
+      unsafe key._withUnsafeGuaranteedRef { unsafe release($0, worker, call.count, &after) }
+    }
+    if modifiers.isRestarting, unsafe current === call { unsafe (current, call.isReplaced) = (nil, false) }
+    settle(&after)
+  }
+
+  /// Lets the next call of a key begin, on the same worker.
+  private func release(_ key: KeyQueue, _ worker: Worker, _ count: Int, _ after: inout Lane.After) {
+    key.noteEnd(count)
+    key.worker.clear()
+    key.popFollowers(&after)
+    if unsafe key.parked.isEmpty {
+      unsafe (key.isActive, key.isOpen) = (false, false)
+    } else {
+      unsafe worker.released = .passUnretained(key)
+    }
+  }
+
+  // MARK: Pipelines
+
+  /// Lets the next call begin, if a call still keeps the entrance closed.
+  ///
+  /// - Parameter number: The number of that call.
+  func openEntrance(of number: UInt64) {
+    let worker = lane.mutex.withLock { () -> Worker? in
+      guard unsafe entering == number else { return nil }
+      unsafe entering = 0
+      return openCount > 0 ? lane.wakeWorker() : nil
+    }
+    if let worker { lane.start(worker) }
+  }
+
+  /// The entrance that the call of a worker keeps closed; `nil` if the handler is no pipeline.
+  func entrance(of worker: Worker) -> Entrance? {
+    isPipeline ? Entrance(self, of: unsafe worker.call.number) : nil
+  }
+}
