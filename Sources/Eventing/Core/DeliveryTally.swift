@@ -113,6 +113,10 @@
     return completion
   }
 
+  /// Whether a lane on the main queue may call its handler without a worker: there are no observers
+  /// and no carried values for the call, and no transport keeps the occurrence.
+  var mayCallHere: Bool { observed == nil && completion.map { !$0.isBound && !$0.staysInHand } ?? true }
+
   /// Whether the occurrence is traced.
   var isTraced: Bool { observed?.cell != nil }
 

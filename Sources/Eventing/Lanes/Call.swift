@@ -88,9 +88,9 @@ import Synchronization
   @inline(__always) var place: UnsafeMutableRawPointer { unsafe memory.unsafelyUnwrapped }
 
   /// Begins a call whose payload is at ``place``.
-  @inline(__always) func begin(_ item: Item) {
-    unsafe completion = item.completion
+  @inline(__always) func begin(_ item: consuming Item) {
     unsafe key = unsafe item.key
+    unsafe completion = item.completion
     unsafe attempts = 0
     unsafe hasMoved = false
     if unsafe isRare { reset() }
@@ -200,13 +200,19 @@ import Synchronization
     return waiters.calls
   }
 
+  /// Destroys the payload of a call that has neither completion nor rare state. Not called under a
+  /// mutex.
+  @inline(__always) func clearPayload() {
+    unsafe member.unsafelyUnwrapped._withUnsafeGuaranteedRef { unsafe $0.layout.destroy(place) }
+  }
+
   /// Destroys the payloads, and what else is left of the call. Not called under a mutex.
   func clear() {
     unsafe completion = nil
-    guard unsafe isRare, unsafe rare.isBatch else {
-      unsafe member?._withUnsafeGuaranteedRef { unsafe $0.layout.destroy(place) }
-      if unsafe isRare { unsafe (rare.lastError, rare.timer) = (nil, nil) }
-      return
+    guard unsafe isRare else { return clearPayload() }
+    guard unsafe rare.isBatch else {
+      clearPayload()
+      return unsafe (rare.lastError, rare.timer) = (nil, nil)
     }
     unsafe batch = nil
     if let layout = unsafe member?._withUnsafeGuaranteedRef({ $0.layout }), unsafe gathered?.isEmpty == false {

@@ -17,8 +17,8 @@ public import Synchronization
   /// The number of calls that have begun. A batch counts once for each payload.
   @usableFromInline final let calls = Atomic<Int>(0)
   /// The number of calls that have ended. A batch counts once for each payload. 0 for a target that
-  /// does not count ends: a sink, or a pace before an inline handler. The highest bit is a flag: see
-  /// ``Member/mayTakeReady()``.
+  /// does not count ends: a sink, or a pace before an inline handler. The highest bit is a flag:
+  /// see ``Member/mayTakeReady()``.
   @usableFromInline final let ended = Atomic<Int>(0)
   /// The number of occurrences that the lane took and then skipped.
   @usableFromInline final let skipped = Atomic<Int>(0)
@@ -124,8 +124,8 @@ public import Synchronization
 
   @usableFromInline @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .releasing) }
   /// Counts a call by a load and a store, which cost less than an atomic addition. Publishes what
-  /// the thread did before: see ``Member/mayTakeReady()``. The caller makes sure that no other thread
-  /// counts a call meanwhile.
+  /// the thread did before: see ``Member/mayTakeReady()``. The caller makes sure that no other
+  /// thread counts a call meanwhile.
   @usableFromInline @inline(__always) final func countCallAlone() {
     calls.publish(calls.load(ordering: .relaxed) &+ 1)
   }

@@ -55,9 +55,14 @@ extension Lane {
       repeat {
         // Retained once for many calls, and so is its closure.
         let member = worker.member
-        let direct: ErasedAsyncHandler? = if case .async(let body)? = unsafe member.direct { body } else { nil }
+        guard case .async(let direct)? = unsafe member.direct else {
+          let step = await member.runInEntrance(worker, on: place)
+          isShared = unsafe Invocation.endIfShared(invocation, since: references)
+          goesOn = member.finish(step, worker) && next(worker, &quota)
+          continue
+        }
         repeat {
-          if let direct, let payload = member.beginDirect(worker) {
+          if let payload = member.beginDirect(worker) {
             do {
               try await direct(payload, on: place)
               isShared = unsafe Invocation.endIfShared(invocation, since: references)
@@ -68,7 +73,7 @@ extension Lane {
             }
             goesOn = next(worker, &quota)
           } else {
-            let step = await member.runInEntrance(worker, on: place)
+            let step = await member.run(worker, on: place)
             isShared = unsafe Invocation.endIfShared(invocation, since: references)
             goesOn = member.finish(step, worker) && next(worker, &quota)
           }
@@ -124,7 +129,7 @@ extension Member {
     let isAlone = worker.withCall { call -> Bool in
       guard unsafe call.completion == nil, unsafe !call.isRare else { return false }
       countEnd()
-      call.clear()
+      call.clearPayload()
       return true
     }
     if isAlone { unregisterIfSpent() } else { conclude(worker.call, at: worker.call.node, .delivered) }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A lane that handlers of several events share. Calls begin in the order in which the events
 /// delivered, and overlap only if ``limit`` is above 1.
 ///
@@ -63,8 +65,12 @@
   @exclusivity(unchecked) private var idle: [Worker] = []
   /// All workers.
   @exclusivity(unchecked) private(set) var workers: [Worker] = []
-  /// The number of workers that are not idle.
-  @exclusivity(unchecked) private var busy = 0
+  /// The number of workers that are not idle. Without the mutex, a read is only a hint.
+  private var busy: Int {
+    get { busyCount.load(ordering: .relaxed) }
+    set { busyCount.store(newValue, ordering: .relaxed) }
+  }
+  private let busyCount = Atomic<Int>(0)
   /// The number of these that are about to look for a call: their block or task has not begun, or
   /// they spin.
   @exclusivity(unchecked) private var coming = 0
@@ -104,7 +110,7 @@
   var isInOrder: Bool { limit == 1 }
 
   /// Whether no worker runs. The caller holds `mutex`.
-  var isQuiet: Bool { unsafe busy == 0 }
+  var isQuiet: Bool { busy == 0 }
 
   /// The needs of a call that has not begun: a worker, unless more of them may be made. The caller
   /// holds `WaitGraph.mutex`.
@@ -216,7 +222,7 @@
   /// stretches. The caller holds `mutex`.
   @inline(__always) func wakeWorker() -> Worker? {
     let overlaps = !isInOrder || mutant(.sharedLaneOverlaps) || mutant(.laneRunsTwice)
-    guard unsafe busy < limit || isInOrder && overlaps, unsafe coming == 0 || overlaps && openCount > 16 * coming
+    guard busy < limit || isInOrder && overlaps, unsafe coming == 0 || overlaps && openCount > 16 * coming
     else { return nil }
     let worker = occupyWorker()
     beginComing(worker)
@@ -225,7 +231,7 @@
 
   /// Takes an idle worker, or makes one. The caller holds `mutex`.
   func occupyWorker() -> Worker {
-    unsafe busy += 1
+    busy += 1
     if let worker = unsafe idle.popLast() { return worker }
     let worker = Worker(of: isShared ? 0 : unsafe onlyMember?.record.id ?? 0)
     #if DEBUG
@@ -250,7 +256,7 @@
   /// Returns whether the lane keeps the worker. If not, the caller calls ``forget(_:)`` after the
   /// unlock.
   private func free(_ worker: Worker) -> Bool {
-    if !mutant(.laneIsNotWoken) { unsafe busy -= 1 }
+    if !mutant(.laneIsNotWoken) { busy -= 1 }
     if unsafe idle.count < mostIdle {
       unsafe idle.append(worker)
       return true
@@ -336,6 +342,29 @@
     }
   }
 
+  /// Returns whether the only handler may be called without a worker: nothing waits, and no call
+  /// runs. Then the caller makes the call, and calls ``endHere(_:calls:)``.
+  @inline(__always) func beginHere(_ member: Member) -> Bool {
+    guard busy == 0 else { return false }
+    return mutex.withLock {
+      guard busy == 0, unsafe member.inbox.isEmpty, unsafe !member.isPaused, unsafe urgent.isEmpty else {
+        return false
+      }
+      busy = 1
+      return true
+    }
+  }
+
+  /// Ends a call without a worker.
+  func endHere(_ member: Member, calls: Int) {
+    let worker = mutex.withLock { () -> Worker? in
+      unsafe member.waiting &+= calls
+      busy = 0
+      return openCount > 0 ? wakeWorker() : nil
+    }
+    if let worker { start(worker) }
+  }
+
   // MARK: The next call of a worker
 
   /// The work that remains after the unlock.
@@ -394,14 +423,14 @@
     case nothing
   }
 
-  /// Gives a worker its next call after the one that it has made. Returns false if there is none, or
-  /// if another block or task goes on.
+  /// Gives a worker its next call after the one that it has made. Returns false if there is none,
+  /// or if another block or task goes on.
   @inline(__always) func next(_ worker: Worker, _ quota: inout DrainQuota) -> Bool {
     if takeReady(worker, &quota) { return true }
     return search(worker, &quota)
   }
 
-  /// Gives a worker the next call of those that it has taken at once.
+  /// Gives a worker the next call of its handler that is ``Member/ready``.
   @inline(__always) private func takeReady(_ worker: Worker, _ quota: inout DrainQuota) -> Bool {
     guard let member = unsafe worker.ready else { return false }
     return unsafe member._withUnsafeGuaranteedRef { member in
@@ -418,8 +447,8 @@
   /// Ends the call that a worker has made, and looks for its next one in what waits. Returns false
   /// if there is none, or if another block or task goes on.
   @inline(never) func search(_ worker: Worker, _ quota: inout DrainQuota) -> Bool {
-    // Before it takes all that waits once more, the worker spins without touching memory that
-    // senders write. Meanwhile senders append calls. So each time it finds more of them, and senders
+    // Before the worker takes all that waits once more, it spins without touching memory that
+    // senders write. Meanwhile senders append calls. So each search finds more of them, and senders
     // seldom have to start a block or a task, which costs 150 to 300 ns on x86-64 Linux.
     var hasSearched = !isShared && quota.hasBegun && worker.withMember { $0.takesAll }
     if hasSearched, quota.spins, !quota.isOver { Thread.spin(Thread.spinLimit) }
@@ -454,7 +483,7 @@
         after.run(self, nil)
         return false
       }
-      if !isInOrder, found == .call, unsafe busy < limit, openCount > 0 { after.start = wakeWorker() }
+      if !isInOrder, found == .call, busy < limit, openCount > 0 { after.start = wakeWorker() }
       mutex.unlock()
       after.run(self, worker)
       if found == .call {

@@ -1,8 +1,11 @@
-// What puts an occurrence into the queue of a handler, or drops it. Isolation: core.
+// Enqueueing an occurrence on a lane, or dropping it. Isolation: core.
 
 extension Member {
   /// Enqueues an occurrence.
   @usableFromInline func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+    if mayCallHere, tally.mayCallHere, let outcome = callHere(payload) {
+      return tally.report.count(outcome)
+    }
     let completion = tally.completionForLane()
     if isPlain { pushPlain(payload, completion) } else if !push(payload, completion) { return }
     tally.taken &+= 1
@@ -10,6 +13,7 @@ extension Member {
 
   /// Enqueues a post on the event's fast path, which has no waiters and no observers.
   @usableFromInline func takePost(_ payload: BorrowedPayload) {
+    if mayCallHere, callHere(payload) != nil { return }
     let completion = CarriedContext.isCarrying ? Completion(.post) : nil
     if isPlain { pushPlain(payload, completion) } else { _ = push(payload, completion) }
   }
@@ -33,6 +37,29 @@ extension Member {
     lane.mutex.unlock()
     if let worker { begin(worker) }
   }
+
+  /// Calls the handler in a delivery on the main queue, if nothing waits on the lane and no call
+  /// runs. Does what a worker would do, with half of the instructions.
+  ///
+  /// - Returns: `nil` if the handler was not called, and the occurrence must be enqueued.
+  @inline(__always) private func callHere(_ payload: BorrowedPayload) -> HandlerOutcome? {
+    guard case .now(let direct)? = unsafe direct, lane.beginHere(self) else { return nil }
+    guard Scheduling.isOnMainQueue, mayRunNow, record.claim() else {
+      lane.endHere(self, calls: 0)
+      return nil
+    }
+    countCallAlone()
+    var outcome = HandlerOutcome.delivered
+    do { try direct(payload) } catch { outcome = failure(error, payload) }
+    countEnd()
+    lane.endHere(self, calls: 1)
+    unregisterIfSpent()
+    return outcome
+  }
+
+  /// False if this thread releases the last reference to the event, and so flushes the pace of the
+  /// handler. Such a thread runs no handlers.
+  private var mayRunNow: Bool { !isPaced || anchor.core != nil }
 
   /// Enqueues an occurrence. Returns false if it was dropped.
   private func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
@@ -101,9 +128,7 @@ extension Member {
   /// Starts a worker; at once, in this block, if the event delivers on the main queue, and the
   /// handler runs there.
   private func begin(_ worker: Worker) {
-    // If `anchor.core` is `nil`, this thread releases the last reference to the event. Such a
-    // thread runs no handlers.
-    if mayRunHere, Scheduling.isOnMainQueue, anchor.core != nil {
+    if mayRunHere, Scheduling.isOnMainQueue, mayRunNow {
       lane.register(worker)
       lane.drain(worker, isHere: true)
     } else {

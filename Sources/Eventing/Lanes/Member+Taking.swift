@@ -1,7 +1,7 @@
 import Synchronization
 
-// What a worker takes out of the queue of a handler. The caller of each function holds the mutex,
-// unless the function says otherwise.
+// Dequeueing for a worker. The caller of each function holds the mutex, unless the function says
+// otherwise.
 
 extension Member {
   /// Gives a worker the next call of this handler, or does what an item says that is no call.
@@ -79,7 +79,7 @@ extension Member {
   func putBackReady() -> Int {
     let count = unsafe ready.count
     guard count > 0 else { return 0 }
-    // Each item is moved at most once: those that were put back are at the front.
+    // Moves only items that came later, and so each item at most once.
     unsafe inbox.moveFirst(inbox.count, to: &ready)
     unsafe inbox.recycle()
     unsafe swap(&inbox, &ready)
@@ -89,9 +89,9 @@ extension Member {
   /// Returns whether the caller may take what is ready, although a worker is busy: a call of the
   /// handler runs, so the worker does not touch ``ready`` until that call has ended.
   ///
-  /// The flag in ``DeliveryTarget/ended`` makes the worker wait for the mutex when it counts the end
-  /// of that call. If no call runs, the worker is about to claim one, is refused because the handler
-  /// has ended, and so skips what is ready by itself.
+  /// The flag in ``DeliveryTarget/ended`` makes the worker wait for the mutex when it counts the
+  /// end of that call. If no call runs, the worker is about to claim one, is refused because the
+  /// handler has ended, and so skips what is ready by itself.
   func mayTakeReady() -> Bool {
     guard takesAll else { return false }
     let before = ended.bitwiseOr(.min, ordering: .acquiringAndReleasing).oldValue & .max

@@ -29,6 +29,9 @@ import Synchronization
   /// Whether a call may begin at once, in a delivery on the main queue. False for batches: a batch
   /// begins in a later block, with all payloads that wait by then.
   let mayRunHere: Bool
+  let isPaced: Bool
+  /// Whether such a call may do without a worker.
+  let mayCallHere: Bool
   /// Whether a call lets the next one begin when it has opened the ``Entrance``.
   let isPipeline: Bool
   /// The closure; `nil` when the handler is over. Read by workers only.
@@ -91,6 +94,7 @@ import Synchronization
     var modifiers = modifiers
     if case .restarting = record.place { modifiers.isRestarting = true }
     self.modifiers = modifiers
+    isPaced = modifiers.pace != nil
     let lane = record.place.makeLane(isSynchronous: body.isSynchronous)
     self.lane = lane
     // A handler that restarts keeps the latest occurrence only, whatever bound `on:` gives.
@@ -118,6 +122,7 @@ import Synchronization
       !isTracked && modifiers.batch == nil && !buffering.isBounded && !mutant(.laneRunsTwice)
       && !mutant(.sharedLaneOverlaps)
     mayRunHere = if case .mainBlocks = lane.executor { modifiers.batch == nil } else { false }
+    if case .direct = body { mayCallHere = mayRunHere && takesAll } else { mayCallHere = false }
     isPipeline = record.options.isForward && !lane.isInOrder
     unsafe self.body = body
     if record.options.owner == nil, !isPipeline, modifiers.retry == nil, modifiers.timeLimit == nil,

@@ -102,16 +102,6 @@ struct PayloadAlone: PayloadHeader {}
     }
   }
 
-  /// Inserts `header` at the front, together with a payload that is moved here from `other`: the
-  /// payload ``taken`` of that queue. The caller has just called `other.takeFirst()`, which took
-  /// the payload's old header out of `other`, and left the payload there.
-  mutating func prepend<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
-    if head == 0 { relocate(to: 2 * capacity + 2, first: capacity + 1) }
-    head &-= 1
-    unsafe layout.move(from: other.place(other.head &- 1), to: place(head))
-    unsafe (headers.unsafelyUnwrapped + head).initialize(to: header)
-  }
-
   /// Makes room for one more element. If the free places before the first element are more than
   /// half of the capacity, moves the elements to the beginning of the memory. Otherwise doubles the
   /// capacity.
@@ -230,19 +220,6 @@ struct PayloadAlone: PayloadHeader {}
     var taken = PayloadQueue(layout)
     swap(&self, &taken)
     return taken
-  }
-
-  /// Moves all elements into a new queue. The payload ``taken`` stays where it is, so it may be in
-  /// use meanwhile. O(n)
-  mutating func moveAll() -> PayloadQueue {
-    var moved = PayloadQueue(layout, capacity: count)
-    let first = head
-    defer { (head, tail) = (first, first) }
-    while !isEmpty {
-      let header = takeFirst()
-      if header.hasPayload { moved.append(header, takenFrom: &self) } else { moved.append(header) }
-    }
-    return moved
   }
 
   /// Takes all headers out, and moves the payloads into an array. Each header must have a payload.

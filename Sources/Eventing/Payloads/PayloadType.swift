@@ -89,7 +89,9 @@ struct PayloadLayout: Sendable {
 
   /// Moves a payload to uninitialized memory. Runs no user code.
   @inline(__always) func move(from source: UnsafeMutableRawPointer, to address: UnsafeMutableRawPointer) {
-    if isTrivial {
+    if trivialSize == 8 {
+      unsafe address.storeBytes(of: source.loadUnaligned(as: UInt64.self), as: UInt64.self)
+    } else if isTrivial {
       unsafe address.copyMemory(from: source, byteCount: trivialSize)
     } else {
       unsafe moveWithReferences(from: source, to: address)

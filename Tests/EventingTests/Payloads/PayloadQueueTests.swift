@@ -47,14 +47,14 @@
             let header = queue.removeLast()
             #expect(header.label == expected.removeLast().label)
           case 9 where !queue.isEmpty && queue.first.hasPayload:
-            // Takes a payload out, moves it to another queue, and puts it back.
+            // Moves the first payload to another queue, and from there to the end.
             let header = queue.takeFirst()
             let first = expected.removeFirst()
             other.append(header, takenFrom: &queue)
             _ = other.takeFirst()
-            queue.prepend(header, takenFrom: &other)
+            queue.append(header, takenFrom: &other)
             other.recycle()
-            expected.insert(first, at: 0)
+            expected.append(first)
           case 10:
             let copy = queue.copy()
             let count = copy.count
