@@ -9,15 +9,26 @@ extension SimulatedWorld {
     for number in handlers.indices where handlers[number].isLocked { toggleLock(number) }
     if isEventLocked { toggleGate() }
     await send(8)  // at the latest, this send releases the handlers of released owners
-    var count = -1
-    while count < sends.count {  // quiesces again if handlers have sent more meanwhile
-      count = sends.count
-      await event.quiesce()
+    await quiesceAll()
+    let last = sends.count
+    await send(8)  // nothing waits any more, so that every handler has room for this send
+    for handler in handlers where handler.place == .oldest && handler.removeCall == nil && !handler.isOnce {
+      if handler.calls.last?.send ?? 0 < last { fail("G15: handler \(handler.number) had no room for \(last)") }
     }
+    await quiesceAll()
     if violation == nil { judgeCalls() }
     if violation == nil { judgeReports() }
     await judgeLifetimes()
     if let violation { throw violation }
+  }
+
+  /// Quiesces the event, and does so again if handlers have sent more meanwhile.
+  private func quiesceAll() async {
+    var count = -1
+    while count < sends.count {
+      count = sends.count
+      await event.quiesce()
+    }
   }
 
   private func judgeCalls() {
@@ -34,6 +45,7 @@ extension SimulatedWorld {
         }
       }
       judgeKeys(handler)
+      judgeDuplicates(handler)
       guard handler.removeCall == nil else { continue }
       let due = sends.indices.filter { send in
         handler.addReturn < sends[send].call && (mode.holds || !handler.mutes.contains { $0.off > sends[send].call })
@@ -44,10 +56,28 @@ extension SimulatedWorld {
       {
         return fail("H6: handler \(handler.number) missed the last occurrence, \(last)")
       }
-      let missing = due.filter { send in !handler.place.isPaced && !handler.calls.contains { $0.send == send } }
+      let missing = due.filter { send in !mayMiss(handler, send) && !handler.calls.contains { $0.send == send } }
       if handler.isOnce ? handler.calls.isEmpty && !due.isEmpty : !missing.isEmpty {
         return fail("G6, G21: \(missing) never reached handler \(handler.number), \(handler.place)")
       }
+    }
+  }
+
+  /// Returns whether a bound, a pace or a view may keep an occurrence from a handler.
+  private func mayMiss(_ handler: Suspect, _ send: Int) -> Bool {
+    switch handler.place {
+    case .oldest: true
+    case .suspending: sends[send].report == nil
+    case .distinct, .distinctInBackground: send % 2 == 1 && handler.calls.contains { $0.send == send - 1 }
+    default: handler.place.isPaced
+    }
+  }
+
+  private func judgeDuplicates(_ handler: Suspect) {
+    guard handler.place.isDistinct, mode.holds || handler.mutes.isEmpty else { return }
+    let pairs = handler.calls.map { $0.send / 2 }
+    if zip(pairs, pairs.dropFirst()).contains(where: ==) {
+      fail("H12: handler \(handler.number) saw \(handler.calls.map(\.send))")
     }
   }
 

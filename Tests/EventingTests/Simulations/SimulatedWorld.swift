@@ -28,8 +28,23 @@ final class SimulatedWorld: @unchecked Sendable {
     // Kinds of handlers with modifiers.
     case shared, keyed, batched, retried, debounced, throttled
     case sharedWide, sharedBatched, sharedRetried, batchedByKey, newestByKey, retriedByKey, isolatedRetried
+    case debouncedOnMain, throttledOnMain, debouncedInBackground, throttledInBackground
+    // Kinds with a bound.
+    case newest, oldest, suspending
+    // Kinds behind `removeDuplicates(by:)`.
+    case distinct, distinctInBackground
     /// Whether a pace or a bound leaves out some occurrences, but not the last.
-    var isPaced: Bool { self == .debounced || self == .throttled || self == .newestByKey }
+    var isPaced: Bool {
+      switch self {
+      case .debounced, .throttled, .debouncedOnMain, .throttledOnMain, .debouncedInBackground, .throttledInBackground,
+        .newestByKey, .newest:
+        true
+      default: false
+      }
+    }
+    /// The number of occurrences that may wait. Zero counts as one.
+    var bound: Buffering { self == .newest ? .newest(0) : self == .oldest ? .oldest(0) : .suspendingSender(0) }
+    var isDistinct: Bool { self == .distinct || self == .distinctInBackground }
     var isKeyed: Bool { self == .keyed || self == .batchedByKey || self == .newestByKey || self == .retriedByKey }
     var isRetried: Bool {
       self == .retried || self == .sharedRetried || self == .retriedByKey || self == .isolatedRetried
@@ -38,7 +53,8 @@ final class SimulatedWorld: @unchecked Sendable {
     static let plain = allCases.filter { !modified.contains($0) }
     static let modified = [
       shared, keyed, batched, retried, debounced, throttled, sharedWide, sharedBatched, sharedRetried, batchedByKey,
-      newestByKey, retriedByKey, isolatedRetried,
+      newestByKey, retriedByKey, isolatedRetried, debouncedOnMain, throttledOnMain, debouncedInBackground,
+      throttledInBackground, newest, oldest, suspending, distinct, distinctInBackground,
     ]
   }
 
@@ -211,6 +227,24 @@ final class SimulatedWorld: @unchecked Sendable {
       case .throttled:
         Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
           .throttled(to: .milliseconds(1), clock: Simulation.clock)
+      case .debouncedOnMain:
+        Handler(on: .main) { [self] send in try called(number, send, canary) }
+          .debounced(for: .milliseconds(1), clock: Simulation.clock)
+      case .throttledOnMain:
+        Handler(on: .main) { [self] send in try called(number, send, canary) }
+          .throttled(to: .milliseconds(1), clock: Simulation.clock)
+      case .debouncedInBackground:
+        Handler(on: .background) { [self] send in try called(number, send, canary) }
+          .debounced(for: .milliseconds(1), clock: Simulation.clock)
+      case .throttledInBackground:
+        Handler(on: .background) { [self] send in try called(number, send, canary) }
+          .throttled(to: .milliseconds(1), clock: Simulation.clock)
+      case .newest, .oldest, .suspending:
+        Handler(on: .inOrder(buffering: place.bound)) { [self] send async throws in
+          try await calledAsync(number, send, canary)
+        }
+      case .distinct: Handler { [self] send in try called(number, send, canary) }
+      case .distinctInBackground: Handler(on: .background) { [self] send in try called(number, send, canary) }
       case .isolated: Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
       }
     if once { handler = handler.once() }
@@ -224,7 +258,11 @@ final class SimulatedWorld: @unchecked Sendable {
         own(number) { owner in
           event.addHandler(once: once, owner: owner) { [self] _, send in try called(number, send, canary) }
         }
-      } else { event.attach(handler) }
+      } else if place.isDistinct {
+        event.removeDuplicates { $0 / 2 == $1 / 2 }.attach(handler)
+      } else {
+        event.attach(handler)
+      }
     handlers[number].addReturn = tick()
   }
 
