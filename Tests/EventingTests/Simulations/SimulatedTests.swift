@@ -21,8 +21,8 @@ import Testing
     world.add(.inline)
     for _ in 0..<3 { addOne(to: world) }
     await withTaskGroup(of: Void.self) { group in
-      let loop = (mode.isPlain ? Event<Int>() : world.event).payloads()
-      world.loops = mode.isPlain ? 0 : 1
+      let loop = (mode.isPlain ? Event<Int>() : world.plain).payloads()
+      world.loops = mode.isPlain || world.keyed != nil ? 0 : 1
       let looping = Task(executorPreference: Simulation.executor) {
         var last = -1
         for await send in loop {
@@ -53,13 +53,14 @@ import Testing
 
   static func step(_ task: Int, of world: SimulatedWorld) async {
     let number = world.below(world.handlers.count)
-    switch world.below(16) {
+    switch world.below(world.keyed == nil ? 16 : 17) {
     case 0: if world.handlers.count < 12 { addOne(to: world) }
     case 1: world.remove(number)
     case 2, 3: world.toggleLock(number)
     case 4: world.toggleGate()
     case 5..<9: world.post(task)
     case 9: await world.quiesce()
+    case 16: world.replaceObject()
     default: await world.send(task)
     }
   }
@@ -68,6 +69,7 @@ import Testing
     [false, true].flatMap { holds in [false, true].map { SimulatedWorld.Mode(holds: holds, replays: $0) } } + [
       .init(isPlain: true), .init(isModified: true), .init(holds: true, isModified: true),
     ]
+    + [.bus, .value, .objects].flatMap { kind in [false, true].map { SimulatedWorld.Mode(holds: $0, kind: kind) } }
 
   @Test(arguments: modes, [Simulation.Strategy.random, .priorities(changes: 3)])
   func randomProgramsKeepTheGuarantees(mode: SimulatedWorld.Mode, strategy: Simulation.Strategy) async throws {

@@ -4,6 +4,7 @@ import EventingTesting
 // Actions of handlers.
 extension SimulatedWorld {
   func called(_ number: Int, _ send: Int, _ canary: Canary) throws {
+    if send < 0 { return noteAnnouncement(number, of: ~send) }
     note(number, send)
     defer { handlers[number].running -= 1 }
     switch handlers[number].reaction {
@@ -19,6 +20,7 @@ extension SimulatedWorld {
   }
 
   func calledAsync(_ number: Int, _ number2: Int, _ canary: Canary) async throws {
+    if number2 < 0 { return noteAnnouncement(number, of: ~number2) }
     note(number, number2)
     defer { handlers[number].running -= 1 }
     switch handlers[number].reaction {
@@ -83,6 +85,9 @@ extension SimulatedWorld {
     let handler = handlers[number]
     if sends[send].call < handler.addCall, !mode.replays {
       fail("G6: handler \(number) was called with \(send), sent before it was added")
+    }
+    if let address = handler.address, sends[send].address != address {
+      fail("G21: handler \(number) was called with \(send), sent to another object")
     }
     if handler.removeReturn != nil { fail("G7: handler \(number) was called with \(send) after its removal") }
     if isMute(number) { fail("G9: handler \(number), \(handler.place), was called with \(send) under a lock") }

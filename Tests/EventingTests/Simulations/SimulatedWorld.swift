@@ -1,3 +1,4 @@
+import Dispatch
 import Eventing
 import EventingTesting
 
@@ -17,6 +18,8 @@ final class SimulatedWorld: @unchecked Sendable {
     var isPlain = false
     /// Whether handlers have modifiers.
     var isModified = false
+    /// The kind of event that the programs use.
+    var kind = EventKind.event
   }
 
   struct Violation: Error, CustomStringConvertible {
@@ -33,6 +36,8 @@ final class SimulatedWorld: @unchecked Sendable {
     case newest, oldest, suspending
     // Kinds behind `removeDuplicates(by:)`.
     case distinct, distinctInBackground
+    // Kinds of handlers for all payloads of a bus.
+    case forAllOnQueue, forAllInBackground, forAllInOrder
     /// Whether a pace or a bound leaves out some occurrences, but not the last.
     var isPaced: Bool {
       switch self {
@@ -50,7 +55,9 @@ final class SimulatedWorld: @unchecked Sendable {
       self == .retried || self == .sharedRetried || self == .retriedByKey || self == .isolatedRetried
     }
     var isInOrder: Bool { self != .concurrent && self != .task && self != .sharedWide && !isKeyed }
-    static let plain = allCases.filter { !modified.contains($0) }
+    var isForAll: Bool { HandlerKind.forAll.contains(self) }
+    static let forAll = [forAllOnQueue, forAllInBackground, forAllInOrder]
+    static let plain = allCases.filter { !modified.contains($0) && !$0.isForAll }
     static let modified = [
       shared, keyed, batched, retried, debounced, throttled, sharedWide, sharedBatched, sharedRetried, batchedByKey,
       newestByKey, retriedByKey, isolatedRetried, debouncedOnMain, throttledOnMain, debouncedInBackground,
@@ -68,6 +75,11 @@ final class SimulatedWorld: @unchecked Sendable {
     let place: HandlerKind
     let isOnce: Bool
     let reaction: Reaction
+    /// The number of the object whose payloads the handler receives; `nil` for all payloads.
+    var address: Int?
+    var hearsAnnouncements = false
+    /// The changes that the handler has heard an announcement of.
+    var announced: Set<Int> = []
     var token: HandlerToken?
     var addCall: Int
     var addReturn = Int.max
@@ -90,12 +102,28 @@ final class SimulatedWorld: @unchecked Sendable {
   struct Send {
     let sender: Int
     let call: Int
+    /// The number of the object that the payload is sent to.
+    var address: Int?
+    /// Whether the payload is sent through the other event of the bus.
+    var isAside = false
     var end = Int.max
     var report: SendReport?
   }
 
   let mode: Mode
-  let event: Event<Int>
+  /// The object that the handlers belong to: ``plain``, ``value`` or ``keyed``.
+  let event: any SimulatedEvent
+  let bus = EventBus()
+  let plain: Event<Int>
+  /// The other event of the bus.
+  let aside: Event<Int>
+  let value: Observed<Int>?
+  let keyed: KeyedEvent<ObjectKey, Int>?
+  /// The living objects that payloads are sent to, with their numbers.
+  var addresses = [(number: -1, object: Address()), (number: -2, object: Address())]
+  /// The last value that the first handler saw.
+  var lastSet = -1
+  let queue = DispatchQueue(label: "simulated")
   let live = LiveCount()
   private let room = Room()
   private let lane = Lane("shared")
@@ -124,7 +152,12 @@ final class SimulatedWorld: @unchecked Sendable {
   init(_ mode: Mode, seed: UInt64) {
     self.mode = mode
     random = SeededGenerator(seed: seed)
-    event = Event("simulated", replaying: mode.replays ? .last(2) : .none)
+    plain =
+      mode.kind == .bus ? bus.event(for: Int.self) : Event("simulated", replaying: mode.replays ? .last(2) : .none)
+    aside = try! bus.event(EventKey("aside"), of: bus)
+    (value, keyed) = (mode.kind == .value ? Observed(-1) : nil, mode.kind == .objects ? KeyedEvent("simulated") : nil)
+    let other: (any SimulatedEvent)? = if let value { value } else { keyed }
+    event = other ?? plain
   }
 
   func tick() -> Int {
@@ -139,7 +172,9 @@ final class SimulatedWorld: @unchecked Sendable {
   func pick<Choice>(_ choices: [Choice]) -> Choice { choices[below(choices.count)] }
 
   var places: [HandlerKind] {
-    mode.isPlain ? [.inline] : mode.isModified ? [.inline] + HandlerKind.modified : HandlerKind.plain
+    if mode.isPlain { return [.inline] }
+    if mode.isModified { return [.inline] + HandlerKind.modified }
+    return HandlerKind.plain + (mode.kind == .bus ? HandlerKind.forAll : [])
   }
 
   var holding: Holding { mode.holds ? .upTo(.max) : .nothing }
@@ -169,6 +204,8 @@ final class SimulatedWorld: @unchecked Sendable {
   func add(_ place: HandlerKind, once: Bool = false, reaction: Reaction = .nothing, isOwned: Bool = false) {
     let number = handlers.count
     handlers.append(Suspect(number: number, place: place, isOnce: once, reaction: reaction, addCall: tick()))
+    if number > 0, keyed != nil, below(3) > 0 { handlers[number].address = pick(addresses).number }
+    handlers[number].hearsAnnouncements = number > 0 && value != nil && !once && below(2) == 0
     if isEventLocked { handlers[number].mutes.append((time, .max)) }
     let canary = Canary(live)
     var handler: Handler<Int> =
@@ -245,23 +282,27 @@ final class SimulatedWorld: @unchecked Sendable {
         }
       case .distinct: Handler { [self] send in try called(number, send, canary) }
       case .distinctInBackground: Handler(on: .background) { [self] send in try called(number, send, canary) }
-      case .isolated: Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
+      // These add their handlers in another way.
+      case .forAllOnQueue, .forAllInBackground, .forAllInOrder, .isolated:
+        Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
       }
     if once { handler = handler.once() }
     if number == 0 { handler = handler.priority(.max) }
     handlers[number].token =
-      if place == .isolated {
-        event.addHandler(once: once, isolatedTo: room) { [self] _, send async throws in
+      if place.isForAll {
+        addForAll(place, once: once, number, canary)
+      } else if place == .isolated {
+        source(number).addHandler(once: once, isolatedTo: room) { [self] _, send async throws in
           try await calledAsync(number, send, canary)
         }
       } else if isOwned, place == .inline {
         own(number) { owner in
-          event.addHandler(once: once, owner: owner) { [self] _, send in try called(number, send, canary) }
+          source(number).addHandler(once: once, owner: owner) { [self] _, send in try called(number, send, canary) }
         }
       } else if place.isDistinct {
-        event.removeDuplicates { $0 / 2 == $1 / 2 }.attach(handler)
+        plain.removeDuplicates { $0 / 2 == $1 / 2 }.attach(handler)
       } else {
-        event.attach(handler)
+        source(number).attach(handler)
       }
     handlers[number].addReturn = tick()
   }
@@ -275,12 +316,18 @@ final class SimulatedWorld: @unchecked Sendable {
   func remove(_ number: Int) {
     guard number > 0, let token = handlers[number].token, handlers[number].removeCall == nil else { return }
     handlers[number].removeCall = tick()
-    if owners[number] != nil { owners[number] = nil } else { event.remove(token) }
+    if owners[number] != nil {
+      owners[number] = nil
+    } else if handlers[number].place.isForAll {
+      bus.remove(token)
+    } else {
+      event.remove(token)
+    }
     handlers[number].removeReturn = tick()
   }
 
   func toggleLock(_ number: Int) {
-    guard number > 0, let token = handlers[number].token else { return }
+    guard number > 0, !handlers[number].place.isForAll, let token = handlers[number].token else { return }
     if handlers[number].isLocked {
       handlers[number].isLocked = false
       unmute(number)
@@ -298,8 +345,10 @@ final class SimulatedWorld: @unchecked Sendable {
       isEventLocked = false
       for number in handlers.indices { unmute(number) }
       event.unlock()
+      aside.unlock()
     } else {
       event.lock(holding: holding)
+      aside.lock(holding: holding)
       for number in handlers.indices { mute(number) }
       isEventLocked = true
     }
@@ -316,6 +365,8 @@ final class SimulatedWorld: @unchecked Sendable {
 
   func begin(_ sender: Int) -> Int {
     sends.append(Send(sender: sender, call: tick()))
+    if keyed != nil { sends[sends.count - 1].address = pick(addresses).number }
+    if mode.kind == .bus, 0..<3 ~= sender { sends[sends.count - 1].isAside = below(3) == 0 }
     return sends.count - 1
   }
 
@@ -324,21 +375,11 @@ final class SimulatedWorld: @unchecked Sendable {
     sends[send].report = report
   }
 
-  func post(_ sender: Int) {
-    let send = begin(sender)
-    event.post(send)
-    end(send, nil)
-  }
-
-  func send(_ sender: Int) async {
-    let send = begin(sender)
-    end(send, await event.send(send))
-  }
-
   /// Quiesces the event. No call with an earlier occurrence may run or begin afterwards.
   func quiesce() async {
     let (before, start) = (sends.count, time)
     await event.quiesce()
+    if mode.kind == .bus { await aside.quiesce() }
     guard !mode.holds, !mode.replays else { return }
     for handler in handlers
     where handler.running > 0 && handler.calls.contains(where: { $0.send < before && $0.at > start }) {
