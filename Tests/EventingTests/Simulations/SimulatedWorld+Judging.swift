@@ -61,7 +61,7 @@ extension SimulatedWorld {
       }
       let getsAll = mode.holds || handler.mutes.isEmpty
       if handler.place.isPaced, !handler.isOnce, getsAll, let last = handlers[0].calls.last?.send,
-        handler.addReturn < sends[last].call, handler.calls.last?.send != last
+        handler.addReturn < sends[last].call, !handler.calls.contains(where: { $0.send == last })
       {
         return fail("H6: handler \(handler.number) missed the last occurrence, \(last)")
       }
