@@ -380,12 +380,12 @@ import Synchronization
     final class Rare {
       /// The barriers that have been reached, each with the node at which it waits.
       var barriers: [(completion: Completion, node: WaitNode)] = []
-      /// A handler that is over.
-      var over: Member?
+      /// The handlers that are over.
+      var over: [Member] = []
       /// The barriers that now wait for the calls that run, each with its node and its handler.
       var reached: [(completion: Completion, node: WaitNode, member: Member)] = []
-      /// A handler that has nothing to do, and may have many keys.
-      var idle: Member?
+      /// The handlers that have nothing to do, and may have many keys.
+      var idle: [Member] = []
       /// The timers of batches that have begun, and a key whose next batch gathers payloads.
       var timers: [LaneTimer] = []
       var gathering: (member: Member, key: KeyQueue)?
@@ -407,8 +407,8 @@ import Synchronization
       guard let rare else { return }
       for (completion, node) in rare.barriers { completion.arrive(node, nil) }
       for (completion, node, member) in rare.reached { member.pass(completion, at: node) }
-      rare.over?.closeLate()
-      rare.idle?.sweepKeys()
+      for member in rare.over { member.closeLate() }
+      for member in rare.idle { member.sweepKeys() }
       for timer in rare.timers { timer.cancel() }
       if let (member, key) = rare.gathering { member.startTimer(key) }
     }

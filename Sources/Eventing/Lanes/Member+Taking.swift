@@ -186,9 +186,9 @@ extension Member {
     guard unsafe running == 0, unsafe inbox.isEmpty else { return }
     if unsafe isEnded, unsafe !isClosed {
       unsafe isClosed = true
-      after.add { $0.over = self }
+      after.add { $0.over.append(self) }
     }
-    if let keys, keys.count > LaneKeys.leastLimit { after.add { $0.idle = self } }
+    if let keys, keys.count > LaneKeys.leastLimit { after.add { $0.idle.append(self) } }
   }
 
   /// Notes that a worker has got a call that had no worker.

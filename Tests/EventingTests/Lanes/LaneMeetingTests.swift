@@ -77,4 +77,34 @@ import Testing
       #expect(await eventually { live.alive == 0 })
     }
   }
+
+  @Test func twoHandlersOfASharedLaneMayEndAtOnce() async {
+    let (lane, live) = (Lane("wide", limit: 2), LiveCount())
+    let (first, second, other) = (Event<Int>(), Event<Int>(), Event<Int>())
+    let (begun, mayEnd, isBusy, mayGoOn) = (Gate(), Gate(), Gate(), Gate())
+    let gone = second.addHandler(on: .lane(lane)) { _ async in }
+    let token = {
+      let canary = Canary(live)
+      return first.addHandler(on: .lane(lane)) { _ async in
+        canary.sing()
+        begun.open()
+        await mayEnd.opened()
+        second.remove(gone)  // the end of the second handler is next on the lane
+      }
+    }()
+    other.addHandler(on: .lane(lane)) { _ async in
+      isBusy.open()
+      await mayGoOn.opened()
+    }
+    first.post(1)
+    await begun.opened()
+    first.remove(token)
+    other.post(1)  // the other worker takes the end of the first handler, then this call
+    await isBusy.opened()
+    second.post(1)  // waits: both workers are busy
+    mayEnd.open()
+    #expect(await eventually { live.alive == 0 })
+    mayGoOn.open()
+    withExtendedLifetime((first, second, other)) {}
+  }
 }
