@@ -315,7 +315,7 @@ extension Member {
     let isKept = lane.keepsWorkerInDelay && !mutant(.retryLosesItsPlace)
     let timer = LaneTimer(queue, delaying: delayedNodes(call, isKept ? worker : nil)) { self.delayEnded(call) }
     lane.mutex.withLock {
-      unsafe (call.rare.timer, call.rare.isDelayed) = (timer, true)
+      unsafe (call.rare.timer, call.isDelayed) = (timer, true)
       if isKept {
         unsafe call.rare.keptWorker = worker
       } else {
@@ -355,7 +355,7 @@ extension Member {
   private func delayEnded(_ call: Call) {
     let (timer, worker) = lane.mutex.withLock { () -> (LaneTimer?, Worker?) in
       let timer = unsafe call.rare.timer
-      unsafe call.rare.isDelayed = false
+      unsafe call.isDelayed = false
       // After a removal or the end of the event, at most one attempt follows.
       if unsafe endsDelays { unsafe call.rare.isLastAttempt = true }
       if let worker = unsafe call.rare.keptWorker.take() {
@@ -375,7 +375,7 @@ extension Member {
     guard let queue = retryQueue, let delays else { return true }
     let (call, sleeper) = (worker.call, Sleeper())
     let timer = LaneTimer(queue, delaying: delayedNodes(call, worker)) { sleeper.wake(isPosting: true) }
-    lane.mutex.withLock { unsafe (call.rare.timer, call.rare.isDelayed) = (timer, true) }
+    lane.mutex.withLock { unsafe (call.rare.timer, call.isDelayed) = (timer, true) }
     delays.insert(timer)
     timer.start(after: delay)
     endNeedless(timer, of: call)
@@ -386,7 +386,7 @@ extension Member {
     }
     delays.remove(timer)
     lane.mutex.withLock {
-      unsafe call.rare.isDelayed = false
+      unsafe call.isDelayed = false
       if unsafe endsDelays { unsafe call.rare.isLastAttempt = true }
     }
     return !Task.isCancelled

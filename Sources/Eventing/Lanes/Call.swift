@@ -22,6 +22,8 @@ import Synchronization
   @exclusivity(unchecked) var barriers: [Completion] = []
   /// Whether a newer occurrence has taken the place of the call. Guarded by: lane.mutex.
   @exclusivity(unchecked) var isReplaced = false
+  /// Whether the call is between two attempts. Guarded by: lane.mutex.
+  @exclusivity(unchecked) var isDelayed = false
   /// The number of attempts that have begun.
   @exclusivity(unchecked) var attempts = 0
   /// The number of payloads.
@@ -52,8 +54,6 @@ import Synchronization
     var isLastAttempt = false
     /// Whether observers know that the call ended as dropped.
     var isDropTold = false
-    /// Whether the call is between two attempts. Guarded by: lane.mutex.
-    var isDelayed = false
     /// The timer of the last delay between two attempts.
     var timer: LaneTimer?
     /// The worker that the call keeps during the delay. Guarded by: lane.mutex.

@@ -114,7 +114,7 @@ import Synchronization
 
   /// The needs of a call that has not begun: a worker, unless more of them may be made. The caller
   /// holds `WaitGraph.mutex`.
-  var needs: WaitNeeds { unsafe nodes.count == limit ? .all(nodes) : .free }
+  var needs: WaitNeeds { unsafe nodes.count >= limit ? .all(nodes) : .free }
 
   func insert(_ member: Member) {
     mutex.withLock {
@@ -135,7 +135,7 @@ import Synchronization
         unsafe only = nil
         return unsafe onlyMember.take()
       }
-      removeFromOrder(member)  // places of what an earlier batch took may be left
+      if member.modifiers.batch != nil { removeFromOrder(member) }  // places of what an earlier batch took may be left
       return unsafe members.removeValue(forKey: ObjectIdentifier(member))?.member
     }
     withExtendedLifetime(removed) {}  // released after the unlock
@@ -178,14 +178,16 @@ import Synchronization
 
   /// Removes from the order, and returns, what comes next: one item of a handler, or as many as its
   /// worker may take at once. `nil` if no item may be taken now.
-  @inline(__always) private func nextStretch() -> Stretch? {
-    guard !isShared else { return nextSharedStretch() }
+  ///
+  /// - Parameter most: The number of calls that the worker may still make.
+  @inline(__always) private func nextStretch(_ most: Int) -> Stretch? {
+    guard !isShared else { return nextSharedStretch(most) }
     guard let only = unsafe only else { return nil }
     let count = unsafe only._withUnsafeGuaranteedRef { $0.openCount }
     return unsafe count > 0 ? Stretch(member: only, count: count) : nil
   }
 
-  private func nextSharedStretch() -> Stretch? {
+  private func nextSharedStretch(_ most: Int) -> Stretch? {
     while unsafe !order.isEmpty {
       var next: Stretch?
       var isUsedUp = false
@@ -197,7 +199,7 @@ import Synchronization
           first.count -= void
         }
         if first.count > 0 {
-          let count = unsafe first.member._withUnsafeGuaranteedRef { $0.takesAll } ? first.count : 1
+          let count = unsafe first.member._withUnsafeGuaranteedRef { $0.takeableCount(of: first.count, most) }
           first.count -= count
           unsafe next = Stretch(member: first.member, count: count)
         }
@@ -221,7 +223,7 @@ import Synchronization
   /// reached, or if the workers that are about to look for a call will do: one for each 16
   /// stretches. The caller holds `mutex`.
   @inline(__always) func wakeWorker() -> Worker? {
-    let overlaps = !isInOrder || mutant(.sharedLaneOverlaps) || mutant(.laneRunsTwice)
+    let overlaps = !isInOrder || mutant(isShared ? .sharedLaneOverlaps : .laneRunsTwice)
     guard busy < limit || isInOrder && overlaps, unsafe coming == 0 || overlaps && openCount > 16 * coming
     else { return nil }
     let worker = occupyWorker()
@@ -330,7 +332,7 @@ import Synchronization
       let worker = mutex.withLock { () -> Worker? in
         guard openCount > 0 else { return nil }
         let worker = occupyWorker()
-        found = assign(worker, &after)
+        found = assign(worker, 1, &after)
         if found == .call { return worker }
         if !free(worker) { dropped = worker }
         return nil
@@ -450,7 +452,7 @@ import Synchronization
     // Before the worker takes all that waits once more, it spins without touching memory that
     // senders write. Meanwhile senders append calls. So each search finds more of them, and senders
     // seldom have to start a block or a task, which costs 150 to 300 ns on x86-64 Linux.
-    var hasSearched = !isShared && quota.hasBegun && worker.withMember { $0.takesAll }
+    var hasSearched = unsafe worker.tookAll && quota.hasBegun
     if hasSearched, quota.spins, !quota.isOver { Thread.spin(Thread.spinLimit) }
     while true {
       var after = After()
@@ -460,13 +462,14 @@ import Synchronization
       if let member = unsafe worker.ready.take() { unsafe member._withUnsafeGuaranteedRef { putBackReady(of: $0) } }
       if unsafe openCount > 0 || worker.released != nil, quota.isOver {
         // A released key must not stay with a worker whose handler may end meanwhile.
-        if unsafe worker.released != nil, assign(worker, &after) == .call { unsafe worker.hasCall = true }
+        if unsafe worker.released != nil, assign(worker, 1, &after) == .call { unsafe worker.hasCall = true }
         mutex.unlock()
         after.run(self, worker)
         start(worker)
         return false
       }
-      let found = assign(worker, &after)
+      let found = assign(worker, max(1, quota.left), &after)
+      unsafe worker.tookAll = found == .ready && (!isShared || order.isEmpty)
       if found == .nothing {
         // One worker at a time spins for a call, which costs less than to start another task.
         if !hasSearched, quota.hasBegun, unsafe coming == 0, quota.spins, !isMain {
@@ -506,8 +509,9 @@ import Synchronization
     if isShared, count > 0 { unsafe order.prepend([Stretch(member: .passUnretained(member), count: count)]) }
   }
 
-  /// Gives a worker its next call. The caller holds `mutex`.
-  @inline(__always) private func assign(_ worker: Worker, _ after: inout After) -> Found {
+  /// Gives a worker its next call, or items that it may take at once, of a shared lane at most
+  /// `most`. The caller holds `mutex`.
+  @inline(__always) private func assign(_ worker: Worker, _ most: Int, _ after: inout After) -> Found {
     if let key = unsafe worker.released {
       unsafe worker.released = nil
       if unsafe key._withUnsafeGuaranteedRef({ unsafe $0.member.assignParked($0, worker, &after) }) { return .call }
@@ -516,7 +520,7 @@ import Synchronization
       worker.adopt(call)
       return .call
     }
-    while let stretch = nextStretch() {
+    while let stretch = nextStretch(most) {
       let found = unsafe stretch.member._withUnsafeGuaranteedRef { $0.assign(stretch.count, worker, &after) }
       if found != .nothing { return found }
     }

@@ -256,7 +256,8 @@ extension Member {
         unsafe debt = 0
         if unsafe followers > 0 { unsafe lane.addToOrder(self, followers) }
       }
-      guard unsafe isEnded, unsafe running == 0, unsafe inbox.isEmpty, unsafe !isClosed else { return false }
+      // If `takesAll`, the worker that reaches the end closes the handler.
+      guard !takesAll, unsafe isEnded, unsafe running == 0, unsafe inbox.isEmpty, unsafe !isClosed else { return false }
       unsafe isClosed = true
       return true
     }

@@ -32,14 +32,28 @@ extension Member {
 
   // MARK: All that waits, at once
 
+  /// The number of items that a worker takes, of successive ones in the order of a shared lane.
+  ///
+  /// If they are all that waits, the queue moves as a whole. If not, the items move one by one. So
+  /// the worker takes no more of them than it may call: it would put the rest back.
+  ///
+  /// - Parameter most: The number of calls that the worker may still make.
+  func takeableCount(of count: Int, _ most: Int) -> Int {
+    if !takesAll { return 1 }
+    return unsafe count >= inbox.count ? count : min(count, most)
+  }
+
   /// Lets a worker take items without the mutex.
   private func makeReady(_ count: Int, _ worker: Worker) -> Lane.Found {
     if unsafe count >= inbox.count {
       unsafe swap(&inbox, &ready)
     } else {
+      countMoves(count)
       unsafe inbox.moveFirst(count, to: &ready)
     }
-    if mutant(.laneIsReversed) { unsafe ready.reverse() }
+    if mutant(.laneIsReversed), unsafe (0..<ready.count).allSatisfy({ unsafe ready[$0].isCall }) {
+      unsafe ready.reverse()
+    }
     unsafe worker.ready = .passUnretained(self)
     return .ready
   }
@@ -67,12 +81,15 @@ extension Member {
   /// handler may be over.
   @inline(never) private func reachReady(_ item: Item) -> Bool {
     if let completion = item.completion { completion.arrive(self, nil) }
-    if item.kind == .end { lane.mutex.withLock { unsafe isEnded = true } }
-    guard unsafe isEnded, unsafe ready.isEmpty else { return false }
     var after = Lane.After()
-    lane.mutex.withLock { settle(&after) }
+    let mayBeOver = lane.mutex.withLock { () -> Bool in
+      if item.kind == .end { unsafe isEnded = true }
+      guard unsafe isEnded, unsafe ready.isEmpty else { return false }
+      settle(&after)
+      return true
+    }
     after.run(lane, nil)
-    return true
+    return mayBeOver
   }
 
   /// Lets what is ready wait again, before all else. Returns the number of items.
@@ -80,20 +97,30 @@ extension Member {
     let count = unsafe ready.count
     guard count > 0 else { return 0 }
     // Moves only items that came later, and so each item at most once.
+    unsafe countMoves(inbox.count)
     unsafe inbox.moveFirst(inbox.count, to: &ready)
     unsafe inbox.recycle()
     unsafe swap(&inbox, &ready)
     return count
   }
 
+  /// Counts the items that move one by one, in a debug build. The caller holds the mutex.
+  private func countMoves(_ count: Int) {
+    #if DEBUG
+      unsafe moves += count
+    #endif
+  }
+
   /// Returns whether the caller may take what is ready, although a worker is busy: a call of the
   /// handler runs, so the worker does not touch ``ready`` until that call has ended.
   ///
   /// The flag in ``DeliveryTarget/ended`` makes the worker wait for the mutex when it counts the
-  /// end of that call. If no call runs, the worker is about to claim one, is refused because the
-  /// handler has ended, and so skips what is ready by itself.
+  /// end of that call. If no call runs, the worker is about to claim one. Either the claim is
+  /// refused because the handler has ended, and the worker skips what is ready by itself, or this
+  /// last call has been claimed already, and what is ready is skipped after it. A call in ``away``
+  /// has begun, too, but no worker has it; then nothing is ready.
   func mayTakeReady() -> Bool {
-    guard takesAll else { return false }
+    guard takesAll, unsafe away.isEmpty else { return false }
     let before = ended.bitwiseOr(.min, ordering: .acquiringAndReleasing).oldValue & .max
     if calls.load(ordering: .acquiring) > before { return true }
     clearTakerFlag()

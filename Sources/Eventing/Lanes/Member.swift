@@ -84,6 +84,10 @@ import Synchronization
   @exclusivity(unchecked) var probes: [(completion: Completion, node: WaitNode)] = []
   /// The call of a handler that restarts.
   @exclusivity(unchecked) var current: Call?
+  #if DEBUG
+    /// The number of items that were moved between queues one by one.
+    @exclusivity(unchecked) var moves = 0
+  #endif
   /// Whether the core has been asked to forget unused keys.
   private let isSweepWanted = Atomic<Bool>(false)
 
@@ -119,8 +123,8 @@ import Synchronization
       !lane.isInOrder || keys != nil || modifiers.isRestarting || batchQueue != nil
       || !lane.keepsWorkerInDelay
     takesAll =
-      !isTracked && modifiers.batch == nil && !buffering.isBounded && !mutant(.laneRunsTwice)
-      && !mutant(.sharedLaneOverlaps)
+      !isTracked && modifiers.batch == nil && !buffering.isBounded
+      && !mutant(lane.isShared ? .sharedLaneOverlaps : .laneRunsTwice)
     mayRunHere = if case .mainBlocks = lane.executor { modifiers.batch == nil } else { false }
     if case .direct = body { mayCallHere = mayRunHere && takesAll } else { mayCallHere = false }
     isPipeline = record.options.isForward && !lane.isInOrder
@@ -184,7 +188,7 @@ import Synchronization
       let onWorkers = unsafe lane.workers.map(\.call).filter { unsafe $0.member?.toOpaque() == own }
       var (delayed, oldest) = (0, UInt64.max)
       for call in unsafe onWorkers + away {
-        if unsafe call.rare.isDelayed {
+        if unsafe call.isDelayed {
           unsafe delayed += call.count
         } else if unsafe call.number > 0 {
           oldest = min(oldest, unsafe call.number)

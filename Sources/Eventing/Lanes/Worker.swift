@@ -10,6 +10,8 @@ import Synchronization
   /// Whether the worker begins with the call that it has: it was taken for the worker, or its delay
   /// between two attempts is over.
   @exclusivity(unchecked) var hasCall = false
+  /// Whether nothing waited any more when the worker had taken items at once.
+  @exclusivity(unchecked) var tookAll = false
   /// The handler of which the worker has taken items at once: see ``Member/ready``.
   @exclusivity(unchecked) var ready: Unmanaged<Member>?
   /// Whether the end of the call has to be noted under the mutex.
@@ -52,11 +54,6 @@ import Synchronization
 
   /// The handler of the call.
   var member: Member { unsafe call.member.unsafelyUnwrapped.takeUnretainedValue() }
-
-  /// The handler of the call, without a retain. The worker has had a call.
-  @inline(__always) func withMember<Result>(_ body: (Member) -> Result) -> Result {
-    withCall { unsafe $0.member.unsafelyUnwrapped._withUnsafeGuaranteedRef(body) }
-  }
 
   /// Takes over a call that has waited without a worker. The caller holds the mutex.
   func adopt(_ call: Call) {

@@ -54,9 +54,15 @@ package struct Deque<Element> {
     elements[head] = first
   }
 
-  /// Inserts elements before all others. O(count)
+  /// Inserts elements before all others. O(new.count) if as many have been removed there, otherwise
+  /// O(count).
   mutating func prepend(_ new: [Element]) {
     if new.isEmpty { return }
+    if new.count <= head {
+      head -= new.count
+      for (i, element) in new.enumerated() { elements[head + i] = element }
+      return
+    }
     elements.replaceSubrange(..<head, with: new.map { $0 })
     head = 0
   }

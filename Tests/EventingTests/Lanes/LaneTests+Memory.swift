@@ -62,5 +62,24 @@
         precondition(isBack, "\(heapInUse() - before)")
       }
     }
+
+    @Test func aBacklogOfASharedLaneDoesNotMoveItsItemsAgainAndAgain() async throws {
+      let (lane, one, other, gate, calls) = (Lane(), Event<Int>(), Event<Int>(), Gate(), Counter())
+      let token = one.addHandler(on: .lane(lane)) { number async in
+        if number == 0 { await gate.opened() }
+        calls.add()
+      }
+      other.addHandler(on: .lane(lane)) { _ async in calls.add() }
+      for round in 0..<3 {
+        for number in 0..<5_000 { one.post(round * 5_000 + number) }
+        other.post(round)
+      }
+      gate.open()
+      await lane.quiesce()
+      #expect(calls.value == 15_003)
+      guard case .lane(let member) = token.record.details?.runner else { return #expect(Bool(false)) }
+      let moves = member.lane.mutex.withLock { member.moves }
+      #expect(moves <= 2 * 15_000)  // at most once back to the queue, and once out of it
+    }
   }
 #endif
