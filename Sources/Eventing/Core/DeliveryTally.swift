@@ -13,8 +13,8 @@
   /// Whether a `send` or a ticket waits for the occurrence.
   @usableFromInline let isAwaited: Bool
   @usableFromInline let sender: (any AnyObject & Sendable)?
-  /// The number of lanes that took the occurrence, and report the outcome later.
-  @usableFromInline var taken = 0
+  /// The number of lanes on which the occurrence waits, and which report the outcome later.
+  @usableFromInline var enqueued = 0
   /// The occurrence as its observers see it; `nil` if the event is not observed.
   @usableFromInline var observed: ObservedOccurrence?
   /// Whether a lock held the occurrence, and this is its delivery after the end of the lock.

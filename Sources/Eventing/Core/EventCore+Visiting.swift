@@ -43,7 +43,7 @@ extension EventCore {
     // An inline forward delivers to its target before `visitNow` returns. A trace shows the call of
     // the forward as the cause of that delivery. So traces are told here, before `visitNow`, that
     // the call begins.
-    let isInlineForward = unsafe details.options.isForward && details.runner?.lane == nil
+    let isInlineForward = unsafe details.options.isForward && details.route?.lane == nil
     let forwarded = isInlineForward ? tally.observed?.beginTraced(TracedHandler(token.record), on: nil) : nil
     let path = unsafe visitNow(slot, payload, &tally)
     if tally.report.delivered > before.delivered {
@@ -90,8 +90,8 @@ extension EventCore {
     if flags & HandlerFlags.slowPathMask != 0 {
       return unsafe slot.pointee.held._withUnsafeGuaranteedRef { record in
         guard unsafe decide(slot, record, flags, payload, &tally) else { return .fast }
-        let takesPosts = unsafe record.details?.takesPosts == true
-        return flags == HandlerFlags.needsSlowPath | HandlerFlags.detailed && takesPosts ? .slowForSends : .slow
+        let hasPostBody = unsafe record.details?.hasPostBody == true
+        return flags == HandlerFlags.needsSlowPath | HandlerFlags.detailed && hasPostBody ? .slowForSends : .slow
       }
     }
     if tally.observed != nil {
@@ -142,8 +142,8 @@ extension EventCore {
       return true
     }
     let isTaken: Bool
-    if let details, let runner = unsafe details.runner {
-      isTaken = runner.take(payload, owner, details, anchor, &tally)
+    if let details, let route = unsafe details.route {
+      isTaken = route.deliver(payload, owner, details, anchor, &tally)
     } else if record.claim() {
       isTaken = true
       tally.call(record, anchor) { unsafe try slot.pointee.call(payload) }

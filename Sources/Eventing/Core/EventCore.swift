@@ -58,7 +58,7 @@ public import Synchronization
       let record = unsafe slot.pointee.record
       unsafe record.index = -1
       unsafe record.details?.keyTable = nil  // breaks a cycle: the table retains the slot, which retains the record
-      if let target = unsafe record.details?.runner?.lane as? PacedTarget { paced.append(target) }
+      if let target = unsafe record.details?.route?.lane as? PacedTarget { paced.append(target) }
       retire(record)
       if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record) }
       reportHandler(record, isAdded: false)

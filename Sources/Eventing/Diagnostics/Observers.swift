@@ -121,7 +121,7 @@ final class Observation: @unchecked Sendable {
     for observation in observations {
       guard let observer = observation.note(handler, event, isAdded: true) else { continue }
       if let diagnostics = observer as? EventDiagnostics {
-        unsafe diagnostics.added(handler, in: event, on: handler.record.details?.runner?.lane, by: observation)
+        unsafe diagnostics.added(handler, in: event, on: handler.record.details?.route?.lane, by: observation)
       } else {
         observer.added(handler, in: event)
       }

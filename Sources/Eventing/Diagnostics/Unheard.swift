@@ -53,7 +53,7 @@ extension EventCore {
   /// the delivery. Isolation: core.
   @usableFromInline func reportIfUnheard(_ payload: BorrowedPayload, _ tally: borrowing DeliveryTally) {
     guard let unheard = pendingWorkReference.load()?.unheardReference.load() else { return }
-    guard tally.report.reachedNobody && tally.taken == 0 else { return }
+    guard tally.report.reachedNobody && tally.enqueued == 0 else { return }
     unheard.post(payload, tally.sender, unheard.name, tally.sequence, (tally.instant ?? .now).instant)
   }
 }

@@ -52,8 +52,8 @@ struct DistinctSource<Source: EventSource>: EventSource {
     var distinct = Handler<Source.Payload>(
       place,
       .relay { record, anchor in
-        let runner = HandlerRunner(place, body, type, record, anchor, modifiers)
-        let lane = runner.lane
+        let route = HandlerRoute(place, body, type, record, anchor, modifiers)
+        let lane = route.lane
         return TransformedHandler(lane: lane) { incoming, owner, tally in
           let (payload, losses) = (incoming.payload(Source.Payload.self), lane?.counters.losses ?? 0)
           let account = tally.completion?.account
@@ -61,7 +61,7 @@ struct DistinctSource<Source: EventSource>: EventSource {
             tally.noteLeftOut()
             return false
           }
-          guard runner.take(incoming, owner, record, anchor, &tally) else { return false }
+          guard route.deliver(incoming, owner, record, anchor, &tally) else { return false }
           last.set(payload, losses, account?.fate)
           return true
         }

@@ -18,7 +18,7 @@ public import Synchronization
   @usableFromInline final let calls = Atomic<Int>(0)
   /// The number of calls that have ended. A batch counts once for each payload. 0 for a target that
   /// does not count ends: a sink, or a pace before an inline handler. The highest bit is a flag:
-  /// see ``Member/mayTakeReady()``.
+  /// see ``Member/mayEmptyReady()``.
   @usableFromInline final let ended = Atomic<Int>(0)
   /// The number of occurrences that the lane took and then skipped.
   @usableFromInline final let skipped = Atomic<Int>(0)
@@ -124,7 +124,7 @@ public import Synchronization
 
   @usableFromInline @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .releasing) }
   /// Counts a call by a load and a store, which cost less than an atomic addition. Publishes what
-  /// the thread did before: see ``Member/mayTakeReady()``. The caller makes sure that no other
+  /// the thread did before: see ``Member/mayEmptyReady()``. The caller makes sure that no other
   /// thread counts a call meanwhile.
   @usableFromInline @inline(__always) final func countCallAlone() {
     calls.publish(calls.load(ordering: .relaxed) &+ 1)
@@ -133,11 +133,11 @@ public import Synchronization
   /// Counts the end of a call. In the same step finds out whether another thread takes what the
   /// worker had ready, and if so waits until that is done.
   @usableFromInline @inline(__always) final func countEnd(_ count: Int = 1) {
-    if ended.wrappingAdd(count, ordering: .acquiringAndReleasing).oldValue < 0 { awaitTaker() }
+    if ended.wrappingAdd(count, ordering: .acquiringAndReleasing).oldValue < 0 { awaitEmptying() }
   }
 
   /// Waits until the thread that takes what the worker had ready has done so.
-  @usableFromInline func awaitTaker() {}
+  @usableFromInline func awaitEmptying() {}
 
   @usableFromInline final func countSkipped(_ completion: Completion?) {
     skipped.wrappingAdd(1, ordering: .relaxed)

@@ -23,8 +23,8 @@
 }
 
 extension HandlerBody {
-  /// Whether the ``HandlerRunner`` for this body ignores modifiers, such as retries. If the body is
-  /// a transform in front of another handler, the runner of that handler applies them.
+  /// Whether the ``HandlerRoute`` for this body ignores modifiers, such as retries. If the body is
+  /// a transform in front of another handler, the route of that handler applies them.
   var isTransformed: Bool {
     switch self {
     case .view, .relay, .sequence, .intercept: true

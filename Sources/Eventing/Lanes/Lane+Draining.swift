@@ -121,7 +121,7 @@ extension Member {
   }
 
   @inline(__always) func countBegin(of call: Call) {
-    if takesAll { countCallAlone() } else { calls.wrappingAdd(unsafe call.count, ordering: .releasing) }
+    if dequeuesAll { countCallAlone() } else { calls.wrappingAdd(unsafe call.count, ordering: .releasing) }
   }
 
   /// Ends a call that has returned.

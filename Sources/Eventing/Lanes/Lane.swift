@@ -199,7 +199,7 @@ import Synchronization
           first.count -= void
         }
         if first.count > 0 {
-          let count = unsafe first.member._withUnsafeGuaranteedRef { $0.takeableCount(of: first.count, most) }
+          let count = unsafe first.member._withUnsafeGuaranteedRef { $0.dequeueCount(of: first.count, most) }
           first.count -= count
           unsafe next = Stretch(member: first.member, count: count)
         }
@@ -428,16 +428,16 @@ import Synchronization
   /// Gives a worker its next call after the one that it has made. Returns false if there is none,
   /// or if another block or task goes on.
   @inline(__always) func next(_ worker: Worker, _ quota: inout DrainQuota) -> Bool {
-    if takeReady(worker, &quota) { return true }
+    if dequeueReady(worker, &quota) { return true }
     return search(worker, &quota)
   }
 
   /// Gives a worker the next call of its handler that is ``Member/ready``.
-  @inline(__always) private func takeReady(_ worker: Worker, _ quota: inout DrainQuota) -> Bool {
+  @inline(__always) private func dequeueReady(_ worker: Worker, _ quota: inout DrainQuota) -> Bool {
     guard let member = unsafe worker.ready else { return false }
     return unsafe member._withUnsafeGuaranteedRef { member in
       if unsafe !member.ready.isEmpty, quota.isOver { return false }
-      guard member.takeReady(worker) else {
+      guard member.dequeueReady(worker) else {
         unsafe worker.ready = nil
         return false
       }
@@ -452,7 +452,7 @@ import Synchronization
     // Before the worker takes all that waits once more, it spins without touching memory that
     // senders write. Meanwhile senders append calls. So each search finds more of them, and senders
     // seldom have to start a block or a task, which costs 150 to 300 ns on x86-64 Linux.
-    var hasSearched = unsafe worker.tookAll && quota.hasBegun
+    var hasSearched = unsafe worker.dequeuedAll && quota.hasBegun
     if hasSearched, quota.spins, !quota.isOver { Thread.spin(Thread.spinLimit) }
     while true {
       var after = After()
@@ -469,7 +469,7 @@ import Synchronization
         return false
       }
       let found = assign(worker, max(1, quota.left), &after)
-      unsafe worker.tookAll = found == .ready && (!isShared || order.isEmpty)
+      unsafe worker.dequeuedAll = found == .ready && (!isShared || order.isEmpty)
       if found == .nothing {
         // One worker at a time spins for a call, which costs less than to start another task.
         if !hasSearched, quota.hasBegun, unsafe coming == 0, quota.spins, !isMain {
@@ -498,7 +498,7 @@ import Synchronization
         quota.left &-= 1
         return true
       }
-      if found == .ready, takeReady(worker, &quota) { return true }
+      if found == .ready, dequeueReady(worker, &quota) { return true }
       hasSearched = false
     }
   }
@@ -555,7 +555,7 @@ extension Lane {
             // If the handler has no pace, the barrier goes to the lane at once. It also goes to the
             // lane at once if the handler has no slot, because the handler has not joined the table
             // yet or has left it. Then no occurrence waits in its pace.
-            let target: DeliveryTarget = unsafe record.index >= 0 ? record.runner?.lane ?? lane : lane
+            let target: DeliveryTarget = unsafe record.index >= 0 ? record.route?.lane ?? lane : lane
             target.sendBarrier(completion)
             core.unregisterDead()
             completion.arrive(lane, nil)

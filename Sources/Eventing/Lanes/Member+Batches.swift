@@ -111,7 +111,7 @@ extension Member {
       if unsafe gathering == 0, let timer = unsafe gatherTimer.take() { after.add { $0.timers.append(timer) } }
     }
     if lane.isShared { unsafe debt += min(number, open) - 1 }
-    noteTaken(number)
+    noteDequeued(number)
     worker.withCall { unsafe $0.beginBatch(number, of: &inbox, nil, layout) }
     return begun(worker, true, &after)
   }
@@ -127,7 +127,7 @@ extension Member {
     unsafe key.isActive = true
     worker.withCall { call in
       key.beginBatch(largestBatch, call)
-      unsafe noteTaken(call.count)
+      unsafe noteDequeued(call.count)
       unsafe running -= call.count
     }
     if !key.hasCalls {

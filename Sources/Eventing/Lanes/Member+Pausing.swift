@@ -34,7 +34,7 @@ extension Member {
       for completion in call.detach() { released.held.append((completion, call.node)) }
       unsafe released.passed += call.barriers.map { ($0, call) }
       unsafe call.barriers = []
-      if unsafe call.attempts == 0 { unsafe noteTaken(-call.count) }
+      if unsafe call.attempts == 0 { unsafe noteDequeued(-call.count) }
       if let key = unsafe call.key?.takeUnretainedValue() {
         key.worker.clear()
         unsafe detach(&key.parked, key, &released)  // only barriers may be left there
@@ -107,7 +107,7 @@ extension Member {
         if !key.hasCalls { unsafe parkedKeys[ObjectIdentifier(key)] = nil }
         unsafe held.append(call)
       }
-      for call in unsafe held where unsafe call.attempts == 0 { unsafe noteTaken(call.count) }
+      for call in unsafe held where unsafe call.attempts == 0 { unsafe noteDequeued(call.count) }
       unsafe away += held
       unsafe lane.putFirst(held.sorted { unsafe $0.number < $1.number }, self, inbox.count - gathering)
       unsafe held = []
@@ -204,7 +204,7 @@ extension Member {
       if !record.has(HandlerFlags.spent) || record.has(HandlerFlags.removed) { unsafe endsDelays = true }
       openAll(&timers)
       if unsafe isPaused {
-        takeWaiting(&dropped)
+        removeWaiting(&dropped)
         unsafe dropped.calls += held
         if isTracked { unsafe running -= held.count }
         for call in unsafe held { free(call, &dropped) }
@@ -236,8 +236,8 @@ extension Member {
     var timers: [LaneTimer] = []
     let isOver = lane.mutex.withLock { () -> Bool in
       openAll(&timers)
-      if mayTakeReady() { _ = putBackReady() }
-      takeWaiting(&dropped)
+      if mayEmptyReady() { _ = putBackReady() }
+      removeWaiting(&dropped)
       // The other calls without a worker are between two attempts, and make a last one.
       lane.removeUrgent { call in
         guard unsafe call.member?.toOpaque() == Unmanaged.passUnretained(self).toOpaque(),
@@ -256,8 +256,10 @@ extension Member {
         unsafe debt = 0
         if unsafe followers > 0 { unsafe lane.addToOrder(self, followers) }
       }
-      // If `takesAll`, the worker that reaches the end closes the handler.
-      guard !takesAll, unsafe isEnded, unsafe running == 0, unsafe inbox.isEmpty, unsafe !isClosed else { return false }
+      // If `dequeuesAll`, the worker that reaches the end closes the handler.
+      guard !dequeuesAll, unsafe isEnded, unsafe running == 0, unsafe inbox.isEmpty, unsafe !isClosed else {
+        return false
+      }
       unsafe isClosed = true
       return true
     }
@@ -285,7 +287,7 @@ extension Member {
 
   /// Takes the payloads that wait out of the queue, and leaves barriers and the end. The caller
   /// holds the mutex.
-  private func takeWaiting(_ dropped: inout Dropped) {
+  private func removeWaiting(_ dropped: inout Dropped) {
     let taken = DroppedQueue(self, layout)
     unsafe swap(&inbox, &taken.queue)
     unsafe followers = 0
@@ -310,7 +312,7 @@ extension Member {
       }
       dropped.queues.append(taken)
     }
-    if !takesAll { unsafe waiting = 0 }
+    if !dequeuesAll { unsafe waiting = 0 }
     unsafe (gathering, parkedKeys) = (0, [:])
   }
 

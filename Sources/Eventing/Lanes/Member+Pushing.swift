@@ -2,17 +2,17 @@
 
 extension Member {
   /// Enqueues an occurrence.
-  @usableFromInline func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+  @usableFromInline func deliver(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     if mayCallHere, tally.mayCallHere, let outcome = callHere(payload) {
       return tally.report.count(outcome)
     }
     let completion = tally.completionForLane()
     if isPlain { pushPlain(payload, completion) } else if !push(payload, completion) { return }
-    tally.taken &+= 1
+    tally.enqueued &+= 1
   }
 
   /// Enqueues a post on the event's fast path, which has no waiters and no observers.
-  @usableFromInline func takePost(_ payload: BorrowedPayload) {
+  @usableFromInline func deliverPost(_ payload: BorrowedPayload) {
     if mayCallHere, callHere(payload) != nil { return }
     let completion = CarriedContext.isCarrying ? Completion(.post) : nil
     if isPlain { pushPlain(payload, completion) } else { _ = push(payload, completion) }
@@ -177,7 +177,7 @@ extension Member {
   /// Drops the occurrence that has waited longest. O(1), with keys O(keys that wait). The caller
   /// holds the mutex.
   private func dropOldest(_ effects: inout Effects) {
-    noteTaken(1)
+    noteDequeued(1)
     let oldestKey = keysInOrder.first
     if let index = unsafe held.firstIndex(where: { unsafe $0.attempts == 0 }),
       unsafe held[index].number < oldestKey?.firstNumber ?? .max

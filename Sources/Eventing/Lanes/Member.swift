@@ -23,7 +23,7 @@ import Synchronization
   let isPlain: Bool
   /// Whether the worker takes all that waits at once: see ``ready``. So it is if the lane makes one
   /// call at a time, and nothing that waits can be dropped or become part of a batch.
-  let takesAll: Bool
+  let dequeuesAll: Bool
   /// Whether the lane notes the end of each call: calls overlap, have keys, or restart.
   let isTracked: Bool
   /// Whether a call may begin at once, in a delivery on the main queue. False for batches: a batch
@@ -40,7 +40,7 @@ import Synchronization
   @exclusivity(unchecked) private(set) var direct: DirectBody?
   /// The items that the only worker of a lane has taken at once. It makes these calls without the
   /// mutex. Empty unless a worker is busy with them. The worker owns the queue; while a call runs,
-  /// also the thread that holds the mutex, if ``mayTakeReady()`` says so.
+  /// also the thread that holds the mutex, if ``mayEmptyReady()`` says so.
   @exclusivity(unchecked) var ready: PayloadQueue<Item>
   private let line = CacheLine()
 
@@ -56,10 +56,10 @@ import Synchronization
   @exclusivity(unchecked) var isClosed = false
   /// Whether delays end, because the handler was removed or the event has ended.
   @exclusivity(unchecked) var endsDelays = false
-  /// The number of payloads that wait. If ``takesAll``, the number that were ever pushed, of which
-  /// those wait whose calls have not begun.
+  /// The number of payloads that wait. If ``dequeuesAll``, the number that were ever pushed, of
+  /// which those wait whose calls have not begun.
   @exclusivity(unchecked) var waiting = 0
-  /// The number of items in `inbox` that are no calls. Not kept if ``takesAll``.
+  /// The number of items in `inbox` that are no calls. Not kept if ``dequeuesAll``.
   @exclusivity(unchecked) var followers = 0
   /// The number of payloads at the end of `inbox` that wait for a batch to fill.
   @exclusivity(unchecked) var gathering = 0
@@ -122,11 +122,11 @@ import Synchronization
     isTracked =
       !lane.isInOrder || keys != nil || modifiers.isRestarting || batchQueue != nil
       || !lane.keepsWorkerInDelay
-    takesAll =
+    dequeuesAll =
       !isTracked && modifiers.batch == nil && !buffering.isBounded
       && !mutant(lane.isShared ? .sharedLaneOverlaps : .laneRunsTwice)
     mayRunHere = if case .mainBlocks = lane.executor { modifiers.batch == nil } else { false }
-    if case .direct = body { mayCallHere = mayRunHere && takesAll } else { mayCallHere = false }
+    if case .direct = body { mayCallHere = mayRunHere && dequeuesAll } else { mayCallHere = false }
     isPipeline = record.options.isForward && !lane.isInOrder
     unsafe self.body = body
     if record.options.owner == nil, !isPipeline, modifiers.retry == nil, modifiers.timeLimit == nil,
@@ -149,13 +149,13 @@ import Synchronization
   override var waitingCount: Int { lane.mutex.withLock { waitingNow } }
 
   private var waitingNow: Int {
-    guard takesAll else { return unsafe waiting }
+    guard dequeuesAll else { return unsafe waiting }
     return unsafe max(0, waiting - calls.load(ordering: .relaxed) - skipped.load(ordering: .relaxed))
   }
 
   /// Notes that payloads do not wait any more, or, if the number is negative, that they wait again.
   /// The caller holds the mutex.
-  @inline(__always) func noteTaken(_ count: Int) { if !takesAll { unsafe waiting &-= count } }
+  @inline(__always) func noteDequeued(_ count: Int) { if !dequeuesAll { unsafe waiting &-= count } }
 
   override var unbegunCount: Int {
     lane.mutex.withLock {
@@ -242,7 +242,7 @@ import Synchronization
   @usableFromInline override func sendBarrier(_ completion: Completion) { enqueueBarrier(completion) }
   override func resume() { resumeWaiting() }
   override func abandon() { skipWaiting() }
-  @usableFromInline override func awaitTaker() { lane.mutex.withLock { clearTakerFlag() } }
+  @usableFromInline override func awaitEmptying() { lane.mutex.withLock { clearEmptyingFlag() } }
 
   override func endDelays() {
     lane.mutex.withLock { unsafe endsDelays = true }

@@ -8,7 +8,7 @@ import Synchronization
 @usableFromInline final class PacedTarget: DeliveryTarget, @unchecked Sendable {
   private let pace: Pace
   /// The handler behind the pace.
-  let inner: HandlerRunner
+  let inner: HandlerRoute
   /// The lane of the handler; `nil` if it runs inline.
   let lane: DeliveryTarget?
   private let queue: any DelayQueueing
@@ -26,7 +26,7 @@ import Synchronization
   @exclusivity(unchecked) private var latest: Duration?
 
   init(
-    _ record: DetailedRecord, _ anchor: EventAnchor, _ pace: Pace, _ inner: HandlerRunner, _ type: PayloadType
+    _ record: DetailedRecord, _ anchor: EventAnchor, _ pace: Pace, _ inner: HandlerRoute, _ type: PayloadType
   ) {
     self.pace = pace
     self.inner = inner
@@ -48,7 +48,7 @@ import Synchronization
 
   /// Passes an occurrence to the handler, or stores it in `pending`. Returns false if the handler
   /// must be skipped. Isolation: core.
-  func take(
+  func deliver(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
   ) -> Bool {
     switch pace.kind {
@@ -75,7 +75,7 @@ import Synchronization
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
   ) -> Bool {
     let (delivered, failed) = (tally.report.delivered, tally.report.failures.count)
-    guard inner.take(payload, owner, record, anchor, &tally) else { return false }
+    guard inner.deliver(payload, owner, record, anchor, &tally) else { return false }
     if lane == nil, tally.report.delivered + tally.report.failures.count > delivered + failed { countCallAlone() }
     return true
   }
@@ -104,7 +104,7 @@ import Synchronization
     if let completion, completion.isAwaited { completion.expect(self) }
     dropPending()
     unsafe pending.append(PacedOccurrence(tally, completion), payload)
-    tally.taken &+= 1
+    tally.enqueued &+= 1
   }
 
   private func dropPending() {

@@ -11,7 +11,7 @@ import Synchronization
   /// between two attempts is over.
   @exclusivity(unchecked) var hasCall = false
   /// Whether nothing waited any more when the worker had taken items at once.
-  @exclusivity(unchecked) var tookAll = false
+  @exclusivity(unchecked) var dequeuedAll = false
   /// The handler of which the worker has taken items at once: see ``Member/ready``.
   @exclusivity(unchecked) var ready: Unmanaged<Member>?
   /// Whether the end of the call has to be noted under the mutex.

@@ -173,7 +173,7 @@ extension EventCore {
     guard isKept else { return false }
     if let completion = held.completion {
       completion.expect(buffer)
-      tally.taken &+= 1
+      tally.enqueued &+= 1
       tally.observed?.held(HandlerToken(record, anchor))
     } else {
       tally.report.deferred &+= 1
@@ -193,7 +193,7 @@ extension EventCore {
     if ended.count > 1 { ended.sort { isBefore($0.record, $1.record) } }
     deliver(ended)
     for (record, buffer) in ended {
-      if !record.has(HandlerFlags.notCallable) { unsafe record.details?.runner?.lane?.resume() }
+      if !record.has(HandlerFlags.notCallable) { unsafe record.details?.route?.lane?.resume() }
       // A pace that resumes may have called a once handler, which is used up now.
       unregisterDead()
       mutex.lock()

@@ -220,7 +220,7 @@ extension EventCore {
     var options = handler.options
     let key = options.key
     options.key = nil
-    // The modifiers have closures and clocks of the user. They go to the runner only, which is
+    // The modifiers have closures and clocks of the user. They go to the route only, which is
     // released when the handler is retired: the record, which tokens retain, keeps none of them.
     let modifiers = options.modifierBox?.modifiers
     options.modifierBox = nil
@@ -229,7 +229,7 @@ extension EventCore {
       let record = DetailedRecord(once | needsSlowPath, options, handler.place, handler.source)
       unsafe record.key = key
       guard let owner = options.owner, !handler.isOnce else { return PendingHandler(body, record) }
-      unsafe record.takesPosts = true
+      unsafe record.hasPostBody = true
       return PendingHandler(
         .of(
           { payload in
@@ -246,15 +246,15 @@ extension EventCore {
       let record = unsafe Unmanaged.passUnretained(record)  // the slot retains it
       slotBody = view.counting(handler.type) { unsafe record._withUnsafeGuaranteedRef { $0.countUnheard(1) } }
     }
-    let runner = HandlerRunner(handler.place, handler.body, handler.type, record, anchor, modifiers)
-    unsafe record.runner = runner
-    if !handler.isOnce, let body = runner.postBody(options.owner, handler.type, in: self) {
-      unsafe record.takesPosts = true
+    let route = HandlerRoute(handler.place, handler.body, handler.type, record, anchor, modifiers)
+    unsafe record.route = route
+    if !handler.isOnce, let body = route.postBody(options.owner, handler.type, in: self) {
+      unsafe record.hasPostBody = true
       slotBody = body
     }
     if handler.options.owner == nil {
-      if case .lane(let member) = runner { unsafe record.plainLane = .passUnretained(member) }
-      if case .sequence(let sink) = runner { unsafe record.plainSequence = .passUnretained(sink) }
+      if case .lane(let member) = route { unsafe record.plainLane = .passUnretained(member) }
+      if case .sequence(let sink) = route { unsafe record.plainSequence = .passUnretained(sink) }
     }
     return PendingHandler(slotBody, record)
   }

@@ -139,7 +139,7 @@ extension EventCore {
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
       unsafe include(
-        record, record.details?.runner?.lane,
+        record, record.details?.route?.lane,
         skipped: slot.pointee.skipped.load(ordering: .relaxed) + (record.details?.unheard.load(ordering: .relaxed) ?? 0)
       )
     }

@@ -209,16 +209,16 @@ extension EventCore {
   ///
   /// - Returns: The lane, if it still holds items.
   private func retire(_ details: DetailedRecord) -> DeliveryTarget? {
-    // A poll reads the runner and the key under the mutex. Both are released after the unlock.
+    // A poll reads the route and the key under the mutex. Both are released after the unlock.
     mutex.lock()
-    let (runner, key) = unsafe (details.runner, details.key)
-    unsafe (details.runner, details.key) = (nil, nil)
+    let (route, key) = unsafe (details.route, details.key)
+    unsafe (details.route, details.key) = (nil, nil)
     mutex.unlock()
     withExtendedLifetime(key) {}
     unsafe details.plainLane = nil
     unsafe details.plainSequence = nil
     unsafe details.view = nil
-    guard let lane = runner?.lane else {
+    guard let lane = route?.lane else {
       details.set(HandlerFlags.removed)
       return nil
     }

@@ -94,7 +94,7 @@ public import Synchronization
 /// The record of a handler that has options, or that is not simply called inline with the payload.
 // Safe: `options`, `place` and `delays` never change, and `unheard` is atomic. The other fields are
 // set before the record is shared. After that only the thread inside the core changes them. It
-// changes `runner`, `key` and `keyTable` under `core.mutex`, because polls read these three under
+// changes `route`, `key` and `keyTable` under `core.mutex`, because polls read these three under
 // that mutex.
 @safe @usableFromInline final class DetailedRecord: HandlerRecord, @unchecked Sendable {
   @usableFromInline let options: HandlerOptions
@@ -110,12 +110,12 @@ public import Synchronization
   @usableFromInline @exclusivity(unchecked) var retiringIndex: Int32 = -1
   /// How the handler runs; `nil` if it is called inline with the payload alone, or has been
   /// retired. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var runner: HandlerRunner?
-  /// The lane of `runner`, if it has one and the handler has no owner. Not retained by this field,
-  /// because `runner` retains the lane. Isolation: core.
+  @usableFromInline @exclusivity(unchecked) var route: HandlerRoute?
+  /// The lane of `route`, if it has one and the handler has no owner. Not retained by this field,
+  /// because `route` retains the lane. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var plainLane: Unmanaged<Member>?
-  /// The sink of `runner`, if the handler is a sequence and has no owner. Not retained by this
-  /// field, because `runner` retains the sink. Isolation: core.
+  /// The sink of `route`, if the handler is a sequence and has no owner. Not retained by this
+  /// field, because `route` retains the sink. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceSink>?
   /// The closure of an inline handler behind a view, which transforms the payload and calls the
   /// handler; `nil` if the handler has no such closure. Used unless the handler's flags demand
@@ -131,7 +131,7 @@ public import Synchronization
   /// the lane, gives it to the sequence, or retains the owner of an inline handler and calls the
   /// handler.
   /// Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var takesPosts = false
+  @usableFromInline @exclusivity(unchecked) var hasPostBody = false
   /// The key that the handler listens to; `nil` for all keys, or if the handler has been retired.
   ///
   /// The key is the user's, and the record may be released under a mutex. So the key is released

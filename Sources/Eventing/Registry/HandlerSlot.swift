@@ -49,31 +49,31 @@ public import Synchronization
     // `HandlerRecord.details`.
     let record = unsafe Unmanaged<DetailedRecord>.fromOpaque(held.toOpaque())
     if let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainLane }) {
-      unsafe lane._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
-      if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.takesPosts }) {
-        unsafe takePosts(record, lane.takeUnretainedValue())
+      unsafe lane._withUnsafeGuaranteedRef { $0.deliver(payload, &tally) }
+      if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.hasPostBody }) {
+        unsafe setPostBody(record, lane.takeUnretainedValue())
       }
       return .slowForSends
     }
     guard let sink = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainSequence }) else { return nil }
-    unsafe sink._withUnsafeGuaranteedRef { $0.take(payload, &tally) }
+    unsafe sink._withUnsafeGuaranteedRef { $0.deliver(payload, &tally) }
     if unsafe sink._withUnsafeGuaranteedRef({ $0.hub.isBounded }) { return .slow }
-    if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.takesPosts }) {
-      unsafe takePosts(record, sink.takeUnretainedValue())
+    if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.hasPostBody }) {
+      unsafe setPostBody(record, sink.takeUnretainedValue())
     }
     return .slowForSends
   }
 
   /// Gives the slot a closure that puts posts onto a lane.
-  @inline(never) private mutating func takePosts(_ record: Unmanaged<DetailedRecord>, _ lane: Member) {
-    body = .of({ lane.takePost($0) }, lane.type)
-    unsafe record._withUnsafeGuaranteedRef { unsafe $0.takesPosts = true }
+  @inline(never) private mutating func setPostBody(_ record: Unmanaged<DetailedRecord>, _ lane: Member) {
+    body = .of({ lane.deliverPost($0) }, lane.type)
+    unsafe record._withUnsafeGuaranteedRef { unsafe $0.hasPostBody = true }
   }
 
   /// Gives the slot a closure that gives posts to a sequence.
-  @inline(never) private mutating func takePosts(_ record: Unmanaged<DetailedRecord>, _ sink: SequenceSink) {
-    body = .of({ sink.takePost($0) }, sink.hub.type)
-    unsafe record._withUnsafeGuaranteedRef { unsafe $0.takesPosts = true }
+  @inline(never) private mutating func setPostBody(_ record: Unmanaged<DetailedRecord>, _ sink: SequenceSink) {
+    body = .of({ sink.deliverPost($0) }, sink.hub.type)
+    unsafe record._withUnsafeGuaranteedRef { unsafe $0.hasPostBody = true }
   }
 
   @inlinable @inline(__always) borrowing func call(_ payload: BorrowedPayload) throws { try body(payload) }

@@ -16,22 +16,22 @@ import Synchronization
 
   /// Takes an occurrence. The occurrence counts as delivered when a buffer has it, not when an
   /// iterator takes it. Isolation: core.
-  @usableFromInline func take(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
-    if hub.isBounded { return takeBounded(payload, &tally) }
+  @usableFromInline func deliver(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+    if hub.isBounded { return deliverBounded(payload, &tally) }
     hub.give(payload, tally.makeMark())
     countCallAlone()
     tally.report.delivered &+= 1
   }
 
   /// Takes a post on the fast path. Only for a sequence without a bound. Isolation: core.
-  @usableFromInline @inline(__always) func takePost(_ payload: BorrowedPayload) {
+  @usableFromInline @inline(__always) func deliverPost(_ payload: BorrowedPayload) {
     hub.give(payload, nil)
     countCallAlone()
   }
 
   /// Takes an occurrence for a sequence with a bound. The occurrence counts as dropped if no buffer
   /// took it. Isolation: core.
-  @usableFromInline func takeBounded(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+  @usableFromInline func deliverBounded(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     let (taken, missing) = hub.give(payload, &tally)
     dropped.wrappingAdd(missing, ordering: .relaxed)
     for _ in 0..<missing { tally.observed?.dropped(HandlerToken(record, anchor)) }

@@ -140,7 +140,7 @@
     }
 
     /// Removes and returns the waiting messages.
-    func takeWaiting() -> [Item] {
+    func removeWaiting() -> [Item] {
       let (items, drainers) = state.withLock { state in
         let items = Array(state.waiting[state.head...])
         state.waiting = []

@@ -120,7 +120,7 @@
       state.withLock { $0.countsLate = true }
       inflow.close()
       await inflow.drain(within: max(.zero, end - .now))
-      let left = inflow.takeWaiting().count
+      let left = inflow.removeWaiting().count
       state.withLock { $0.dropped += left }
       cancel()
     }

@@ -13,7 +13,7 @@
       for number in 0..<20_000 { event.post(number) }
       queue.resume()
       await event.quiesce()
-      guard case .lane(let member) = token.record.details?.runner else { return #expect(Bool(false)) }
+      guard case .lane(let member) = token.record.details?.route else { return #expect(Bool(false)) }
       #expect(await eventually { member.lane.mutex.withLock { member.lane.isQuiet } })
       let room = member.lane.mutex.withLock { max(member.inbox.capacity, member.ready.capacity) }
       #expect(room <= 2 * OverloadControl.limit)
@@ -77,7 +77,7 @@
       gate.open()
       await lane.quiesce()
       #expect(calls.value == 15_003)
-      guard case .lane(let member) = token.record.details?.runner else { return #expect(Bool(false)) }
+      guard case .lane(let member) = token.record.details?.route else { return #expect(Bool(false)) }
       let moves = member.lane.mutex.withLock { member.moves }
       #expect(moves <= 2 * 15_000)  // at most once back to the queue, and once out of it
     }

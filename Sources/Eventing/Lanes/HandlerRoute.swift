@@ -1,5 +1,5 @@
 /// The way in which a handler runs, if the handler needs more than an inline call with the payload.
-@usableFromInline enum HandlerRunner: Sendable {
+@usableFromInline enum HandlerRoute: Sendable {
   /// Inline, with the owner if there is one.
   case call(@Sendable (HandlerArguments) throws -> Void)
   /// Inline. The result says whether later handlers receive the occurrence.
@@ -9,24 +9,24 @@
   /// Inline. If the closure throws, it may be called again at once: the ``RetryRule`` decides.
   case retried(RetryRule, @Sendable (HandlerArguments) throws -> Void)
   /// The target throttles or debounces occurrences. It passes the occurrences that are left to a
-  /// second runner, ``PacedTarget/inner``, which calls the handler.
+  /// second route, ``PacedTarget/inner``, which calls the handler.
   case paced(PacedTarget)
   /// The sink puts the payload into the buffers of a sequence's iterators.
   case sequence(SequenceSink)
-  /// Inline: ``TransformedHandler/take`` runs on the thread that delivers. For a handler behind a
-  /// transform, `take` transforms the payload, and then calls the handler or its lane with the
-  /// result. For a forward, `take` sends the payload through another event.
+  /// Inline: ``TransformedHandler/deliver`` runs on the thread that delivers. For a handler behind
+  /// a transform, `deliver` transforms the payload, and then calls the handler or its lane with the
+  /// result. For a forward, `deliver` sends the payload through another event.
   case relay(TransformedHandler)
 
-  /// - Parameter modifiers: The modifiers of the handler, if it has any. The runner of a handler
+  /// - Parameter modifiers: The modifiers of the handler, if it has any. The route of a handler
   ///   behind a transform ignores them: they apply to the handler itself.
   init(
     _ place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord,
     _ anchor: EventAnchor, _ modifiers: HandlerModifiers?
   ) {
     if let modifiers, !body.isTransformed {
-      let runner = HandlerRunner(unpaced: place, body, type, record, anchor, modifiers)
-      self = modifiers.pace.map { .paced(PacedTarget(record, anchor, $0, runner, type)) } ?? runner
+      let route = HandlerRoute(unpaced: place, body, type, record, anchor, modifiers)
+      self = modifiers.pace.map { .paced(PacedTarget(record, anchor, $0, route, type)) } ?? route
       return
     }
     switch body {
@@ -37,8 +37,8 @@
     }
   }
 
-  /// Makes the runner of a handler as if it had no pace. If the handler has a pace, the caller puts
-  /// a ``PacedTarget`` before this runner.
+  /// Makes the route of a handler as if it had no pace. If the handler has a pace, the caller puts
+  /// a ``PacedTarget`` before this route.
   private init(
     unpaced place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord,
     _ anchor: EventAnchor, _ modifiers: HandlerModifiers
@@ -102,21 +102,21 @@
   /// Calls the handler, or enqueues the payload on its lane. Isolation: core.
   ///
   /// - Returns: False if the handler must be skipped. The caller counts the skip.
-  @usableFromInline func take(
+  @usableFromInline func deliver(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ record: DetailedRecord,
     _ anchor: EventAnchor,
     _ tally: inout DeliveryTally
   ) -> Bool {
     switch self {
-    case .lane(let member): member.take(payload, &tally)
-    case .paced(let target): return target.take(payload, owner, &tally)
+    case .lane(let member): member.deliver(payload, &tally)
+    case .paced(let target): return target.deliver(payload, owner, &tally)
     case .retried(let retry, let body):
       guard record.claim() else { return false }
       tally.call(record, anchor, retry) { try body(HandlerArguments(payload, owner)) }
     case .sequence(let sink):
       guard record.claim() else { return false }
-      sink.take(payload, &tally)
-    case .relay(let transformed): return transformed.take(payload, owner, &tally)
+      sink.deliver(payload, &tally)
+    case .relay(let transformed): return transformed.deliver(payload, owner, &tally)
     case .call(let body):
       guard record.claim() else { return false }
       tally.call(record, anchor) { try body(HandlerArguments(payload, owner)) }
@@ -134,10 +134,10 @@
 /// A handler behind a transform, or a forward: transforms the payload, and delivers the result.
 @usableFromInline struct TransformedHandler: Sendable {
   @usableFromInline let lane: DeliveryTarget?
-  /// Does what ``HandlerRunner/take(_:_:_:_:_:)`` does. If the transform has no result, returns
+  /// Does what ``HandlerRoute/deliver(_:_:_:_:_:)`` does. If the transform has no result, returns
   /// false before the claim, so that a payload that a filter rejects does not use up a once
   /// handler, and notes that decision by ``DeliveryTally/noteLeftOut()``.
-  @usableFromInline let take: @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, inout DeliveryTally) -> Bool
+  @usableFromInline let deliver: @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, inout DeliveryTally) -> Bool
 }
 
 extension Handler {
@@ -216,9 +216,9 @@ extension AnyHandler {
   ) {
     let (place, body, type, modifiers) = (inner.place, inner.body, inner.type, inner.options.modifierBox?.modifiers)
     let makeTransformed: @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler = { record, anchor in
-      let runner = HandlerRunner(place, body, type, record, anchor, modifiers)
-      return TransformedHandler(lane: runner.lane) { incoming, owner, tally in
-        conversion(incoming, &tally) { payload, tally in runner.take(payload, owner, record, anchor, &tally) }
+      let route = HandlerRoute(place, body, type, record, anchor, modifiers)
+      return TransformedHandler(lane: route.lane) { incoming, owner, tally in
+        conversion(incoming, &tally) { payload, tally in route.deliver(payload, owner, record, anchor, &tally) }
       }
     }
     self.init(place, view.map { .view($0, makeTransformed) } ?? .relay(makeTransformed), outer)

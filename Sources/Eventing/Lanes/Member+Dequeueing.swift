@@ -6,7 +6,7 @@ import Synchronization
 extension Member {
   /// Gives a worker the next call of this handler, or does what an item says that is no call.
   ///
-  /// - Parameter count: The number of items that may be taken, if ``takesAll``.
+  /// - Parameter count: The number of items that may be taken, if ``dequeuesAll``.
   func assign(_ count: Int, _ worker: Worker, _ after: inout Lane.After) -> Lane.Found {
     defer {
       if unsafe !probes.isEmpty, openCount <= 0 {
@@ -16,7 +16,7 @@ extension Member {
     }
     worker.withCall { $0.reserve(for: self) }
     if unsafe inbox.isEmpty || isPaused { return .nothing }
-    if takesAll { return makeReady(count, worker) }
+    if dequeuesAll { return makeReady(count, worker) }
     if let batch = modifiers.batch, unsafe inbox.first.isCall { return assignBatch(batch, worker, &after) }
     guard unsafe inbox.first.isCall else { return reach(unsafe inbox.takeFirst(), worker, &after) }
     let item = worker.withCall { unsafe inbox.takeFirst(to: $0.place) }
@@ -25,7 +25,7 @@ extension Member {
       let isParked = unsafe key._withUnsafeGuaranteedRef { key in worker.withCall { unsafe park(item, $0.place, key) } }
       if isParked { return .nothing }
     }
-    noteTaken(1)
+    noteDequeued(1)
     worker.withCall { $0.begin(item) }
     return begun(worker, item.completion != nil, &after)
   }
@@ -38,8 +38,8 @@ extension Member {
   /// the worker takes no more of them than it may call: it would put the rest back.
   ///
   /// - Parameter most: The number of calls that the worker may still make.
-  func takeableCount(of count: Int, _ most: Int) -> Int {
-    if !takesAll { return 1 }
+  func dequeueCount(of count: Int, _ most: Int) -> Int {
+    if !dequeuesAll { return 1 }
     return unsafe count >= inbox.count ? count : min(count, most)
   }
 
@@ -60,7 +60,7 @@ extension Member {
 
   /// Gives the worker the next call that is ready. Returns false if there is none. Called by the
   /// worker, without the mutex.
-  @inline(__always) func takeReady(_ worker: Worker) -> Bool {
+  @inline(__always) func dequeueReady(_ worker: Worker) -> Bool {
     while unsafe !ready.isEmpty {
       let item = unsafe ready.takeFirst()
       guard item.isCall else {
@@ -119,15 +119,15 @@ extension Member {
   /// refused because the handler has ended, and the worker skips what is ready by itself, or this
   /// last call has been claimed already, and what is ready is skipped after it. A call in ``away``
   /// has begun, too, but no worker has it; then nothing is ready.
-  func mayTakeReady() -> Bool {
-    guard takesAll, unsafe away.isEmpty else { return false }
+  func mayEmptyReady() -> Bool {
+    guard dequeuesAll, unsafe away.isEmpty else { return false }
     let before = ended.bitwiseOr(.min, ordering: .acquiringAndReleasing).oldValue & .max
     if calls.load(ordering: .acquiring) > before { return true }
-    clearTakerFlag()
+    clearEmptyingFlag()
     return false
   }
 
-  func clearTakerFlag() { ended.bitwiseAnd(.max, ordering: .acquiringAndReleasing) }
+  func clearEmptyingFlag() { ended.bitwiseAnd(.max, ordering: .acquiringAndReleasing) }
 
   // MARK: Calls in order by key
 
@@ -177,7 +177,7 @@ extension Member {
       settle(&after)
       return false
     }
-    noteTaken(1)
+    noteDequeued(1)
     unsafe running &-= 1
     if !key.hasCalls { unsafe parkedKeys[ObjectIdentifier(key)] = nil }
     worker.withCall { $0.begin(item) }
