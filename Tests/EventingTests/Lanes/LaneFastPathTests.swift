@@ -1,9 +1,9 @@
 import Eventing
 import Testing
 
-/// The kinds of handlers with a serial lane, except `.actor`. A handler that is isolated to an
-/// actor ends with the actor. So each post takes the slow path for this handler, to see whether the
-/// actor still exists.
+/// The kinds of handlers with a lane for one call at a time, except `.actor`. A handler that is
+/// isolated to an actor ends with the actor. So each post takes the slow path for this handler, to
+/// see whether the actor still exists.
 private let kinds = SerialKind.allCases.filter { $0 != .actor }
 
 /// Tests of posts on the fast path to handlers on lanes.
