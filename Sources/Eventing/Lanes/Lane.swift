@@ -109,6 +109,8 @@ import Synchronization
 
   var isInOrder: Bool { limit == 1 }
 
+  /// Whether no worker seems to run: a hint, read without the mutex.
+  @inline(__always) var looksIdle: Bool { busy == 0 }
   /// Whether no worker runs. The caller holds `mutex`.
   var isQuiet: Bool { busy == 0 }
 
@@ -346,9 +348,8 @@ import Synchronization
 
   /// Returns whether the only handler may be called without a worker: nothing waits, and no call
   /// runs. Then the caller makes the call, and calls ``endHere(_:calls:)``.
-  @inline(__always) func beginHere(_ member: Member) -> Bool {
-    guard busy == 0 else { return false }
-    return mutex.withLock {
+  func beginHere(_ member: Member) -> Bool {
+    mutex.withLock {
       guard busy == 0, unsafe member.inbox.isEmpty, unsafe !member.isPaused, unsafe urgent.isEmpty else {
         return false
       }

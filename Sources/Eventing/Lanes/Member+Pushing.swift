@@ -43,7 +43,7 @@ extension Member {
   ///
   /// - Returns: `nil` if the handler was not called, and the occurrence must be enqueued.
   @inline(__always) private func callHere(_ payload: BorrowedPayload) -> HandlerOutcome? {
-    guard case .now(let direct)? = unsafe direct, lane.beginHere(self) else { return nil }
+    guard lane.looksIdle, case .now(let direct)? = unsafe direct, lane.beginHere(self) else { return nil }
     guard Scheduling.isOnMainQueue, mayRunNow, record.claim() else {
       lane.endHere(self, calls: 0)
       return nil
