@@ -58,8 +58,10 @@ public import Synchronization
       let record = unsafe slot.pointee.record
       unsafe record.index = -1
       unsafe record.details?.keyTable = nil  // breaks a cycle: the table retains the slot, which retains the record
-      if let target = unsafe record.details?.route?.lane as? PacedTarget { paced.append(target) }
+      let lane = unsafe record.details?.route?.lane
+      if let target = lane as? PacedTarget { paced.append(target) }
       retire(record)
+      lane?.endDelays()
       if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record) }
       reportHandler(record, isAdded: false)
     }

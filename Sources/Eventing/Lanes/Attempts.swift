@@ -1,6 +1,6 @@
 import Synchronization
 
-// The attempts of a call: one loop for retries, time limits and restarts.
+// The attempts of a call: for retries, time limits and restarts.
 
 /// How an attempt ended.
 struct Attempt: Sendable {
@@ -105,7 +105,7 @@ extension Member {
     let observed = began(call, cell)
     do {
       switch body {
-      case .direct(let body): try body(call.payload)
+      case .direct(let body): try withExtendedLifetime(owner) { try body(call.payload) }
       case .sync(let body): try body(HandlerArguments(call.payload, owner))
       default: preconditionFailure("a queue runs synchronous handlers only")
       }
@@ -152,6 +152,7 @@ extension Member {
     var owner: (any AnyObject & Sendable)?
     guard let body = unsafe body, claimAttempt(call, &owner) else { return .refused }
     let observed = began(call, cell)
+    defer { withExtendedLifetime(owner) {} }
     do {
       switch body {
       case .directAsync(let body): try await body(call.payload, on: place)
@@ -277,16 +278,21 @@ extension Member {
   /// The outcome of a call after which no attempt follows.
   private func lastOutcome(_ call: Call) -> HandlerOutcome {
     guard unsafe call.isRare, let error = unsafe call.rare.lastError else { return .skipped }
-    return failure(error, call)
+    return failure(error, call, of: .refused)
   }
 
   /// Returns what follows a delay of a call of a `.task` handler whose sender was cancelled.
   func givenUp(_ worker: Worker) -> NextStep { .ended(lastOutcome(worker.call)) }
 
-  /// Reports the error of an attempt, which a trace then knows as the cause.
-  private func failure(_ error: any Error, _ call: Call, of attempt: Attempt) -> HandlerOutcome {
-    guard let cell = attempt.observed.last?.occurrence.cell else { return failure(error, call) }
-    return CallCell.$current.withValue(cell) { failure(error, call) }
+  /// Reports the error of an attempt, with the carried values of the call. A trace then knows the
+  /// attempt as the cause of what the handlers of failures send.
+  func failure(_ error: any Error, _ call: Call, of attempt: Attempt) -> HandlerOutcome {
+    func inCell() -> HandlerOutcome {
+      guard let cell = attempt.observed.last?.occurrence.cell else { return failure(error, call) }
+      return CallCell.$current.withValue(cell) { failure(error, call) }
+    }
+    guard modifiers.batch == nil, let context = unsafe call.completion?.context else { return inCell() }
+    return context.run { inCell() }
   }
 
   func failure(_ error: any Error, _ call: Call) -> HandlerOutcome {
@@ -398,7 +404,7 @@ extension Member {
   /// keeps the worker, so that its block or task must end.
   func finish(_ step: NextStep, _ worker: Worker) -> Bool {
     switch step {
-    case .ended(let outcome): conclude(worker.call, at: worker.call.node, outcome)
+    case .ended(let outcome): conclude(worker.call, outcome)
     case .delayed(let delay):
       defer { unregisterIfSpent() }
       return self.delay(worker, delay)
@@ -408,8 +414,8 @@ extension Member {
   }
 
   /// Ends a call: counts and reports its outcome, and destroys its payload.
-  func conclude(_ call: Call, at node: WaitNode, _ outcome: HandlerOutcome) {
-    let (completions, count) = unsafe (call.completions, call.count)
+  func conclude(_ call: Call, _ outcome: HandlerOutcome) {
+    let (node, completions, count) = unsafe (call.node, call.completions, call.count)
     let isDropTold = unsafe call.isRare && call.rare.isDropTold
     if unsafe call.attempts > 0 { countEnd(count) }
     call.clear()
@@ -426,9 +432,5 @@ extension Member {
       if completion.isAwaited { completion.arrive(node, outcome, isAfterCall: outcome.isOfCall) }
     }
     unregisterIfSpent()
-  }
-
-  func unregisterIfSpent() {
-    if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
   }
 }

@@ -111,9 +111,9 @@ public import Synchronization
 
   /// Reports the error that a call threw, and returns the outcome of the call.
   @usableFromInline @inline(never) final func failure(
-    _ error: any Error, _ payload: BorrowedPayload, attempts: Int = 1
+    _ error: any Error, _ payload: BorrowedPayload
   ) -> HandlerOutcome {
-    let failure = HandlerFailure(HandlerToken(record, anchor), error, record.options, attempts: attempts)
+    let failure = HandlerFailure(HandlerToken(record, anchor), error, record.options, attempts: 1)
     _ = anchor.report(failure)  // on a lane, the policy cannot stop the occurrence any more
     anchor.deadLetters?.post(payload, record.options.letter, failure)
     return .failed(failure)
@@ -122,7 +122,6 @@ public import Synchronization
   /// The number in ``ended``, without the flag.
   final var endedCalls: Int { ended.load(ordering: .acquiring) & .max }
 
-  @usableFromInline @inline(__always) final func countCall() { calls.wrappingAdd(1, ordering: .releasing) }
   /// Counts a call by a load and a store, which cost less than an atomic addition. Publishes what
   /// the thread did before: see ``Member/mayEmptyReady()``. The caller makes sure that no other
   /// thread counts a call meanwhile.
@@ -154,12 +153,10 @@ public import Synchronization
     if let completion, completion.isAwaited { completion.arrive(node, .skipped) }
   }
 
-  /// Notes in the account that an occurrence was skipped because of a lock, unless the handler has
-  /// ended. A lane skips an occurrence only if the handler has ended or is locked, and an end is
-  /// final. So if the handler has not ended by now, a lock caused the skip. The account needs no
-  /// note of an end: each skip that no view or interceptor has noted is one.
-  final func noteSkipped(in account: DeliveryAccount) {
-    if !record.has(HandlerFlags.ended) { account.noteLock() }
+  /// Counts an occurrence that is dropped for want of room, and tells its waiters and observers.
+  final func drop(_ completion: Completion?, at node: WaitNode) {
+    countDropped(completion, isReplaced: keepsOnlyTheNewest)
+    if let completion, completion.isAwaited { completion.arrive(node, .dropped) }
   }
 
   /// Counts a dropped occurrence, and tells the observers.
@@ -184,15 +181,9 @@ public import Synchronization
     if completion.isAwaited { completion.arrive(node, .held) }
   }
 
-  /// Reports the outcome of an item to the waiters. If the item was skipped or dropped, also counts
-  /// that, and tells the observers.
-  @usableFromInline @inline(__always) final func conclude(
-    _ outcome: HandlerOutcome, _ completion: Completion?, at node: WaitNode
-  ) {
-    if case .skipped = outcome { countSkipped(completion) }
-    if case .dropped = outcome { countDropped(completion, isReplaced: keepsOnlyTheNewest) }
-    if let completion, completion.isAwaited { completion.arrive(node, outcome, isAfterCall: outcome.isOfCall) }
-    // A once handler that is used up is unregistered: its slot is removed from the table.
+  /// Asks the event to unregister a once handler that is used up: its slot is removed from the
+  /// table.
+  final func unregisterIfSpent() {
     if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
   }
 }

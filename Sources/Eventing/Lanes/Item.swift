@@ -9,7 +9,7 @@ struct Item: PayloadHeader, Sendable {
     case end
     /// A key, whose payloads wait for a batch in its own queue: see ``KeyQueue``.
     case key
-    /// The place of a barrier or of an occurrence that has gone.
+    /// The place of a barrier that has gone.
     case hole
   }
 

@@ -51,13 +51,13 @@ extension Lane {
       // leave the actor, and come back between the claim and the call.
       _ = place
       let references = unsafe RuntimeSPI.references(to: invocation)
-      var (goesOn, isShared) = (true, false)
+      var (goesOn, leftTask) = (true, false)
       repeat {
         // Retained once for many calls, and so is its closure.
         let member = worker.member
         guard case .async(let direct)? = unsafe member.direct else {
           let step = await member.runInEntrance(worker, on: place)
-          isShared = unsafe Invocation.endIfShared(invocation, since: references)
+          leftTask = unsafe Invocation.endIfShared(invocation, since: references)
           goesOn = member.finish(step, worker) && next(worker, &quota)
           continue
         }
@@ -65,20 +65,21 @@ extension Lane {
           if let payload = member.beginDirect(worker) {
             do {
               try await direct(payload, on: place)
-              isShared = unsafe Invocation.endIfShared(invocation, since: references)
+              leftTask = unsafe Invocation.endIfShared(invocation, since: references)
               member.concludeDirect(worker)
             } catch {
-              isShared = unsafe Invocation.endIfShared(invocation, since: references)
-              _ = member.finish(.ended(member.failure(error, worker.call)), worker)
+              let outcome = member.failure(error, worker.call)  // its handlers may start tasks, too
+              leftTask = unsafe Invocation.endIfShared(invocation, since: references)
+              _ = member.finish(.ended(outcome), worker)
             }
             goesOn = next(worker, &quota)
           } else {
             let step = await member.run(worker, on: place)
-            isShared = unsafe Invocation.endIfShared(invocation, since: references)
+            leftTask = unsafe Invocation.endIfShared(invocation, since: references)
             goesOn = member.finish(step, worker) && next(worker, &quota)
           }
-        } while goesOn && !isShared && worker.isBusy(with: member)
-      } while goesOn && !isShared
+        } while goesOn && !leftTask && worker.isBusy(with: member)
+      } while goesOn && !leftTask
       unsafe invocation._withUnsafeGuaranteedRef { $0.end() }
       return goesOn
     }
@@ -107,11 +108,11 @@ extension Member {
   /// Claims the call of a worker, if the drain can make that call itself, without ``run(_:on:)``,
   /// whose asynchronous functions each allocate a frame. The handler has a ``direct`` closure.
   @inline(__always) func beginDirect(_ worker: Worker) -> BorrowedPayload? {
-    let isPlain = worker.withCall { call in
+    let isUnbound = worker.withCall { call in
       unsafe call.attempts == 0 && !(call.completion?.isBound ?? false)
         && (modifiers.batch == nil || call.isUnboundBatch)
     }
-    guard isPlain, record.claim() else { return nil }
+    guard isUnbound, record.claim() else { return nil }
     return worker.withCall { call in
       countBegin(of: call)
       unsafe call.attempts = 1
@@ -132,6 +133,6 @@ extension Member {
       call.clearPayload()
       return true
     }
-    if isAlone { unregisterIfSpent() } else { conclude(worker.call, at: worker.call.node, .delivered) }
+    if isAlone { unregisterIfSpent() } else { conclude(worker.call, .delivered) }
   }
 }

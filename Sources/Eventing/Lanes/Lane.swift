@@ -46,7 +46,7 @@ import Synchronization
   private let line = CacheLine()
   let mutex = UnfairMutex()
 
-  // The fields down to `nodes` are guarded by `mutex`.
+  // The fields up to `nodes` are guarded by `mutex`.
   /// The handlers of a shared lane, until they are over, each with its number in their order.
   @exclusivity(unchecked) private var members: [ObjectIdentifier: (number: Int, member: Member)] = [:]
   @exclusivity(unchecked) private var lastNumber = 0
@@ -109,10 +109,8 @@ import Synchronization
 
   var isInOrder: Bool { limit == 1 }
 
-  /// Whether no worker seems to run: a hint, read without the mutex.
-  @inline(__always) var looksIdle: Bool { busy == 0 }
-  /// Whether no worker runs. The caller holds `mutex`.
-  var isQuiet: Bool { busy == 0 }
+  /// Whether no worker runs. A hint for a caller that does not hold `mutex`.
+  @inline(__always) var isQuiet: Bool { busy == 0 }
 
   /// The needs of a call that has not begun: a worker, unless more of them may be made. The caller
   /// holds `WaitGraph.mutex`.
@@ -178,8 +176,8 @@ import Synchronization
 
   func removeUrgent(where isRemoved: (Call) -> Bool) { unsafe urgent.removeAll(where: isRemoved) }
 
-  /// Removes from the order, and returns, what comes next: one item of a handler, or as many as its
-  /// worker may take at once. `nil` if no item may be taken now.
+  /// Returns what comes next: one item of a handler, or as many as its worker may take at once.
+  /// `nil` if no item may be taken now. On a shared lane, removes it from the order.
   ///
   /// - Parameter most: The number of calls that the worker may still make.
   @inline(__always) private func nextStretch(_ most: Int) -> Stretch? {
@@ -213,7 +211,8 @@ import Synchronization
     return nil
   }
 
-  /// The number of stretches, or of items of the only handler, that may be taken now.
+  /// The number of urgent calls, plus that of stretches, or of items of the only handler that may
+  /// be taken now.
   private var openCount: Int {
     if isShared { return unsafe order.count + urgent.count }
     return unsafe (only?._withUnsafeGuaranteedRef { $0.openCount } ?? 0) + urgent.count
@@ -222,8 +221,8 @@ import Synchronization
   // MARK: Workers
 
   /// Returns a worker, which the caller starts after the unlock. Returns `nil` if the limit is
-  /// reached, or if the workers that are about to look for a call will do: one for each 16
-  /// stretches. The caller holds `mutex`.
+  /// reached, or if the workers that are about to look for a call will do: one for each 16 of
+  /// ``openCount``. The caller holds `mutex`.
   @inline(__always) func wakeWorker() -> Worker? {
     let overlaps = !isInOrder || mutant(isShared ? .sharedLaneOverlaps : .laneRunsTwice)
     guard busy < limit || isInOrder && overlaps, unsafe coming == 0 || overlaps && openCount > 16 * coming
@@ -257,8 +256,8 @@ import Synchronization
     unsafe coming -= 1
   }
 
-  /// Returns whether the lane keeps the worker. If not, the caller calls ``forget(_:)`` after the
-  /// unlock.
+  /// Makes a worker idle. Returns whether the lane keeps it. If not, the caller
+  /// calls ``forget(_:)`` after the unlock.
   private func free(_ worker: Worker) -> Bool {
     if !mutant(.laneIsNotWoken) { busy -= 1 }
     if unsafe idle.count < mostIdle {
@@ -381,11 +380,12 @@ import Synchronization
     /// The work that seldom remains. An object of its own: its fields would cost each call 60
     /// instructions.
     final class Rare {
-      /// The barriers that have been reached, each with the node at which it waits.
-      var barriers: [(completion: Completion, node: WaitNode)] = []
+      /// The barriers that have nothing more to wait for, each with the node at which it waits.
+      var passed: [(completion: Completion, node: WaitNode)] = []
       /// The handlers that are over.
       var over: [Member] = []
-      /// The barriers that now wait for the calls that run, each with its node and its handler.
+      /// The barriers and probes that have to wait for the calls that run, each with its node and
+      /// its handler.
       var reached: [(completion: Completion, node: WaitNode, member: Member)] = []
       /// The handlers that have nothing to do, and may have many keys.
       var idle: [Member] = []
@@ -408,7 +408,7 @@ import Synchronization
 
     @inline(never) private func runRare() {
       guard let rare else { return }
-      for (completion, node) in rare.barriers { completion.arrive(node, nil) }
+      for (completion, node) in rare.passed { completion.arrive(node, nil) }
       for (completion, node, member) in rare.reached { member.pass(completion, at: node) }
       for member in rare.over { member.closeLate() }
       for member in rare.idle { member.sweepKeys() }
@@ -453,8 +453,8 @@ import Synchronization
     // Before the worker takes all that waits once more, it spins without touching memory that
     // senders write. Meanwhile senders append calls. So each search finds more of them, and senders
     // seldom have to start a block or a task, which costs 150 to 300 ns on x86-64 Linux.
-    var hasSearched = unsafe worker.dequeuedAll && quota.hasBegun
-    if hasSearched, quota.spins, !quota.isOver { Thread.spin(Thread.spinLimit) }
+    var hasSpun = unsafe worker.dequeuedAll && quota.hasBegun
+    if hasSpun, quota.spins, !quota.isOver { Thread.spin(Thread.spinLimit) }
     while true {
       var after = After()
       mutex.lock()
@@ -473,11 +473,11 @@ import Synchronization
       unsafe worker.dequeuedAll = found == .ready && (!isShared || order.isEmpty)
       if found == .nothing {
         // One worker at a time spins for a call, which costs less than to start another task.
-        if !hasSearched, quota.hasBegun, unsafe coming == 0, quota.spins, !isMain {
+        if !hasSpun, quota.hasBegun, unsafe coming == 0, quota.spins, !isMain {
           beginComing(worker)
           mutex.unlock()
           after.run(self, nil)
-          hasSearched = true
+          hasSpun = true
           Thread.spin(Thread.spinLimit)
           continue
         }
@@ -500,7 +500,7 @@ import Synchronization
         return true
       }
       if found == .ready, dequeueReady(worker, &quota) { return true }
-      hasSearched = false
+      hasSpun = false
     }
   }
 
@@ -539,12 +539,12 @@ extension Lane {
   /// - Complexity: O(handlers and waiting calls).
   public nonisolated(nonsending) func quiesce() async {
     let completion = Completion(.ticket)
-    for lane in allMembers {
-      completion.expect(lane)
-      let record = lane.record
-      guard let core = lane.anchor.core else {
-        lane.sendBarrier(completion)
-        completion.arrive(lane, nil)
+    for member in allMembers {
+      completion.expect(member)
+      let record = member.record
+      guard let core = member.anchor.core else {
+        member.sendBarrier(completion)
+        completion.arrive(member, nil)
         continue
       }
       // Enqueued behind the occurrences that were posted before this call.
@@ -556,10 +556,10 @@ extension Lane {
             // If the handler has no pace, the barrier goes to the lane at once. It also goes to the
             // lane at once if the handler has no slot, because the handler has not joined the table
             // yet or has left it. Then no occurrence waits in its pace.
-            let target: DeliveryTarget = unsafe record.index >= 0 ? record.route?.lane ?? lane : lane
+            let target: DeliveryTarget = unsafe record.index >= 0 ? record.route?.lane ?? member : member
             target.sendBarrier(completion)
             core.unregisterDead()
-            completion.arrive(lane, nil)
+            completion.arrive(member, nil)
           }, by: Thread.current))
     }
     completion.finishDelivery(SendReport())

@@ -69,7 +69,7 @@ import Synchronization
   func popFollowers(_ after: inout Lane.After) {
     while unsafe !parked.isEmpty, unsafe !parked.first.isCall {
       let item = unsafe parked.takeFirst()
-      if let completion = item.completion { after.add { $0.barriers.append((completion, self)) } }
+      if let completion = item.completion { after.add { $0.passed.append((completion, self)) } }
     }
     unsafe parked.recycle()
   }
@@ -102,11 +102,11 @@ import Synchronization
 }
 
 extension PayloadQueue where Header == Item {
-  /// Takes the first call out. If a barrier comes before it, a hole stays in its place.
+  /// Takes the first call out. Barriers before it stay. O(barriers before it)
   mutating func popCall(to address: UnsafeMutableRawPointer) -> Item {
     var distance = 0
     while !self[distance].isCall { distance += 1 }
-    if distance > 0 { return unsafe take(distance, to: address, leaving: Item(nil, nil, .hole)) }
+    if distance > 0 { return unsafe take(distance, to: address) }
     let item = unsafe takeFirst(to: address)
     recycle()
     return item

@@ -50,15 +50,18 @@ extension Member {
     guard unsafe !key.isOpen, key.hasCalls else { return }
     unsafe key.isOpen = true
     if let timer = unsafe key.timer.take() { timers.append(timer) }
-    if unsafe !key.isActive, unsafe !key.isQueued, unsafe !isPaused { enqueue(key) }
+    if unsafe !key.isActive, unsafe !key.isQueued, unsafe !isPaused {
+      enqueue(key)
+      lane.addToOrder(self)
+    }
   }
 
-  /// Appends an item for a key whose batch may begin.
+  /// Appends an item for a key whose batch may begin. The caller gives the handler a place for it
+  /// in the order.
   func enqueue(_ key: KeyQueue) {
     unsafe inbox.append(Item(nil, .passUnretained(key), .key))
     unsafe key.isQueued = true
     unsafe followers += 1
-    if unsafe !isPaused { lane.addToOrder(self) }
   }
 
   /// Lets all batches begin.

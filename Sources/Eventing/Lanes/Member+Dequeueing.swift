@@ -192,7 +192,7 @@ extension Member {
     case .barrier:
       guard let completion = item.completion else { break }
       after.add {
-        if isTracked { $0.reached.append((completion, self, self)) } else { $0.barriers.append((completion, self)) }
+        if isTracked { $0.reached.append((completion, self, self)) } else { $0.passed.append((completion, self)) }
       }
     case .end: unsafe isEnded = true
     case .key:
@@ -208,7 +208,7 @@ extension Member {
     return .follower
   }
 
-  /// Does what follows when nothing is left.
+  /// If nothing is left, closes a handler that has reached its end, and lets it forget its keys.
   func settle(_ after: inout Lane.After) {
     guard unsafe running == 0, unsafe inbox.isEmpty else { return }
     if unsafe isEnded, unsafe !isClosed {

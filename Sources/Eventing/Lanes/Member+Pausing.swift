@@ -94,7 +94,7 @@ extension Member {
       unsafe isPaused = false
       for key in keysInOrder where unsafe !key.isActive {
         guard modifiers.batch == nil else {
-          if unsafe key.isOpen, unsafe !key.isQueued { enqueueLate(key) }
+          if unsafe key.isOpen, unsafe !key.isQueued { enqueue(key) }
           continue
         }
         // The call of the key that ran has ended during the pause.
@@ -113,13 +113,6 @@ extension Member {
       unsafe held = []
     }
     lane.wake()
-  }
-
-  /// Appends an item for a key; the caller gives the handler its places in the order afterwards.
-  private func enqueueLate(_ key: KeyQueue) {
-    unsafe isPaused = true
-    enqueue(key)
-    unsafe isPaused = false
   }
 
   // MARK: Barriers
@@ -339,7 +332,7 @@ extension Member {
         return unsafe call.barriers
       }
       let error = unsafe call.isRare ? call.rare.lastError : nil
-      conclude(call, at: call.node, error.map { failure($0, call) } ?? .skipped)
+      conclude(call, error.map { failure($0, call, of: .refused) } ?? .skipped)
       for completion in barriers { completion.arrive(call, nil) }
     }
     for taken in dropped.queues {
@@ -347,7 +340,7 @@ extension Member {
         let item = taken.queue.takeFirst()
         guard item.isCall else { continue }
         taken.queue.destroyTaken()
-        lane.mutex.withLock { unsafe item.key?._withUnsafeGuaranteedRef { $0.noteEnd() } }
+        if let key = unsafe item.key { lane.mutex.withLock { unsafe key._withUnsafeGuaranteedRef { $0.noteEnd() } } }
         skip(item.completion, at: unsafe item.key?.takeUnretainedValue() ?? taken.node)
       }
     }

@@ -43,7 +43,7 @@ extension Member {
   ///
   /// - Returns: `nil` if the handler was not called, and the occurrence must be enqueued.
   @inline(__always) private func callHere(_ payload: BorrowedPayload) -> HandlerOutcome? {
-    guard lane.looksIdle, case .now(let direct)? = unsafe direct, lane.beginHere(self) else { return nil }
+    guard lane.isQuiet, case .now(let direct)? = unsafe direct, lane.beginHere(self) else { return nil }
     guard Scheduling.isOnMainQueue, mayRunNow, record.claim() else {
       lane.endHere(self, calls: 0)
       return nil
@@ -174,11 +174,11 @@ extension Member {
     if lane.isTaskForEachCall { effects.wakes = true } else if openCount > 0 { effects.start = lane.wakeWorker() }
   }
 
-  /// Drops the occurrence that has waited longest. O(1), with keys O(keys that wait). The caller
-  /// holds the mutex.
+  /// Drops the occurrence that has waited longest. O(keys that wait and calls that a lock holds).
+  /// The caller holds the mutex.
   private func dropOldest(_ effects: inout Effects) {
     noteDequeued(1)
-    let oldestKey = keysInOrder.first
+    let oldestKey = unsafe parkedKeys.values.min { $0.firstNumber < $1.firstNumber }
     if let index = unsafe held.firstIndex(where: { unsafe $0.attempts == 0 }),
       unsafe held[index].number < oldestKey?.firstNumber ?? .max
     {
@@ -194,15 +194,11 @@ extension Member {
         unsafe key.isOpen = false
       }
     } else {
-      let leavesHole = unsafe !inbox.first.isCall
       let isOpen = unsafe inbox.count - followers > gathering
       item = unsafe inbox.popCall(to: memory)
-      if leavesHole { unsafe followers += 1 }
       if !isOpen {
         unsafe gathering -= 1
-        // The hole gets a place in the order, as the payloads that gather have none.
-        if leavesHole, unsafe !isPaused { lane.addToOrder(self) }
-      } else if lane.isShared, unsafe !isPaused, !leavesHole {
+      } else if lane.isShared, unsafe !isPaused {
         unsafe debt += 1
       }
     }
@@ -238,9 +234,9 @@ extension Member {
       if let attempt = replaced.attempt { Scheduling.concurrentBlock { attempt.cancel() } }
       replaced.delay?.fireNow()
     }
-    if let dropped = effects.dropped { conclude(.dropped, dropped.completion, at: dropped.node) }
+    if let dropped = effects.dropped { drop(dropped.completion, at: dropped.node) }
     guard effects.isDropped else { return true }
-    conclude(.dropped, completion, at: node)
+    drop(completion, at: node)
     return false
   }
 }

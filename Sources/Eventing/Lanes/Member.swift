@@ -1,4 +1,3 @@
-import Dispatch
 import Synchronization
 
 /// One handler on a lane: its closure, its modifiers, and what waits for it.
@@ -29,9 +28,10 @@ import Synchronization
   /// Whether a call may begin at once, in a delivery on the main queue. False for batches: a batch
   /// begins in a later block, with all payloads that wait by then.
   let mayRunHere: Bool
-  let isPaced: Bool
   /// Whether such a call may do without a worker.
   let mayCallHere: Bool
+  /// Whether the handler has a pace.
+  let isPaced: Bool
   /// Whether a call lets the next one begin when it has opened the ``Entrance``.
   let isPipeline: Bool
   /// The closure; `nil` when the handler is over. Read by workers only.
@@ -69,7 +69,7 @@ import Synchronization
   /// The number of calls that have begun and have not ended, plus the number of payloads in the
   /// queues of keys. 0 if ``isTracked`` is false.
   @exclusivity(unchecked) var running = 0
-  /// The number of the call that began last.
+  /// The last number that a call, or a payload in the queue of its key, has got.
   @exclusivity(unchecked) var lastNumber: UInt64 = 0
   /// The number of the call that keeps the entrance of a pipeline closed; 0 for none.
   @exclusivity(unchecked) var entering: UInt64 = 0

@@ -40,7 +40,7 @@ import Synchronization
     unsafe try ownCall._withUnsafeGuaranteedRef(body)
   }
 
-  /// Whether the call is one of a handler.
+  /// Whether the call is one of the given handler.
   @inline(__always) func isBusy(with member: Member) -> Bool {
     withCall { unsafe $0.member?.toOpaque() == Unmanaged.passUnretained(member).toOpaque() }
   }
@@ -78,7 +78,7 @@ import Synchronization
     unsafe owesEnd = false
     withCall { call in
       if unsafe !call.barriers.isEmpty {
-        after.add { unsafe $0.barriers += call.barriers.map { ($0, call) } }
+        after.add { unsafe $0.passed += call.barriers.map { ($0, call) } }
         unsafe call.barriers = []
       }
       unsafe call.member.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.noteEnd(of: call, on: self, &after) }

@@ -62,10 +62,12 @@ public struct ChangeOptions: OptionSet, Sendable {
   /// lock holds an announcement only together with its change. So no change is lost to its
   /// announcement.
   ///
-  /// A handler of announcements may set the value itself, and another thread may set it
-  /// meanwhile. The change
-  /// that was announced then has that newer value as its ``Change/old``. A handler that is added
-  /// while others receive the announcement receives the change without one.
+  /// A handler of announcements may set the value itself, and another thread may set it meanwhile.
+  /// The change that was announced then has that newer value as its ``Change/old``. A handler that
+  /// is added while others receive the announcement receives the change without one.
+  ///
+  /// An announcement is an occurrence of its own: it has a sequence number, and counts as skipped
+  /// for handlers without this option (``HandlerSnapshot/skippedCount``).
   @inlinable public static var prior: ChangeOptions { ChangeOptions(rawValue: 8) }
 }
 

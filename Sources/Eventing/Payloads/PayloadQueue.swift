@@ -171,12 +171,14 @@ struct PayloadAlone: PayloadHeader {}
     unsafe layout.move(from: place(head &- 1), to: address)
   }
 
-  /// Takes out the payload at a distance from the first, to uninitialized memory, and puts another
-  /// header, without a payload, into the place of its header.
-  mutating func take(_ distance: Int, to address: UnsafeMutableRawPointer, leaving other: Header) -> Header {
-    let header = self[distance]
+  /// Takes out the element at a distance from the first, and moves its payload to uninitialized
+  /// memory. The elements before it have no payloads. O(distance)
+  mutating func take(_ distance: Int, to address: UnsafeMutableRawPointer) -> Header {
+    let first = unsafe headers.unsafelyUnwrapped + head
+    let header = unsafe (first + distance).move()
     unsafe layout.move(from: place(head + distance), to: address)
-    self[distance] = other
+    unsafe (first + 1).moveInitialize(from: first, count: distance)
+    head += 1
     return header
   }
 
@@ -257,13 +259,10 @@ struct PayloadAlone: PayloadHeader {}
   mutating func reverse() {
     var reversed = PayloadQueue(layout)
     for i in (head..<tail).reversed() {
-      let header = unsafe headers.unsafelyUnwrapped[i]
-      if header.hasPayload {
-        unsafe reversed.append(header, BorrowedPayload(place(i), layout.type))
-      } else {
-        reversed.append(header)
-      }
+      let header = unsafe (headers.unsafelyUnwrapped + i).move()
+      if header.hasPayload { unsafe reversed.append(header, moving: place(i)) } else { reversed.append(header) }
     }
+    tail = head
     self = reversed
   }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import Eventing
 import EventingTesting
 import Testing
@@ -106,5 +107,40 @@ import Testing
     #expect(await eventually { live.alive == 0 })
     mayGoOn.open()
     withExtendedLifetime((first, second, other)) {}
+  }
+
+  @TaskLocal private static var request = 0
+
+  @Test func aFailureOnALaneHasTheValuesOfItsSender() async {
+    let carrying = EventContext.carry(LaneMeetingTests.$request)
+    defer { carrying.end() }
+    let (event, queue, seen) = (Event<Int>(), DispatchQueue(label: "test"), Recorder<Int>())
+    event.addHandler(on: .inOrder) { _ async throws in throw CancellationError() }
+    event.addHandler(on: .queue(queue)) { _ throws in throw CancellationError() }
+    event.addHandler(on: .concurrent(limit: 2)) { _ async throws in throw CancellationError() }
+    event.failures.addHandler { _ in seen.record(LaneMeetingTests.request) }
+    LaneMeetingTests.$request.withValue(7) { event.post(1) }
+    await event.quiesce()
+    #expect(await eventually { seen.values == [7, 7, 7] })
+  }
+
+  @Test func theEndOfAnEventEndsTheRetriesOfAOnceHandlerThatRuns() async {
+    let (gate, begun, calls) = (Gate(), Gate(), Counter())
+    var event: Event<Int>? = Event<Int>()
+    event?.add(
+      Handler(on: .inOrder) { (_: Int) async throws in
+        calls.add()
+        begun.open()
+        await gate.opened()
+        throw CancellationError()
+      }.once().retrying(.backoff(from: .milliseconds(1), to: .milliseconds(1), attempts: 5)))
+    event?.post(1)
+    await begun.opened()
+    event = nil
+    gate.open()
+    #expect(await eventually { calls.value == 2 })  // one last attempt
+    for _ in 0..<500 { await Task.yield() }
+    try? await Task.sleep(for: .milliseconds(20))
+    #expect(calls.value == 2)
   }
 }

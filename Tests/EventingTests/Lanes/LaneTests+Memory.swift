@@ -81,5 +81,26 @@
       let moves = member.lane.mutex.withLock { member.moves }
       #expect(moves <= 2 * 15_000)  // at most once back to the queue, and once out of it
     }
+
+    @Test func occurrencesThatAreDroppedBehindABarrierLeaveNothing() async throws {
+      let (event, gate, begun, seen) = (Event<Int>(), Gate(), Gate(), Recorder<Int>())
+      let token = event.addHandler(on: .inOrder(buffering: .newest(1))) { number async in
+        seen.record(number)
+        begun.open()
+        await gate.opened()
+      }
+      event.post(0)
+      await begun.opened()
+      event.post(1)
+      guard case .lane(let member) = token.record.details?.route else { return #expect(Bool(false)) }
+      let quiet = Task { await event.quiesce() }
+      #expect(await eventually { member.lane.mutex.withLock { member.inbox.count == 2 } })
+      for number in 2...10_000 { event.post(number) }
+      #expect(member.lane.mutex.withLock { member.inbox.count } == 2 && member.waitingCount == 1)
+      gate.open()
+      await quiet.value
+      await event.quiesce()
+      #expect(seen.values == [0, 10_000])
+    }
   }
 #endif
