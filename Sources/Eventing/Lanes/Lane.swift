@@ -256,8 +256,8 @@ import Synchronization
     unsafe coming -= 1
   }
 
-  /// Makes a worker idle. Returns whether the lane keeps it. If not, the caller
-  /// calls ``forget(_:)`` after the unlock.
+  /// Makes a worker idle. Returns whether the lane keeps it. If not, the caller calls
+  /// ``forget(_:)`` after the unlock.
   private func free(_ worker: Worker) -> Bool {
     if !mutant(.laneIsNotWoken) { busy -= 1 }
     if unsafe idle.count < mostIdle {

@@ -10,10 +10,6 @@ struct HandlerModifiers: Sendable {
   var timeLimit: TimeLimit?
   /// Whether a new occurrence cancels the call that runs.
   var isRestarting = false
-
-  /// Whether a handler whose calls come one at a time needs a ``Member``. A key alone needs none
-  /// there: calls that are made one at a time come in order for each key, too.
-  var needsMember: Bool { batch != nil || retry != nil || timeLimit != nil || isRestarting }
 }
 
 /// When a failed call is tried again.

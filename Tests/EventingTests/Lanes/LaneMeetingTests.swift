@@ -125,22 +125,24 @@ import Testing
   }
 
   @Test func theEndOfAnEventEndsTheRetriesOfAOnceHandlerThatRuns() async {
-    let (gate, begun, calls) = (Gate(), Gate(), Counter())
+    let (gate, begun, calls, live) = (Gate(), Gate(), Counter(), LiveCount())
     var event: Event<Int>? = Event<Int>()
-    event?.add(
-      Handler(on: .inOrder) { (_: Int) async throws in
-        calls.add()
-        begun.open()
-        await gate.opened()
-        throw CancellationError()
-      }.once().retrying(.backoff(from: .milliseconds(1), to: .milliseconds(1), attempts: 5)))
+    do {
+      let canary = Canary(live)
+      event?.add(
+        Handler(on: .inOrder) { (_: Int) async throws in
+          canary.sing()
+          calls.add()
+          begun.open()
+          await gate.opened()
+          throw CancellationError()
+        }.once().retrying(.backoff(from: .milliseconds(1), to: .milliseconds(1), attempts: 5)))
+    }
     event?.post(1)
     await begun.opened()
     event = nil
     gate.open()
-    #expect(await eventually { calls.value == 2 })  // one last attempt
-    for _ in 0..<500 { await Task.yield() }
-    try? await Task.sleep(for: .milliseconds(20))
-    #expect(calls.value == 2)
+    #expect(await eventually { live.alive == 0 })
+    #expect(calls.value == 2)  // one last attempt
   }
 }
