@@ -67,6 +67,7 @@
       for child in children { child.thaw() }
       for link in links { link.heal(isReset: false) }
       broker.thaw()
+      try await storesSomething()
       for child in children where child.name == "publisher" { child.end() }
       let isWhole = try await judge()
       for child in children { child.end() }
@@ -151,6 +152,16 @@
       Task {
         try await Task.sleep(for: time)
         for link in some { link.heal(isReset: isReset) }
+      }
+    }
+
+    /// Waits at most 60 s until the publishers have logged a message of the stream as it is now.
+    /// The last disturbance may have made the stream again. Without a message there is nothing to
+    /// check.
+    private func storesSomething() async throws {
+      let end = ContinuousClock.now + .seconds(60)
+      while !LineLog.lines("\(folder)/stored").contains(where: isCurrent), .now < end {
+        try await Task.sleep(for: .milliseconds(250))
       }
     }
 

@@ -56,7 +56,7 @@ import Testing
   /// One event with one handler.
   final class World: Sendable {
     let event = Event<Int>("e")
-    let (clock, gate, begun) = (ManualClock(), Gate(), Recorder<Int>())
+    let (clock, gate, begun, steps) = (ManualClock(), Gate(), Recorder<Int>(), StepExecutor())
     private let tickets = Recorder<Ticket>()
     let attempts = Counter()
 
@@ -87,7 +87,8 @@ import Testing
 
   @Test(arguments: ways) func allSayTheSame(way: Way) async throws {
     let (world, words) = (World(), Words())
-    let token = world.event.attach(way.handler(world).named("a"))
+    func attach() -> HandlerToken { world.event.attach(way.handler(world).named("a")) }
+    let token = way.isStepped ? world.steps.adding(attach) : attach()
     world.event.observe(with: words)
     let tracing = EventTracing(words, world.event.core)
     world.event.core.trace(with: tracing, "e")
