@@ -156,9 +156,21 @@
   }
 
   /// Runs a closure on a new thread, because the closure may block. Waits for the closure's result.
-  func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-      Foundation.Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+  /// A cancellation of the task ends the wait at once.
+  ///
+  /// - Parameter unwanted: A closure that is called with a result that comes after a cancellation.
+  func onOwnThread<Value: Sendable>(
+    _ body: @escaping @Sendable () throws -> Value, unwanted: @escaping @Sendable (Value) -> Void = { _ in }
+  ) async throws -> Value {
+    let result = OneShot<Result<Value, any Error>>()
+    Foundation.Thread.detachNewThread {
+      let made = Result { try body() }
+      if !result.set(made), case .success(let value) = made { unwanted(value) }
+    }
+    return try await withTaskCancellationHandler {
+      try await result.value.get()
+    } onCancel: {
+      result.set(.failure(CancellationError()))
     }
   }
 #endif

@@ -10,15 +10,16 @@
 
     private let state = Guarded(State())
 
-    /// Sets the value, unless it was set before.
-    func set(_ value: Value) {
-      let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-        guard state.value == nil else { return nil }
+    /// Sets the value, unless it was set before. Returns whether it did.
+    @discardableResult func set(_ value: Value) -> Bool {
+      let (isFirst, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
+        guard state.value == nil else { return (false, nil) }
         state.value = value
         defer { state.waiter = nil }
-        return state.waiter
+        return (true, state.waiter)
       }
       waiter?.resume()
+      return isFirst
     }
 
     /// The value. The getter waits until the value is set. At most one task may wait.

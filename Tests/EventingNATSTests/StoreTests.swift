@@ -74,6 +74,38 @@
       await nats.close(within: .zero)
     }
 
+    /// A cancelled call does not wait for a server that is silent. What the server takes after
+    /// the cancellation ends.
+    @Test func aListeningEndsWithItsTaskWhileTheServerIsSilent() async throws {
+      let server = try NATSServer(hasStreams: false)
+      let nats = try await server.connect()
+      let calls: [@Sendable () async throws -> Void] = [
+        {
+          _ = try await nats.plain.subscribe("test.a", SubscribeOptions()) { _ in fatalError("nothing is begun here") }
+        },
+        { _ = try await nats.plain.respond(to: "test.a", group: nil, inFlight: 1) { $0 } },
+      ]
+      for call in calls {
+        server.freeze()
+        let task = Task { try await call() }
+        try await Task.sleep(for: .milliseconds(50))
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        server.thaw()
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      var code: TransportError.Code?
+      for _ in 0..<100 where code != .noResponders {
+        code =
+          await transportError {
+            _ = try await nats.plain.request(RemoteMessage(), to: "test.a", within: .milliseconds(100))
+          }?.code
+      }
+      #expect(code == .noResponders, "something still listens")
+      #expect(nats.engine.state.withLock { $0.kept.count } == 1)  // the engine's own, for replies
+      await nats.close()
+    }
+
     /// The timer of a limit that was not needed takes no memory until the limit.
     @Test func aLimitThatWasNotNeededIsForgotten() async {
       await #expect(processExitsWith: .success) {

@@ -51,6 +51,8 @@
           try engine.subscribe(subject, group: options.group, limit: max(256, options.inFlight)) { arrival in
             subscription.receive(arrival)
           }
+        } unwanted: {
+          $0.end()
         }
         subscription.state.withLock { $0.library = library }
         try engine.add(subscription, subject)

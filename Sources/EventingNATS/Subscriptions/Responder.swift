@@ -55,6 +55,8 @@
       do {
         let library = try await onOwnThread {
           try engine.subscribe(subject, group: group, limit: nil) { responder.receive($0) }
+        } unwanted: {
+          $0.end()
         }
         responder.state.withLock { $0.library = library }
         try engine.add(responder, subject)

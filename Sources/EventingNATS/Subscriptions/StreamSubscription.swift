@@ -110,6 +110,8 @@
           try engine.subscribe("\(subscription.inbox).*", group: nil, limit: limit) {
             subscription.receive($0)
           }
+        } unwanted: {
+          $0.end()
         }
         subscription.state.withLock { $0.library = library }
         try engine.add(subscription, subject)
