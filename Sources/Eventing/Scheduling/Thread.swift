@@ -1,7 +1,7 @@
 #if canImport(Darwin)
   public import Darwin
 #elseif canImport(Glibc)
-  public import Glibc
+  internal import Glibc
 #elseif canImport(Musl)
   public import Musl
 #elseif canImport(Android)
@@ -9,12 +9,27 @@
 #endif
 internal import Synchronization
 
+#if canImport(Glibc)
+  /// C11's `thrd_current`, which returns what `pthread_self` returns, in Glibc since 2.28.
+  ///
+  /// Safe: a function without parameters that returns a word is called in Swift's convention as it
+  /// is in that of C.
+  @_silgen_name("thrd_current") @usableFromInline func currentThread() -> UInt
+#endif
+
 /// The operations on threads that the package uses.
 @usableFromInline package enum Thread {
   /// A number for the calling thread that no other living thread has. Its three lowest bits are 0.
+  ///
+  /// An async function may call this before and after an `await`, on two threads. Glibc and Bionic
+  /// declare `pthread_self` as `__attribute__((const))`, so the optimizer calls it once, and takes
+  /// the first thread's number for that of the second. There the number comes from a function
+  /// without the attribute.
   @inlinable @inline(__always) package static var current: UInt {
     #if canImport(Glibc)
-      pthread_self()
+      currentThread()
+    #elseif canImport(Android)
+      UInt(bitPattern: Int(gettid())) << 3
     #else
       unsafe UInt(bitPattern: pthread_self())
     #endif

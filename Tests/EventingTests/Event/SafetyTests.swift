@@ -1,5 +1,7 @@
-import Eventing
+import Synchronization
 import Testing
+
+@testable import Eventing
 
 /// Tests of guarantees G20 and G24: no mutex is held while user code runs, so user code may call
 /// anything. Invalid counts are clamped.
@@ -245,6 +247,34 @@ import Testing
   }
 
   // MARK: Calls without effect
+
+  /// Checks that each post of one async function enters the event as the thread on which it runs.
+  ///
+  /// An optimizer that takes a thread's number for constant reads it once in a loop. Then the event
+  /// may take a thread for the one inside, and let it change the table beside a delivery.
+  @Test func aPostAfterAnAwaitIsThatOfItsOwnThread() async {
+    let (event, gate, steps) = (Event<Int>(), Gate(), StepExecutor())
+    let (inside, threads) = (Recorder<Bool>(), Recorder<UInt>())
+    let core = event.core
+    event.addHandler { _ in
+      threads.record(Thread.current)
+      inside.record(core.stateWord.load(ordering: .relaxed) & ~CoreState.flags == Thread.current)
+    }
+    let task = Task(executorPreference: steps) {
+      for number in 1...2 {
+        event.post(number)
+        if number == 1 { await gate.opened() }
+      }
+    }
+    // Both threads live until the end, so that they have two numbers.
+    await startThread {
+      steps.runHere()
+      gate.open()
+      while threads.count < 2 { steps.runWhileThisIsHeld() }
+    }.opened()
+    await task.value
+    #expect(inside.values == [true, true] && threads.values[0] != threads.values[1])
+  }
 
   @Test func bulkVerbsOfNothingDoNothing() {
     let event = Event<Int>()
