@@ -160,11 +160,11 @@ struct Verifier {
   private func verify(_ report: SendReport, at place: Int) {
     let isRight = trial.losesNothing ? report.sequence == UInt64(place) : report.sequence >= UInt64(place)
     checks.expect(.g1, isRight, "the report of occurrence \(place) says \(report.sequence)")
-    let called = report.delivered + report.failures.count + report.deferred
+    let called = report.delivered + report.failures.count + report.deferred + report.held
     checks.expect(.g21, called == callCounts[place], "occurrence \(place): \(callCounts[place]) calls; \(report)")
-    // A deferred call may throw later. Then its failure is in no report.
+    // A deferred or held call may throw later. Then its failure is in no report.
     let (failed, due) = (report.failures.count, failureCounts[place])
-    let isTold = failed <= due && due <= failed + report.deferred
+    let isTold = failed <= due && due <= failed + report.deferred + report.held
     checks.expect(.g19, isTold, "occurrence \(place): \(due) calls threw, its report has \(failed) failures; \(report)")
     let found = called + report.skipped + report.dropped
     let (least, most) = handlersFound(at: place)

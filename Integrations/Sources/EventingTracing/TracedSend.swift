@@ -26,6 +26,7 @@ extension Event {
     span.attributes["eventing.skipped"] = report.skipped
     span.attributes["eventing.dropped"] = report.dropped
     span.attributes["eventing.deferred"] = report.deferred
+    span.attributes["eventing.held"] = report.held
     for failure in report.failures { span.fail(failure.error) }
     return report
   }

@@ -101,7 +101,8 @@ package final class DeliveryAccount: @unchecked Sendable {
         delivered: report.delivered + forwarded.delivered - forwards - intercepted,
         leftOut: leftOut + stops, unhandled: report.skipped + forwarded.skipped - leftOut, locked: locked,
         replaced: replaced, dropped: report.dropped + forwarded.dropped - replaced,
-        deferred: report.deferred + forwarded.deferred, failures: report.failures + forwarded.failures)
+        later: report.deferred + report.held + forwarded.deferred + forwarded.held,
+        failures: report.failures + forwarded.failures)
     }
   }
 }
@@ -133,7 +134,7 @@ package struct DeliveryOutcome: Sendable {
   /// The number of handlers that had no room for the occurrence.
   package let dropped: Int
   /// The number of handlers that run later and were not waited for.
-  package let deferred: Int
+  package let later: Int
   /// The errors that handlers threw.
   package let failures: [HandlerFailure]
 }

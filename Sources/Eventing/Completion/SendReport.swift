@@ -1,7 +1,7 @@
 /// The outcome of one occurrence.
 ///
 /// Every handler that the occurrence found is counted exactly once: in ``delivered``, ``skipped``,
-/// ``dropped``, ``deferred`` or ``failures``.
+/// ``dropped``, ``deferred``, ``held`` or ``failures``.
 ///
 /// An occurrence finds the handlers that were added before it was sent. But a handler does not
 /// count if it was removed or used up, or if its owner was gone, before the delivery came to it.
@@ -32,14 +32,19 @@ public struct SendReport: Sendable {
     @inlinable get { Int(counts.dropped) }
     set { counts.dropped = UInt32(newValue) }
   }
-  /// The number of handlers that run later and were not waited for.
-  ///
-  /// Either such a handler waits for the caller, so that waiting for it would be a deadlock. Or a
-  /// lock holds the occurrence for it; see ``Holding``. A held occurrence may still be skipped: if
-  /// a later one replaces it (``Holding/latest``), or if its handler is removed.
+  /// The number of handlers that run later and were not waited for, because they wait for the
+  /// caller: to wait for them would be a deadlock.
   public internal(set) var deferred: Int {
     @inlinable get { Int(counts.deferred) }
     set { counts.deferred = UInt32(newValue) }
+  }
+  /// The number of handlers for which a lock holds the occurrence; see ``Holding``.
+  ///
+  /// They are called when the lock ends. A held occurrence may still be skipped: if a later one
+  /// replaces it (``Holding/latest``), or if its handler is removed.
+  public internal(set) var held: Int {
+    @inlinable get { Int(counts.held) }
+    set { counts.held = UInt32(newValue) }
   }
   /// The errors that handlers threw, in the order of the handlers.
   public internal(set) var failures: [HandlerFailure] {
@@ -53,34 +58,36 @@ public struct SendReport: Sendable {
 
   /// The numbers of a report, without its failures.
   ///
-  /// The counts have 32 bits, so that a report has 32 bytes, which Swift returns in registers. More
-  /// handlers than 32 bits can count would take 480 GB.
+  /// More handlers than 32 bits can count would take 480 GB.
   @usableFromInline struct Counts: Sendable {
     @usableFromInline var sequence: UInt64
     @usableFromInline var delivered: UInt32
     @usableFromInline var skipped: UInt32
     @usableFromInline var dropped: UInt32
     @usableFromInline var deferred: UInt32
+    @usableFromInline var held: UInt32
 
-    @inlinable init(sequence: UInt64, delivered: Int, skipped: Int, dropped: Int, deferred: Int) {
+    @inlinable init(sequence: UInt64, delivered: Int, skipped: Int, dropped: Int, deferred: Int, held: Int) {
       self.sequence = sequence
       self.delivered = UInt32(truncatingIfNeeded: delivered)
       self.skipped = UInt32(truncatingIfNeeded: skipped)
       self.dropped = UInt32(truncatingIfNeeded: dropped)
       self.deferred = UInt32(truncatingIfNeeded: deferred)
+      self.held = UInt32(truncatingIfNeeded: held)
     }
   }
 
   @inlinable init(
-    sequence: UInt64 = 0, delivered: Int = 0, skipped: Int = 0, dropped: Int = 0, deferred: Int = 0,
+    sequence: UInt64 = 0, delivered: Int = 0, skipped: Int = 0, dropped: Int = 0, deferred: Int = 0, held: Int = 0,
     failures: [HandlerFailure] = []
   ) {
-    counts = Counts(sequence: sequence, delivered: delivered, skipped: skipped, dropped: dropped, deferred: deferred)
+    counts = Counts(
+      sequence: sequence, delivered: delivered, skipped: skipped, dropped: dropped, deferred: deferred, held: held)
     thrown = failures
   }
 
   /// Whether no handler was called, and none will be.
-  public var reachedNobody: Bool { delivered + deferred + failures.count == 0 }
+  public var reachedNobody: Bool { delivered + deferred + held + failures.count == 0 }
 
   /// Throws the error of the first handler that failed, in the order of the handlers. Returns if no
   /// handler failed.
@@ -94,7 +101,7 @@ public struct SendReport: Sendable {
 
 extension SendReport: CustomStringConvertible {
   public var description: String {
-    "#\(sequence): \(delivered) delivered, \(skipped) skipped, \(dropped) dropped, \(deferred) deferred, \(failures.count) failed"
+    "#\(sequence): \(delivered) delivered, \(skipped) skipped, \(dropped) dropped, \(deferred) deferred, \(held) held, \(failures.count) failed"
   }
 }
 
@@ -105,7 +112,7 @@ extension SendReport {
     case .delivered: delivered += 1
     case .skipped: skipped += 1
     case .dropped: dropped += 1
-    case .held: deferred += 1
+    case .held: held += 1
     case .failed(let failure): failures.append(failure)
     }
   }
@@ -117,6 +124,7 @@ extension SendReport {
     skipped += other.skipped
     dropped += other.dropped
     deferred += other.deferred
+    held += other.held
     failures += other.failures
   }
 

@@ -26,7 +26,7 @@ extension EventCore {
     }
     let before = tally.report.counts
     let path = unsafe visitNow(slot, payload, &tally)
-    if tally.report.skipped > before.skipped || tally.report.deferred > before.deferred {
+    if tally.report.skipped > before.skipped || tally.report.held > before.held {
       unsafe reportRefusal(of: slot.pointee.record, since: before, &tally)
     }
     return path
@@ -60,7 +60,7 @@ extension EventCore {
     of record: HandlerRecord, since before: SendReport.Counts, _ tally: inout DeliveryTally
   ) {
     if tally.report.skipped > before.skipped { tally.observed?.skipped(HandlerToken(record, anchor)) }
-    if tally.report.deferred > before.deferred { tally.observed?.held(HandlerToken(record, anchor)) }
+    if tally.report.held > before.held { tally.observed?.held(HandlerToken(record, anchor)) }
   }
 
   /// Delivers to one slot. Tells the observers of the call. If the handler is skipped, or a lock

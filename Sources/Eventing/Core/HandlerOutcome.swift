@@ -5,7 +5,7 @@
   /// The handler's lane had no room for the occurrence.
   case dropped
   /// A lock holds the occurrence for the handler. The sender no longer waits for this handler, and
-  /// its report counts the handler as deferred.
+  /// its report counts the handler as held.
   case held
   case failed(HandlerFailure)
 

@@ -2,7 +2,7 @@
 /// pauses the lane.
 ///
 /// The removal happens under the mutex of the lane. After the mutex is released, observers are
-/// told, and sends count the call as deferred. So nothing waits for the paused lane.
+/// told, and sends count the call as held. So nothing waits for the paused lane.
 struct DetachedWaiters {
   private(set) var calls: [Completion] = []
 

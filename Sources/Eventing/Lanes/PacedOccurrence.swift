@@ -57,7 +57,7 @@ extension DeliveryTally {
   /// The outcome of a delivery to one handler; `nil` if the handler's lane reports it.
   var outcomeOfOneHandler: HandlerOutcome? {
     if report.delivered > 0 { return .delivered }
-    if report.deferred > 0 { return .held }
+    if report.held > 0 { return .held }
     if let failure = report.failures.first { return .failed(failure) }
     return report.skipped > 0 ? .skipped : nil
   }

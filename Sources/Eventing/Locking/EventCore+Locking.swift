@@ -176,7 +176,7 @@ extension EventCore {
       tally.enqueued &+= 1
       tally.observed?.held(HandlerToken(record, anchor))
     } else {
-      tally.report.deferred &+= 1
+      tally.report.held &+= 1
     }
     return true
   }

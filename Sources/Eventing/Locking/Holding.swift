@@ -1,7 +1,7 @@
 /// The fate of occurrences that are delivered while a handler is locked: they are skipped, or held.
 ///
 /// Held occurrences are delivered when the lock ends, before any newer one. Reports count them as
-/// deferred, and no `send` waits for them. Occurrences that do not fit count as skipped. If the
+/// held, and no `send` waits for them. Occurrences that do not fit count as skipped. If the
 /// handler is removed, its held occurrences are discarded.
 ///
 /// - If the locks of several handlers end together, as with ``Event/unlock()``, the held

@@ -126,7 +126,7 @@ final class Listener: Sendable {
     guard outcome.failures.isEmpty else {
       return message.attempt >= attempts ? nil : .retry(after: options.retry.delay(after: message.attempt))
     }
-    guard outcome.dropped == 0, outcome.deferred == 0, isLooped else { return .release(after: Listener.pause) }
+    guard outcome.dropped == 0, outcome.later == 0, isLooped else { return .release(after: Listener.pause) }
     if outcome.delivered > 0 { return .done }
     if outcome.unhandled > 0 { return .release(after: outcome.locked > 0 ? Listener.pause : .zero) }
     let isLeftOut = outcome.leftOut + outcome.replaced > 0 || options.acceptsNoHandler

@@ -162,7 +162,7 @@ extension Meddle.World {
   // MARK: Results of calls
 
   func inspect(_ report: SendReport) {
-    let numbers = [report.delivered, report.skipped, report.dropped, report.deferred]
+    let numbers = [report.delivered, report.skipped, report.dropped, report.deferred, report.held]
     checks.expect(.g21, numbers.allSatisfy { $0 >= 0 }, "a report with a number below 0: \(report)")
     for failure in report.failures {
       checks.expect(.g19, failure.error is Faults.Problem, "a handler failed that threw nothing: \(failure)")

@@ -101,7 +101,7 @@ import Testing
       #expect(words.traced.withLock { $0[sequence] ?? [] } == said, "trace of \(sequence)")
       let counts: [Outcome: Int] = [
         .delivered: report.delivered, .failed: report.failures.count, .skipped: report.skipped,
-        .dropped: report.dropped, .held: report.deferred,
+        .dropped: report.dropped, .held: report.held,
       ]
       #expect(counts.filter { $0.value > 0 } == [said[0] == .held ? .held : said[said.count - 1]: 1], "\(report)")
     }

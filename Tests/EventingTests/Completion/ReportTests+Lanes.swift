@@ -143,7 +143,8 @@ extension ReportTests {
       let report = await ticket.report
       #expect(report.delivered == delivered, sourceLocation: sourceLocation)
       #expect(report.skipped == skipped, sourceLocation: sourceLocation)
-      #expect(report.dropped + report.deferred + report.failures.count == 0, sourceLocation: sourceLocation)
+      #expect(
+        report.dropped + report.deferred + report.held + report.failures.count == 0, sourceLocation: sourceLocation)
     }
     #expect(calls.value == expected.map(\.0).reduce(0, +), sourceLocation: sourceLocation)
     withExtendedLifetime(stage) {}

@@ -101,7 +101,7 @@ extension ObserverTests {
     let tickets = [event.submit(1), event.submit(2)]
     event.lock(token, holding: .latest)
     queue.resume()
-    for ticket in tickets { #expect(await ticket.report.deferred == 1) }
+    for ticket in tickets { #expect(await ticket.report.held == 1) }
     for number in 3...4 { event.post(number) }
     event.remove(token)
     let told = notes.lines.values.filter { $0.hasPrefix("held") || $0.hasPrefix("skipped") }

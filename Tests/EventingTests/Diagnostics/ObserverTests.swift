@@ -45,7 +45,7 @@ import Testing
     event.lock(a)
     event.post(3)
     event.lock(a, holding: .latest)
-    #expect(await event.send(4).deferred == 1)
+    #expect(await event.send(4).held == 1)
     event.unlock(a)
     #expect(notes.since == ["e 3", "skipped a 3", "e 4", "held a 4", "began a 4", "ended a 4"])
     event.intercept { _ in .stop }

@@ -119,7 +119,7 @@ import Testing
     let token = event.addHandler { _ in }
     event.lock(token, holding: .upTo(.max))
     few.lock(holding: .upTo(.min))
-    #expect(await event.send(1).deferred == 1)
+    #expect(await event.send(1).held == 1)
     event.unlock(token)
     var batches = event.payloads(buffering: .newest(.max)).batches(of: .max).makeAsyncIterator()
     event.post(2)

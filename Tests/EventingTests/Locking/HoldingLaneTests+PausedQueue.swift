@@ -71,7 +71,7 @@ extension HoldingLaneTests {
     let waiting = (2...4).map { number in HoldingLaneTests.$request.withValue("r\(number)") { event.submit(number) } }
     event.lock(token, holding: .upTo(9))
     gate.open()
-    for ticket in waiting { #expect(await ticket.report.deferred == 1) }  // the lane has paused
+    for ticket in waiting { #expect(await ticket.report.held == 1) }  // the lane has paused
     event.unlock(token)
     await event.quiesce()
     #expect(seen.values == ["1 none", "2 r2", "3 r3", "4 r4"])

@@ -23,9 +23,9 @@ import Testing
     let waiting = (2...3).map { event.submit($0) }
     event.lock(token, holding: .upTo(2))
     let reports = [await event.send(4), await event.send(5), await event.send(6)]
-    #expect(reports.map(\.deferred) == [1, 1, 0] && reports[2].skipped == 1)
+    #expect(reports.map(\.held) == [1, 1, 0] && reports[2].skipped == 1)
     gate.open()
-    for ticket in waiting { #expect(await ticket.report.deferred == 1) }  // no send waits for held occurrences
+    for ticket in waiting { #expect(await ticket.report.held == 1) }  // no send waits for held occurrences
     await event.quiesce()
     #expect(seen.values == [1])
     event.post(7)  // skipped, because two occurrences are held already
@@ -78,7 +78,7 @@ import Testing
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     let token = event.addHandler(on: .task) { number async in seen.record(number) }
     event.lock(token, holding: .upTo(9))
-    for number in 1...3 { #expect(await event.send(number).deferred == 1) }
+    for number in 1...3 { #expect(await event.send(number).held == 1) }
     event.unlock(token)
     await event.quiesce()
     #expect(seen.values.sorted() == [1, 2, 3])
@@ -153,7 +153,7 @@ import Testing
     let token = event.add(lane.handler(.suspendingSender(2), until: .open) { seen.record($0) })
     let payloads = event.payloads(buffering: .suspendingSender(2))
     event.lock(holding: .upTo(100))
-    for number in 1...10 { #expect(await event.send(number).deferred == 2) }
+    for number in 1...10 { #expect(await event.send(number).held == 2) }
     event.unlock()
     await event.quiesce()
     #expect(seen.values == Array(1...10))
@@ -190,7 +190,7 @@ import Testing
     event.lock(token, holding: .upTo(10))
     event.post(3)
     gates[1].open()
-    #expect(await waits.report.deferred == 1)  // the lane has paused
+    #expect(await waits.report.held == 1)  // the lane has paused
     for _ in 0..<2 {
       Task(executorPreference: steps) {
         await event.quiesce()

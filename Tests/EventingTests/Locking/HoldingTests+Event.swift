@@ -8,9 +8,9 @@ extension HoldingTests {
     event.occurrences.addHandler { seen.record("b \($0.sequence)") }
     event.occurrences.addHandler(priority: 1) { seen.record("a \($0.sequence)") }
     event.lock(holding: .upTo(9))
-    #expect(await event.send(1).deferred == 2)
+    #expect(await event.send(1).held == 2)
     event.occurrences.addHandler { seen.record("c \($0.sequence)") }  // found by the second occurrence only
-    #expect(await event.send(2).deferred == 3)
+    #expect(await event.send(2).held == 3)
     event.unlock()
     event.post(3)
     await event.quiesce()
@@ -23,7 +23,7 @@ extension HoldingTests {
     event.addHandler { seen.record($0) }
     event.addHandler(on: .background) { seen.record(10 * $0) }
     event.lock(holding: .upTo(9))
-    for number in 1...3 { #expect(await event.send(number).deferred == 3) }
+    for number in 1...3 { #expect(await event.send(number).held == 3) }
     event.unlock()
     await event.quiesce()
     #expect(seen.values.filter { $0 < 10 } == [1, 3])

@@ -9,7 +9,7 @@ import Testing
     #expect(event.lock(token, holding: .upTo(3)))
     var reports: [SendReport] = []
     for number in 1...5 { reports.append(await event.send(number * 10)) }
-    #expect(reports.map(\.deferred) == [1, 1, 1, 0, 0])
+    #expect(reports.map(\.held) == [1, 1, 1, 0, 0])
     #expect(reports.map(\.skipped) == [0, 0, 0, 1, 1])
     #expect(seen.values == [] && reports[0].reachedNobody == false)
     let held = await event.handlers[0]
@@ -35,7 +35,7 @@ import Testing
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     let token = event.addHandler { seen.record($0) }
     event.lock(token, holding: .latest)
-    for number in 1...4 { #expect(await event.send(number).deferred == 1) }
+    for number in 1...4 { #expect(await event.send(number).held == 1) }
     #expect(await event.handlers.map(\.skippedCount) == [3])
     event.unlock(token)
     await event.quiesce()
@@ -123,7 +123,7 @@ import Testing
     event.post(1)
     event.addHandler { seen.record("b \($0)") }
     event.addHandler(named: "c", on: .background) { seen.record("c \($0)") }
-    #expect(await event.send(2).deferred == 3)
+    #expect(await event.send(2).held == 3)
     event.unlock()
     await event.quiesce()
     #expect(seen.values.sorted() == ["a 2", "b 2", "c 2"])

@@ -139,7 +139,7 @@ import Testing
     event.lock(token, holding: .upTo(9))
     event.post(2)
     clock.advance(by: .seconds(1))
-    #expect(await first.report.deferred == 1)
+    #expect(await first.report.held == 1)
     #expect(seen.count == 0)
     event.unlock(token)
     await event.quiesce()

@@ -123,7 +123,7 @@ import Testing
       event?.lock(token, holding: .latest)
       #expect(await eventually { clock.sleeperCount == 1 })
       clock.advance(by: .seconds(1))
-      #expect(await last.report.deferred == 1)
+      #expect(await last.report.held == 1)
       event?.unlock(token)
       _ = await event?.handlers
     }
@@ -150,7 +150,7 @@ import Testing
       let ticket = event.submit(2)
       event.lock(token, holding: .upTo(9))
       await clock.advanceWhenIdle(by: .seconds(1))
-      #expect(await ticket.report.deferred == 1)
+      #expect(await ticket.report.held == 1)
       // A thread of the pool may still be inside the event. Then that thread would call the handler
       // after the `unlock` below. But the test needs the call on this thread, because
       // `SyncPoints.watch` sees only the claims of this thread.
@@ -189,7 +189,7 @@ import Testing
       await barrier?.value
       #expect(isLocked)
       let report = await ticket.report
-      #expect(report.deferred == 1 && report.delivered == 0 && report.skipped == 0)
+      #expect(report.held == 1 && report.delivered == 0 && report.skipped == 0)
       event.unlock(token)
       await event.quiesce()
       #expect(seen.values == [1])

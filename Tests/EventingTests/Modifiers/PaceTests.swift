@@ -135,7 +135,7 @@ import Testing
       #expect(await eventually { clock.sleeperCount == 1 })
       clock.advance(by: .seconds(1))
       let report = await ticket.report
-      #expect(holding == .nothing ? report.skipped == 1 : report.deferred == 1)
+      #expect(holding == .nothing ? report.skipped == 1 : report.held == 1)
       event.unlock(token)
       await event.quiesce()
       #expect(seen.values == (holding == .nothing ? [] : [1]))
@@ -150,7 +150,7 @@ import Testing
     let pending = event.submit(2)
     event.lock(token, holding: .upTo(9))
     clock.advance(by: .seconds(1))
-    #expect(await pending.report.deferred == 1)
+    #expect(await pending.report.held == 1)
     event.post(3)  // the lock holds 3, while the pace keeps 2
     event.unlock(token)
     #expect(await eventually { clock.sleeperCount == 1 })
@@ -179,7 +179,7 @@ import Testing
     let kept = event.submit(2)
     event.lock(token, holding: .upTo(9))
     clock.advance(by: .seconds(1))
-    #expect(await kept.report.deferred == 1)  // no timer runs any more
+    #expect(await kept.report.held == 1)  // no timer runs any more
     event.post(3)
     #expect(await eventually { clock.sleeperCount == 1 })
     clock.advance(by: .seconds(1))

@@ -118,7 +118,7 @@ import Testing
     #expect(await eventually { clock.sleeperCount == 1 })
     if isOfEvent { event.lock(holding: .upTo(9)) } else { event.lock(token, holding: .upTo(9)) }
     let report = await ticket.report
-    #expect(report.failures.map(\.attempts) == [1] && report.deferred == 0)
+    #expect(report.failures.map(\.attempts) == [1] && report.held == 0)
     if isOfEvent { event.unlock() } else { event.unlock(token) }
     await event.quiesce()
     #expect(unsteady.attempts.values == [1] && event.handlerCount == 0)

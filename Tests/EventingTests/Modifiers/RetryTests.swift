@@ -172,7 +172,7 @@ import Testing
     async let report = event.send(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     event.lock(token, holding: .upTo(9))
-    #expect(await report.deferred == 1)
+    #expect(await report.held == 1)
     event.post(2)
     event.unlock(token)
     #expect(await eventually { unsteady.attempts.count == 3 })

@@ -184,7 +184,7 @@ import Testing
     event.lock(event.addHandler { _ in })
     let failing = event.addHandler(named: "fails") { _ in throw Mishap() }
     let report = await event.send(1)
-    #expect(report.description == "#1: 2 delivered, 1 skipped, 0 dropped, 0 deferred, 1 failed")
+    #expect(report.description == "#1: 2 delivered, 1 skipped, 0 dropped, 0 deferred, 0 held, 1 failed")
     #expect(report.failures.map(\.handler) == [failing])
     #expect(throws: Mishap.self) { try report.throwIfFailed() }
   }

@@ -173,7 +173,9 @@ private final class ModifierWorld: @unchecked Sendable {
     let isCut = program.has { $0 == .lock || $0 == .remove }
     let calls = Set(attempts)
     for (payload, report) in reports {
-      let outcomes = [report.delivered, report.skipped, report.dropped, report.deferred, report.failures.count]
+      let outcomes = [
+        report.delivered, report.skipped, report.dropped, report.deferred, report.held, report.failures.count,
+      ]
       let isAccepted = payload <= lastAccepted && !program.has { $0 == .remove }
       try check(outcomes.reduce(0, +) <= 1, "\(payload) has several outcomes")
       if isAccepted { try check(outcomes.reduce(0, +) == 1, "\(payload) has no outcome") }

@@ -114,11 +114,11 @@ extension SimulatedWorld {
       let ended = report.delivered + report.failures.count
       // A report may count a call of a handler for all payloads that another event has used up.
       let uncalled = handlers.count { $0.place.isForAll && $0.isOnce }
-      if ended > calls + loops + uncalled || (!mode.replays && calls > ended + report.deferred) {
+      if ended > calls + loops + uncalled || (!mode.replays && calls > ended + report.deferred + report.held) {
         return fail("G21: \(calls) calls with \(number); \(report)")
       }
       let least = handlers.count { !$0.isOnce && isFor($0, send) && $0.addReturn < send.call && $0.removeCall == nil }
-      if ended + report.skipped + report.dropped + report.deferred < least {
+      if ended + report.skipped + report.dropped + report.deferred + report.held < least {
         return fail("G21: \(number) found at least \(least); \(report)")
       }
     }
