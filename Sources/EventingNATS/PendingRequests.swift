@@ -120,7 +120,7 @@
         guard state.entries.contains(where: { condition($0.value) }) else { return [] }
         let ended = state.entries.filter { condition($0.value) }
         for token in ended.keys { state.entries[token] = nil }
-        return Array(ended.values)
+        return ended.sorted { $0.key < $1.key }.map(\.value)  // in the order in which they began
       }
       for entry in ended {
         if case .late = outcome, let refusal = entry.refusal {

@@ -26,7 +26,8 @@
       init(number: Int?, code: Int) {
         switch number {
         case 10_054, 10_097: self = .tooLarge  // the message; its headers
-        case 10_109: self = .comesAgain  // the stream is sealed, which is not the fault of the message
+        // The account has no room, or the stream is sealed: not the fault of the message.
+        case 10_002, 10_109: self = .comesAgain
         case let number? where Refusal.lasting.contains(number): self = .never
         default: self = code == 400 ? .never : .comesAgain
         }

@@ -23,6 +23,31 @@
       await other.close()
     }
 
+    /// The caller's limit counts from the arrival of the query, also while it waits for others.
+    @Test func aQueryWhoseCallerHasGoneMeanwhileIsNotBegun() async throws {
+      let server = try NATSServer(hasStreams: false)
+      let (nats, other) = (try await server.connect(), try await server.connect())
+      let (begun, gate) = (Guarded<[Int]>([]), OneShot<Void>())
+      let answering = RemoteQuestion<Int, Int>("echo", over: other.plain)
+      answering.addResponder { number in
+        begun.withLock { $0.append(number) }
+        if number == 1 { await gate.value }
+        return number
+      }
+      try await answering.listen(inFlight: 1)
+      let asking = RemoteQuestion<Int, Int>("echo", over: nats.plain)
+      async let first = asking.first(1, within: .seconds(20))
+      try await eventually("expected a query") { begun.withLock { $0 } == [1] }
+      let late = await transportError { _ = try await asking.first(2, within: .milliseconds(300)) }
+      #expect(late?.code == .timedOut)
+      gate.set(())
+      #expect(try await first == 1)
+      #expect(try await asking.first(3, within: .seconds(20)) == 3)
+      #expect(begun.withLock { $0 } == [1, 3])
+      await nats.close()
+      await other.close()
+    }
+
     @Test func questionsOverAStreamAreRefusedInWords() async throws {
       let server = try NATSServer()
       let nats = try await server.connect()

@@ -98,6 +98,7 @@ package final class DeliveryAccount: @unchecked Sendable {
   func outcome(_ report: SendReport) -> DeliveryOutcome {
     mutex.withLock {
       unsafe DeliveryOutcome(
+        forwards: forwards,
         delivered: report.delivered + forwarded.delivered - forwards - intercepted,
         leftOut: leftOut + stops, unhandled: report.skipped + forwarded.skipped - leftOut, locked: locked,
         replaced: replaced, dropped: report.dropped + forwarded.dropped - replaced,
@@ -120,6 +121,8 @@ extension DeliveryTally {
 
 /// The outcome of an occurrence for all handlers, those behind forwards included.
 package struct DeliveryOutcome: Sendable {
+  /// The number of forwards that took the occurrence.
+  package let forwards: Int
   /// The number of handlers that were called and returned, without interceptors.
   package let delivered: Int
   /// The number of handlers that did not get the occurrence because a view, an interceptor or a

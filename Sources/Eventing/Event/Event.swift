@@ -125,7 +125,7 @@ extension Event {
   /// - Parameters:
   ///   - payload: The value that the handlers receive.
   ///   - sender: The object that sends: see ``post(_:from:)``.
-  /// - Returns: How many handlers were called, skipped, dropped, deferred or held, and what they threw.
+  /// - Returns: How many handlers were called, or why they were not, and what they threw.
   /// - Complexity: O(handlers), however many other sends the calling handler waits for. A send to a
   ///   handler that runs looks once at each wait of its call.
   @inlinable @discardableResult

@@ -91,6 +91,7 @@ extension Member {
     unsafe call.attempts += 1
     if let batch = modifiers.batch { call.makeBatch(batch) }
     if modifiers.retry != nil { attempt.store(unsafe call.attempts, ordering: .relaxed) }
+    if unsafe call.attempts == 1 { unregisterIfSpent() }
     return true
   }
 
@@ -405,10 +406,8 @@ extension Member {
   func finish(_ step: NextStep, _ worker: Worker) -> Bool {
     switch step {
     case .ended(let outcome): conclude(worker.call, outcome)
-    case .delayed(let delay):
-      defer { unregisterIfSpent() }
-      return self.delay(worker, delay)
-    case .held: unregisterIfSpent()
+    case .delayed(let delay): return self.delay(worker, delay)
+    case .held: break
     }
     return true
   }
@@ -431,6 +430,5 @@ extension Member {
       }
       if completion.isAwaited { completion.arrive(node, outcome, isAfterCall: outcome.isOfCall) }
     }
-    unregisterIfSpent()
   }
 }

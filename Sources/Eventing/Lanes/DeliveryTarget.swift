@@ -182,7 +182,8 @@ public import Synchronization
   }
 
   /// Asks the event to unregister a once handler that is used up: its slot is removed from the
-  /// table.
+  /// table, and what waits for it is skipped. Called directly after the claim, because the call may
+  /// take long.
   final func unregisterIfSpent() {
     if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
   }

@@ -113,12 +113,14 @@ extension Member {
         && (modifiers.batch == nil || call.isUnboundBatch)
     }
     guard isUnbound, record.claim() else { return nil }
-    return worker.withCall { call in
+    let payload = worker.withCall { call in
       countBegin(of: call)
       unsafe call.attempts = 1
       if let batch = modifiers.batch { call.makeBatch(batch) }
       return call.payload
     }
+    unregisterIfSpent()
+    return payload
   }
 
   @inline(__always) func countBegin(of call: Call) {
@@ -133,6 +135,6 @@ extension Member {
       call.clearPayload()
       return true
     }
-    if isAlone { unregisterIfSpent() } else { conclude(worker.call, .delivered) }
+    if !isAlone { conclude(worker.call, .delivered) }
   }
 }

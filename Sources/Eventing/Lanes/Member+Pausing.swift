@@ -258,6 +258,7 @@ extension Member {
     }
     for timer in timers { timer.cancel() }
     skip(dropped)
+    keys?.sweep()  // the keys of what was skipped
     if isOver { closeLate() } else { lane.wake() }
   }
 

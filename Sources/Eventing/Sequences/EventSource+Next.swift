@@ -32,11 +32,13 @@ extension EventSource {
     let subscription = Subscription(to: self, .unbounded)
     let hub = subscription.hub
     defer { withExtendedLifetime((self, subscription)) {} }
-    guard let limit, !limit.isForever else { return try await hub.first(where: isIncluded).handled() }
+    // Safe: one task uses the reader at a time. This task waits for the group's.
+    nonisolated(unsafe) let reader = SequenceIterator(hub)
+    guard let limit, !limit.isForever else { return try await unsafe reader.first(where: isIncluded).handled() }
     // A payload that waits already, such as a past one, comes before any limit, also one of zero.
-    if let found = try hub.firstNow(where: isIncluded) { return found.handled() }
+    if let found = unsafe try reader.firstNow(where: isIncluded) { return found.handled() }
     return try await withThrowingTaskGroup(of: Found<Payload>.self) { group in
-      group.addTask { try await hub.first(where: isIncluded) }
+      group.addTask { try await unsafe reader.first(where: isIncluded) }
       group.addTask {
         try await Sleeping.sleep(for: limit, on: clock)
         throw EventingError(
@@ -63,16 +65,15 @@ private struct Found<Payload: Sendable>: Sendable {
   }
 }
 
-extension SequenceHub {
+extension SequenceIterator {
   /// Returns the first payload that satisfies a condition and that waits already; `nil` if there is
   /// none. Takes the payloads that do not satisfy it.
   fileprivate func firstNow<Payload: Sendable>(where isIncluded: @Sendable (Payload) throws -> Bool) throws
     -> Found<Payload>?
   {
-    guard waitingCount > 0, !Task.isCancelled else { return nil }
-    let reader = SequenceIterator(self)
-    while let payload = reader.nextNow(Payload.self) {
-      if try isIncluded(payload) { return Found(payload: payload, marks: reader.takeMarks()) }
+    guard !Task.isCancelled else { return nil }
+    while let payload = nextNow(Payload.self) {
+      if try isIncluded(payload) { return Found(payload: payload, marks: takeMarks()) }
     }
     return nil
   }
@@ -84,11 +85,10 @@ extension SequenceHub {
   ) async throws
     -> Found<Payload>
   {
-    let reader = SequenceIterator(self)
-    let wait = WaitsForNext.begin(self)
+    let wait = WaitsForNext.begin(hub)
     defer { if let wait { WaitsForNext.end(wait) } }
-    while let payload = await reader.next(Payload.self, isolation: #isolation) {
-      if try isIncluded(payload) { return Found(payload: payload, marks: reader.takeMarks()) }
+    while let payload = await next(Payload.self, isolation: #isolation) {
+      if try isIncluded(payload) { return Found(payload: payload, marks: takeMarks()) }
     }
     if Task.isCancelled { throw CancellationError() }
     throw EventingError(

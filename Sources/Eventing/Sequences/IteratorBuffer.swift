@@ -45,8 +45,8 @@
     unsafe items.append(PayloadAlone(), payload)
   }
 
-  /// Notes the mark of a payload that a buffer with a bound has taken. Does nothing if the buffer
-  /// has refused the payload. The caller holds `hub.mutex`.
+  /// Notes the mark of a payload that a buffer with a bound has taken. If the buffer has refused
+  /// the payload, its share of the mark stays open. The caller holds `hub.mutex`.
   ///
   /// - Returns: The mark of the older payload that was dropped to make room; `nil` if none was. The
   ///   caller releases the mark after the unlock: its release may tell a transport that the payload
@@ -151,7 +151,7 @@
 final class BufferContents {
   fileprivate var items: PayloadQueue<PayloadAlone>
   fileprivate var bounded: BoundedBuffer
-  fileprivate var marks = MarkQueue()
+  var marks = MarkQueue()
 
   fileprivate init(_ buffering: Buffering, _ type: PayloadType) {
     items = PayloadQueue(type)

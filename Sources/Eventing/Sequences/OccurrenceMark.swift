@@ -1,11 +1,15 @@
 /// The mark of an occurrence in the buffers of one sequence, from which a transport learns what
 /// became of the occurrence there.
 ///
-/// A mark that is released before ``handled()`` is called tells that no loop has handled the
+/// Each buffer has a share of the mark, and each loop handles the occurrence by itself. A mark that
+/// is released before ``handled()`` is called for each share tells that a loop has not handled the
 /// occurrence, for instance because a loop ended while it worked on the occurrence, or no buffer
 /// had room. So no mark is released under a mutex.
 @usableFromInline package protocol OccurrenceMark: AnyObject, Sendable {
-  /// Notes that the loop that received the occurrence asks for the next element.
+  /// Notes that one more buffer has the mark. Called under the mutex of a sequence.
+  func share()
+  /// Notes that a loop that received the occurrence asks for the next element, or that its buffer
+  /// needs no loop any more. Called once for each share.
   func handled()
 }
 
@@ -41,12 +45,20 @@ struct MarkQueue: Sendable {
   /// the memory until one of the two changes. An iterator changes its marks without the mutex. That
   /// would be safe with shared memory, too, thanks to the reference count. But the thread sanitizer
   /// does not see reference counts, and would report a race. O(n)
+  ///
+  /// The copy has a share of each mark.
   func copy() -> MarkQueue {
     var copy = MarkQueue()
     copy.isOn = isOn
-    marks.forEach { copy.marks.append($0) }
+    marks.forEach {
+      $0?.share()
+      copy.marks.append($0)
+    }
     return copy
   }
+
+  /// Gives up the shares. The caller holds no mutex.
+  func withdraw() { marks.forEach { $0?.handled() } }
 
   /// Takes out the mark of the first payload. The caller releases the mark after the unlock.
   mutating func popFirst() -> (any OccurrenceMark)? { marks.popFirst() ?? nil }

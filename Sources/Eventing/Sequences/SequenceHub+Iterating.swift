@@ -134,7 +134,7 @@ extension SequenceHub {
     }
     mutex.unlock()
     pass(senders)
-    withExtendedLifetime(begun) {}  // its content is released after the unlock
+    unsafe begun?.marks.withdraw()  // the iterators have the payloads; the origin's content is released here
     return taken
   }
 

@@ -116,12 +116,15 @@
   /// Gives a payload to all buffers. The caller has locked `mutex`, and this method unlocks it.
   @usableFromInline func giveAll(_ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?) {
     var waiters: [UnsafeContinuation<Void, Never>] = unsafe []
-    unsafe origin?.append(payload, mark)
     for buffer in unsafe buffers {
       buffer.append(payload, mark)
+      mark?.share()  // for the next buffer
       if let waiter = unsafe buffer.takeWaiter() { unsafe waiters.append(waiter) }
     }
+    let origin = unsafe origin
+    origin?.append(payload, mark)
     mutex.unlock()
+    if origin == nil { mark?.handled() }
     unsafe Scheduling.resume(waiters)
   }
 
@@ -144,6 +147,7 @@
     var lost: [any OccurrenceMark] = []
     mutex.lock()
     forEachBuffer { buffer in
+      mark?.share()
       let outcome = unsafe buffer.bounded.append(payload, isSend: isSend, senders[ObjectIdentifier(buffer)], &dropped)
       if let gone = buffer.note(mark, outcome) { lost.append(gone) }
       if outcome.isTaken { taken += 1 }
@@ -155,6 +159,7 @@
       if let waiter = unsafe buffer.takeWaiter() { unsafe waiters.append(waiter) }
     }
     mutex.unlock()
+    mark?.handled()  // the share with which it was made
     endMarks(lost)
     destroyDropped()
     pass(Array(senders.values))

@@ -6,7 +6,7 @@
   final class Responder: EngineSubscription {
     private struct State: Sendable {
       var library: KeptSubscription?
-      var waiting: [Arrival] = []
+      var waiting: [(request: Arrival, gate: QueryGate)] = []
       var running = 0
       /// The requests that are being answered, by a number for each.
       var inHand: [UInt64: (request: Arrival, gate: QueryGate)] = [:]
@@ -72,6 +72,8 @@
       guard ReplySubject.isInbox(reply, of: engine.inboxPrefix) else {
         return state.withLock { $0.hostile = ($0.hostile.count + 1, reply) }
       }
+      // The caller's limit counts from now on, also while the request waits here.
+      let gate = QueryGate(isWanted: RequestCaller.waiting(for: request.message))
       let place = state.withLock { state -> Place in
         if state.isOver { return .refused }
         if state.running < inFlight {
@@ -82,11 +84,11 @@
           state.dropped += 1
           return .refused
         }
-        state.waiting.append(request)
+        state.waiting.append((request, gate))
         return .waiting
       }
       switch place {
-      case .running: Scheduling.task(priority: nil, on: nil) { await self.run(request) }
+      case .running: Scheduling.task(priority: nil, on: nil) { await self.run((request, gate)) }
       case .waiting: break
       case .refused: refuse(request)
       }
@@ -102,10 +104,9 @@
     }
 
     /// Answers a request, and then waiting requests until there is none.
-    private func run(_ first: Arrival) async {
-      var next: Arrival? = first
-      while let request = next {
-        let gate = QueryGate()
+    private func run(_ first: (request: Arrival, gate: QueryGate)) async {
+      var next: (request: Arrival, gate: QueryGate)? = first
+      while let (request, gate) = next {
         let (number, isOver) = state.withLock { state in
           state.lastNumber += 1
           state.inHand[state.lastNumber] = (request, gate)
@@ -114,11 +115,14 @@
         if isOver, gate.refuse() { refuse(request) }
         var message = request.message
         message.queryGate = gate
-        let reply = checked(await answer(message))
+        let isWanted = gate.isWanted?() ?? true
+        let reply = isWanted ? checked(await answer(message)) : RemoteMessage()
         state.withLock { _ = $0.inHand.removeValue(forKey: number) }
         let isTaken =
-          gate.isRefused || engine.reply(Outgoing(reply, to: request.reply ?? "", needsID: false), from: subject)
-        let (following, drainers, unsent) = state.withLock { state -> (Arrival?, [OneShot<Void>], Int) in
+          !isWanted || gate.isRefused
+          || engine.reply(Outgoing(reply, to: request.reply ?? "", needsID: false), from: subject)
+        let (following, drainers, unsent) = state.withLock {
+          state -> ((request: Arrival, gate: QueryGate)?, [OneShot<Void>], Int) in
           if !isTaken { state.unsent += 1 }
           if !state.waiting.isEmpty { return (state.waiting.removeFirst(), [], 0) }
           state.running -= 1
@@ -214,7 +218,7 @@
         state.isOver = true
         return (state.waiting, Array(state.inHand.values))
       }
-      for request in waiting { refuse(request) }
+      for (request, _) in waiting { refuse(request) }
       // A query that waits on the lane of a responder is not begun any more.
       for query in inHand where query.gate.refuse() { refuse(query.request) }
       engine.remove(self)

@@ -15,6 +15,9 @@ final class Listenings: Sendable {
     var entries: [UInt64: Entry] = [:]
     var lastID: UInt64 = 0
     var isEnded = false
+
+    /// The entries in the order in which they were added.
+    var inOrder: [Entry] { entries.sorted { $0.key < $1.key }.map(\.value) }
   }
 
   private let state = Guarded(State())
@@ -79,7 +82,7 @@ final class Listenings: Sendable {
   /// Tells all subscriptions that the event may be ready for messages now.
   func readinessChanged() {
     let subscriptions = state.withLock { state in
-      state.entries.isEmpty ? [] : state.entries.values.compactMap(\.subscription)
+      state.entries.isEmpty ? [] : state.inOrder.compactMap(\.subscription)
     }
     for subscription in subscriptions { subscription.readinessChanged() }
   }
@@ -89,9 +92,9 @@ final class Listenings: Sendable {
     let entries = state.withLock { state in
       state.isEnded = true
       defer { state.entries = [:] }
-      return state.entries
+      return state.inOrder
     }
-    for entry in entries.values { entry.subscription?.cancel() }
+    for entry in entries { entry.subscription?.cancel() }
   }
 }
 

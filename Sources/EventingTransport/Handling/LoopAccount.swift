@@ -1,4 +1,5 @@
 import Eventing
+import Synchronization
 
 /// Counts the loops that receive one message through a sequence of an event.
 ///
@@ -56,22 +57,20 @@ final class LoopAccount: Sendable {
   }
 }
 
-/// The mark of one message in one loop. If it is released without ``handled()``, the loop has not
-/// handled the message: the loop ended, or a buffer was full.
+/// The mark of one message in the loops of one sequence. If it is released before ``handled()`` was
+/// called for each share, a loop has not handled the message: it ended, or a buffer was full.
 final class LoopMark: OccurrenceMark {
   private let account: LoopAccount
-  private let isOver = Guarded(false)
+  /// The number of buffers whose loop has not handled the message.
+  private let shares = Atomic(1)
 
   fileprivate init(_ account: LoopAccount) { self.account = account }
 
-  deinit { if isOver.withLock({ !$0 }) { account.end(isLost: true) } }
+  deinit { if shares.load(ordering: .acquiring) > 0 { account.end(isLost: true) } }
 
-  /// Records that the loop asks for the next element, and so has handled this one.
+  func share() { shares.wrappingAdd(1, ordering: .relaxed) }
+
   func handled() {
-    let isFirst = isOver.withLock { isOver in
-      defer { isOver = true }
-      return !isOver
-    }
-    if isFirst { account.end(isLost: false) }
+    if shares.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { account.end(isLost: false) }
   }
 }

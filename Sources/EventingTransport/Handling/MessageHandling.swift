@@ -61,7 +61,7 @@ final class Listener: Sendable {
   private let attempts: Int
   /// The number of the listening in the ids of its dead letters: see ``letterID(of:)``.
   private let letterNumber: UInt64
-  private let seen: SeenMessages?
+  private let seen: SeenMessages
   private let hopeless = HopelessMessages()
 
   /// The delay before redelivery of a message that a handler could not take, for example because of
@@ -107,10 +107,10 @@ final class Listener: Sendable {
       message.attempt = entry.attempts
       return HopelessMessage(listener: self, message: message, reason: entry.reason)
     }
-    switch seen?.begin(message.identity) {
+    switch seen.begin(message) {
     case .handled: return DecidedMessage(decision: .done)
     case .inHand: return DecidedMessage(decision: .release(after: Listener.longPause))
-    case .new, nil: break
+    case .new: break
     }
     let loops = LoopAccount()
     return MessageHandling(listener: self, message: message, send: send(loops), loops: loops)
@@ -127,16 +127,18 @@ final class Listener: Sendable {
       return message.attempt >= attempts ? nil : .retry(after: options.retry.delay(after: message.attempt))
     }
     guard outcome.dropped == 0, outcome.later == 0, isLooped else { return .release(after: Listener.pause) }
-    if outcome.delivered > 0 { return .done }
+    // A message is handled, too, if a newer one has replaced it by the user's wish.
+    if outcome.delivered + outcome.replaced > 0 { return .done }
     if outcome.unhandled > 0 { return .release(after: outcome.locked > 0 ? Listener.pause : .zero) }
-    let isLeftOut = outcome.leftOut + outcome.replaced > 0 || options.acceptsNoHandler
+    // A forward to an event without handlers has not handled the message.
+    let isLeftOut = outcome.leftOut > 0 || options.acceptsNoHandler && outcome.forwards == 0
     return isLeftOut ? .done : .release(after: Listener.pause)
   }
 
   /// Tells the deduplication that the handling of a message has ended. Call this method once for
   /// each handling: a second call could end the handling of a copy of the message that has begun
   /// meanwhile.
-  func end(_ message: RemoteMessage, isHandled: Bool) { seen?.end(message.identity, isHandled: isHandled) }
+  func end(_ message: RemoteMessage, isHandled: Bool) { seen.end(message, isHandled: isHandled) }
 
   /// Publishes a dead letter, if the options name a subject for it. Returns the verdict on the
   /// message.

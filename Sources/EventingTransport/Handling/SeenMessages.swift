@@ -6,56 +6,70 @@ public struct Deduplication: Hashable, Sendable {
 
   /// No deduplication: repeated messages are handled, too.
   public static var none: Deduplication { Deduplication(count: 0) }
-  /// Returns a window of ids. If a message has the id of one of the last `count` handled messages,
-  /// it is acknowledged and not handled again. Ids of CloudEvents count as equal only if the
-  /// sources are equal, too. The window belongs to this process, and is lost with it.
+  /// Returns a window of ids. If a message has the id of one of the last `count` handled messages
+  /// of its stream, it is acknowledged and not handled again. Ids of CloudEvents count as equal
+  /// only if the sources are equal, too. The window belongs to this process, and is lost with it.
   ///
   /// - Parameter count: The number of ids. A number below 0 counts as 0.
   public static func last(_ count: Int) -> Deduplication { Deduplication(count: max(0, count)) }
 }
 
-/// The ids of the messages that a listening has handled or is handling.
+/// The messages that a listening has in hand, and the handled ones that it remembers.
+///
+/// A stream may deliver a message again while its handling goes on, for instance after a lost
+/// connection. A copy is not handled beside the first delivery. A view with memory would take the
+/// copy for a repetition, or the copy would replace its own message, and both count as handled.
 final class SeenMessages: Sendable {
   enum Answer: Sendable { case new, inHand, handled }
 
-  struct State: Sendable {
-    var inHand: Set<ExactText> = []
-    var handled: Set<ExactText> = []
-    /// The handled ids as a ring buffer. If it is full, the oldest id is at `next`.
-    var ring: [ExactText] = []
+  private struct Key: Hashable, Sendable {
+    let id: ExactText
+    let streamMark: String
+    /// The position in the stream; `nil` if an id stands for all messages that have it.
+    let position: UInt64?
+  }
+
+  private struct State: Sendable {
+    var inHand: Set<Key> = []
+    var handled: Set<Key> = []
+    /// The handled messages as a ring buffer. If it is full, the oldest one is at `next`.
+    var ring: [Key] = []
     var next = 0
   }
 
   private let state = Guarded(State())
   private let limit: Int
 
-  /// Creates an empty record. Returns `nil` if `deduplication` remembers no ids.
-  init?(_ deduplication: Deduplication) {
-    guard deduplication.count > 0 else { return nil }
-    limit = deduplication.count
+  init(_ deduplication: Deduplication) { limit = deduplication.count }
+
+  /// The key of a message; `nil` if the message is never taken for another one.
+  private func key(of message: RemoteMessage) -> Key? {
+    let id = ExactText(message.identity)
+    if limit > 0 { return Key(id: id, streamMark: message.streamMark, position: nil) }
+    return message.position.map { Key(id: id, streamMark: message.streamMark, position: $0) }
   }
 
   /// Records that a message is being handled, unless it is a repetition. Returns whether it is new,
   /// is being handled already, or was handled before.
-  func begin(_ id: String) -> Answer {
-    let id = ExactText(id)
+  func begin(_ message: RemoteMessage) -> Answer {
+    guard let key = key(of: message) else { return .new }
     return state.withLock { state in
-      if state.handled.contains(id) { return .handled }
-      return state.inHand.insert(id).inserted ? .new : .inHand
+      if state.handled.contains(key) { return .handled }
+      return state.inHand.insert(key).inserted ? .new : .inHand
     }
   }
 
   /// Records the end of the handling of a message for which ``begin(_:)`` returned `new`.
-  func end(_ id: String, isHandled: Bool) {
-    let id = ExactText(id)
+  func end(_ message: RemoteMessage, isHandled: Bool) {
+    guard let key = key(of: message) else { return }
     state.withLock { state in
-      state.inHand.remove(id)
-      guard isHandled, state.handled.insert(id).inserted else { return }
+      state.inHand.remove(key)
+      guard isHandled, limit > 0, state.handled.insert(key).inserted else { return }
       if state.ring.count < limit {
-        state.ring.append(id)
+        state.ring.append(key)
       } else {
         state.handled.remove(state.ring[state.next])
-        state.ring[state.next] = id
+        state.ring[state.next] = key
         state.next = (state.next + 1) % limit
       }
     }

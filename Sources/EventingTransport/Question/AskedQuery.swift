@@ -15,10 +15,10 @@ struct AskedQuery<Query: Sendable>: Sendable {
 }
 
 /// Tells by a header of the request how long its caller waits, and so whether it still does.
-enum RequestCaller {
+package enum RequestCaller {
   /// Returns a closure that returns whether the caller of a request that arrives now still waits.
   /// If the engine does not know, the limit in the headers counts, from the arrival.
-  static func waiting(for message: RemoteMessage) -> @Sendable () -> Bool {
+  package static func waiting(for message: RemoteMessage) -> @Sendable () -> Bool {
     if let isWanted = message.queryGate?.isWanted { return isWanted }
     guard let text = message.headers[HeaderName.limit], let limit = Int64(text) else { return { true } }
     let end = ContinuousClock.now + .milliseconds(min(max(limit, 0), longestLimit))
@@ -49,7 +49,7 @@ package final class QueryGate: Sendable {
 
   private let state = Guarded(State.given)
   /// Returns whether the caller still waits; `nil` if the engine does not know.
-  let isWanted: (@Sendable () -> Bool)?
+  package let isWanted: (@Sendable () -> Bool)?
 
   /// - Parameter isWanted: Returns whether the caller still waits; `nil` if the engine does not
   ///   know.

@@ -121,7 +121,7 @@ package final class PublishBudget: Sendable {
       let late = state.waiters.filter { waiter in now.map { waiter.value.deadline <= $0 } ?? true }
       for id in late.keys { state.waiters[id] = nil }
       state.earliest = state.waiters.values.map(\.deadline).min()
-      return (Array(late.values), late.isEmpty ? [] : state.serve())
+      return (late.sorted { $0.key < $1.key }.map(\.value), late.isEmpty ? [] : state.serve())
     }
     for waiter in ended { waiter.continuation.resume(returning: false) }
     for waiter in served { waiter.resume(returning: true) }

@@ -91,7 +91,7 @@ import Testing
     ("deadLetter", "expected a dead letter, got none", .countsNothing),
     ("deadLetter", "expected three attempts", .countsDouble),
     ("deadLetter", "expected the message as it was", .changesHeaders),
-    ("deadLetter", "expected one dead letter, got 2", .beginsTwice),
+    ("deadLetter", "expected a dead letter, got none", .beginsTwice),
     ("duplicates", "expected the second one to be a duplicate", .makesNewIDs),
     ("duplicates", "expected one position", .hasNoReceipts),
     ("duplicates", "expected a message, got none", .swallowsAll),
