@@ -55,7 +55,7 @@ extension DeliveryTally {
   }
 
   /// Records the error of a handler, and applies the event's failure policy.
-  @usableFromInline mutating func fail(
+  @usableFromInline @inline(never) mutating func fail(
     _ record: HandlerRecord, _ anchor: EventAnchor, _ error: any Error, attempts: Int = 1
   ) {
     let failure = HandlerFailure(

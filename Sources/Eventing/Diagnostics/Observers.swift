@@ -49,7 +49,7 @@ final class Observation: @unchecked Sendable {
 
   /// Returns the observer, and notes that it is told of a handler or of its removal; `nil` after
   /// the observation has ended. Diagnostics note handlers themselves.
-  func note(_ handler: HandlerToken, _ event: EventIdentity, isAdded: Bool) -> (any EventObserver)? {
+  @inline(never) func note(_ handler: HandlerToken, _ event: EventIdentity, isAdded: Bool) -> (any EventObserver)? {
     mutex.withLock {
       if unsafe observer != nil, unsafe !(observer is EventDiagnostics) {
         unsafe handlers[handler.id] = isAdded ? (handler, event) : nil
@@ -60,7 +60,7 @@ final class Observation: @unchecked Sendable {
 
   /// Returns the observer, and notes that it is told of the beginning or the end of a call; `nil`
   /// after the observation has ended.
-  func note(
+  @inline(never) func note(
     _ handler: HandlerToken, _ sequence: UInt64, _ event: EventIdentity, hasBegun: Bool
   ) -> (any EventObserver)? {
     mutex.withLock {

@@ -55,7 +55,7 @@ final class LaneTimer: DelayedWork, @unchecked Sendable {
 
   /// Runs the action at once, and removes the timer from its queue. Does nothing if the action has
   /// run, or the timer was cancelled.
-  func fireNow() {
+  @inline(never) func fireNow() {
     guard close() else { return }
     queue.noteCancelled(self)
     action()
@@ -63,7 +63,7 @@ final class LaneTimer: DelayedWork, @unchecked Sendable {
 
   /// Cancels the timer. Returns false if the action has run or begun, or if the timer was cancelled
   /// before.
-  @discardableResult func cancel() -> Bool {
+  @discardableResult @inline(never) func cancel() -> Bool {
     guard close() else { return false }
     queue.noteCancelled(self)
     return true
@@ -85,7 +85,7 @@ final class LaneTimer: DelayedWork, @unchecked Sendable {
     if !isOpen.load(ordering: .sequentiallyConsistent) { noteEndOfSleep() }
   }
 
-  private func noteEndOfSleep() {
+  @inline(never) private func noteEndOfSleep() {
     guard isAsleep.exchange(false, ordering: .sequentiallyConsistent) else { return }
     for node in delayed { queue.idleAwareClock?.sleepEnded(SleepingWork(node: node)) }
   }
@@ -114,7 +114,7 @@ final class HandlerDelays: @unchecked Sendable {
   /// - Parameter givingUp: Whether these calls must end without another attempt, because a lock has
   ///   begun that keeps no occurrences. Each delay gets a flag, because the lock may have ended by
   ///   the time its call goes on.
-  func end(givingUp: Bool = false) {
+  @inline(never) func end(givingUp: Bool = false) {
     for timer in mutex.withLock({ unsafe Array(timers.values) }).sorted(by: { $0.number < $1.number }) {
       if givingUp { timer.isGivenUp.publish(true) }
       timer.fireNow()

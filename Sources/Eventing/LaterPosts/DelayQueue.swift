@@ -29,7 +29,7 @@ final class DelayQueue: DelayQueueing, Sendable {
 
     /// Returns how the calling thread must change the timer: set it, or stop it. `nil` if the timer
     /// needs no change, or another thread will change it.
-    mutating func beginSetting(_ stopsWhenUnused: Bool) -> Alarm? {
+    @inline(never) mutating func beginSetting(_ stopsWhenUnused: Bool) -> Alarm? {
       guard !isSetting, !isFiring else { return nil }
       let next: Alarm
       if let first = heap.firstDeadline {
@@ -94,7 +94,7 @@ final class DelayQueue: DelayQueueing, Sendable {
       })
   }
 
-  func noteCancelled(_ work: any DelayedWork) {
+  @inline(never) func noteCancelled(_ work: any DelayedWork) {
     let stops = timer.stopsWhenUnused
     set(
       state.withLock { state -> Alarm? in
@@ -112,7 +112,7 @@ final class DelayQueue: DelayQueueing, Sendable {
 
   /// Sets or stops the timer, and does so again as long as the first deadline has changed
   /// meanwhile.
-  private func set(_ alarm: Alarm?) {
+  @inline(never) private func set(_ alarm: Alarm?) {
     var next = alarm
     while let alarm = next {
       if case .at(let deadline) = alarm { timer.set(deadline, self) } else { timer.stop() }

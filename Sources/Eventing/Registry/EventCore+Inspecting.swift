@@ -7,7 +7,7 @@ extension EventCore {
   /// Calls `body` with each slot of each table, including slots whose handlers have been
   /// unregistered and which the table has not yet removed. The caller is inside the core, or holds
   /// `mutex`.
-  @usableFromInline func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
+  @usableFromInline @inline(never) func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
     unsafe table.forEachSlot(body)
     unsafe pendingWorkReference.load()?.keyIndex?.forEach { unsafe $0.table.forEachSlot(body) }
   }
@@ -15,7 +15,7 @@ extension EventCore {
   /// Calls `body` with the record of each handler that was added and may still be called: those
   /// with a slot, in the order of the table, and then those with a lane that retires. The caller is
   /// inside the core, or holds `mutex`.
-  func forEachRecord(_ body: (HandlerRecord) -> Void) {
+  @inline(never) func forEachRecord(_ body: (HandlerRecord) -> Void) {
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
       // The handlers of dead slots may have lanes that retire: `forEachRetiring` visits these.
@@ -24,7 +24,7 @@ extension EventCore {
     forEachRetiring { lane in body(lane.record) }
   }
 
-  private func forEachRetiring(_ body: (DeliveryTarget) -> Void) {
+  @inline(never) private func forEachRetiring(_ body: (DeliveryTarget) -> Void) {
     guard let pendingWork = pendingWorkReference.load() else { return }
     for lane in unsafe pendingWork.retiringLanes { body(lane) }
   }
@@ -43,12 +43,12 @@ extension EventCore {
   ///
   /// - Parameter orBetweenAttempts: Whether to include once handlers that are used up and may wait
   ///   for another attempt.
-  func records(
+  @inline(never) func records(
     orBetweenAttempts: Bool = false, where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool
   ) -> [HandlerRecord] {
     var found: [HandlerRecord] = []
     var isSomeEnded = false
-    func include(_ record: HandlerRecord) {
+    @inline(never) func include(_ record: HandlerRecord) {
       let isBetweenAttempts =
         orBetweenAttempts && record.details?.delays != nil && !record.has(HandlerFlags.removed)
       guard !record.has(HandlerFlags.ended) || isBetweenAttempts else { return isSomeEnded = true }
@@ -69,7 +69,7 @@ extension EventCore {
 
   /// Returns the records of all handlers that match and may still be called: those whose owner
   /// and key are not gone.
-  func livingRecords(where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> [HandlerRecord] {
+  @inline(never) func livingRecords(where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> [HandlerRecord] {
     records(where: isIncluded).filter(isAlive)
   }
 
@@ -77,7 +77,7 @@ extension EventCore {
   ///
   /// Never called under the mutex: the reference to the owner, or to an object that is the key, may
   /// be the last one, and then its `deinit` runs here.
-  @usableFromInline func isAlive(_ record: HandlerRecord) -> Bool {
+  @usableFromInline @inline(never) func isAlive(_ record: HandlerRecord) -> Bool {
     guard !record.has(HandlerFlags.ended) else {
       withAnchor { $0.noteChange() }  // the thread that deactivated the handler may not have called this yet
       return false
@@ -105,14 +105,14 @@ extension EventCore {
   }
 
   /// Returns a snapshot of each handler that matches. Isolation: core.
-  func snapshots(
+  @inline(never) func snapshots(
     where isIncluded: (HandlerOptions?) -> Bool, in isInTable: (KeyTable?) -> Bool = { _ in true }
   ) -> [HandlerSnapshot] {
     var found: [HandlerSnapshot] = []
     let anchor = anchorReference.load()
     let failedCounts = anchor?.failureReference.load()?.counts ?? [:]
     let isObserved = unsafe anchor?.observers != nil
-    func include(_ record: HandlerRecord, _ target: DeliveryTarget?, skipped: Int) {
+    @inline(never) func include(_ record: HandlerRecord, _ target: DeliveryTarget?, skipped: Int) {
       let lane = target?.counters
       let (options, keyTable) = unsafe (record.details?.options, record.details?.keyTable)
       guard isIncluded(options), isInTable(keyTable), isAlive(record) else { return }

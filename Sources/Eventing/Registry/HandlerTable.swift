@@ -84,7 +84,7 @@
   }
 
   /// Calls `body` with each slot in order, including slots of unregistered handlers.
-  @usableFromInline borrowing func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
+  @usableFromInline @inline(never) borrowing func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
     unsafe forEachBucket { bucket in
       for i in unsafe 0..<Int(bucket.pointee.count) { unsafe body(bucket.pointee.slots + i) }
     }

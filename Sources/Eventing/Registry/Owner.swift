@@ -47,7 +47,7 @@
   @usableFromInline var isElsewhere: Bool { isOfMain && !Scheduling.isOnMainQueue }
 
   /// Whether the owner is not gone. Never read under a mutex: see ``object``.
-  @usableFromInline var isAlive: Bool { look { _ in true } ?? false }
+  @usableFromInline @inline(never) var isAlive: Bool { look { _ in true } ?? false }
 
   /// Lends the owner to a closure. Returns `nil` if the owner is gone. Never called under a mutex:
   /// see ``object``.

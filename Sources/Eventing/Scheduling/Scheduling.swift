@@ -97,13 +97,15 @@ protocol TaskWork: Sendable {
   static func priority(_ rawPriority: UInt8) -> TaskPriority { TaskPriority(rawValue: min(rawPriority, 0x21)) }
 
   /// Schedules a block on a serial queue.
-  @usableFromInline package static func block(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+  @usableFromInline @inline(never) package static func block(
+    on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
+  ) {
     if let simulation = currentSimulation { return simulation.schedule(body, on: queue, isMain: false) }
     queue.async(execute: body)
   }
 
   /// Schedules a block on the global queue, in no order with other such blocks.
-  @usableFromInline package static func concurrentBlock(_ body: @escaping @Sendable () -> Void) {
+  @usableFromInline @inline(never) package static func concurrentBlock(_ body: @escaping @Sendable () -> Void) {
     if let simulation = currentSimulation { return simulation.schedule(body, on: nil, isMain: false) }
     DispatchQueue.global().async(execute: body)
   }
@@ -137,7 +139,7 @@ protocol TaskWork: Sendable {
   }
 
   /// Schedules a block on the main queue.
-  @usableFromInline static func mainBlock(_ body: @escaping @Sendable () -> Void) {
+  @usableFromInline @inline(never) static func mainBlock(_ body: @escaping @Sendable () -> Void) {
     if let simulation = currentSimulation { return simulation.schedule(body, on: nil, isMain: true) }
     DispatchQueue.main.async(execute: body)
   }
