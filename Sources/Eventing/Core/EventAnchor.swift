@@ -60,7 +60,7 @@ public import Synchronization
 
   /// Deactivates and unregisters a handler of an event that may be gone. Returns false if the
   /// handler had ended before.
-  @usableFromInline func remove(_ record: HandlerRecord) -> Bool {
+  @usableFromInline @inline(never) func remove(_ record: HandlerRecord) -> Bool {
     let isMine = record.deactivate()
     record.details?.delays?.end()
     // Called even if the handler had ended before: the thread that ended it may not have called

@@ -85,8 +85,10 @@ public import Synchronization
 
   /// The pending work. It is created when it is first needed.
   @usableFromInline var pendingWork: PendingWork {
-    pendingWorkReference.load() ?? pendingWorkReference.set(PendingWork(type))
+    pendingWorkReference.load() ?? makePendingWork()
   }
+
+  @inline(never) private func makePendingWork() -> PendingWork { pendingWorkReference.set(PendingWork(type)) }
 
   // MARK: Executor
 

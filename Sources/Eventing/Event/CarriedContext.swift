@@ -34,7 +34,7 @@ public import Synchronization
   }
 
   /// Runs `body` with the values bound.
-  @usableFromInline func run<Result>(_ body: () -> Result) -> Result {
+  @usableFromInline @inline(never) func run<Result>(_ body: () -> Result) -> Result {
     guard let cell = cellToBind else { return run(from: 0, body) }
     return CallCell.$current.withValue(cell) { run(from: 0, body) }
   }
@@ -45,7 +45,9 @@ public import Synchronization
 
   /// Runs an asynchronous `body` with the values bound. Does not leave the actor `place` before or
   /// after `body`, and suspends only where `body` does.
-  @usableFromInline func run<Result>(on place: isolated (any Actor)?, _ body: () async -> Result) async -> Result {
+  @usableFromInline @inline(never) func run<Result>(on place: isolated (any Actor)?, _ body: () async -> Result) async
+    -> Result
+  {
     guard let cell = cellToBind else { return await run(from: 0, on: place, body) }
     return await CallCell.$current.withValue(cell) {
       _ = place

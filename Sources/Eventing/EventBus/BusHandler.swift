@@ -36,7 +36,7 @@ final class BusHandler: Sendable {
   // MARK: Events
 
   /// Adds to an event of the bus a handler that calls the user's closure.
-  func join(_ event: any EventProtocol) {
+  @inline(never) func join(_ event: any EventProtocol) {
     guard registration.contains(token), let event = event as? any BusEvent else {
       end()
       return
@@ -48,7 +48,7 @@ final class BusHandler: Sendable {
   }
 
   /// Removes this bus handler's own handler from an event. Complexity: O(1), amortized.
-  func leave(_ event: any EventProtocol) {
+  @inline(never) func leave(_ event: any EventProtocol) {
     guard let event = event as? any BusEvent else { return }
     members.remove(from: event.core)
   }

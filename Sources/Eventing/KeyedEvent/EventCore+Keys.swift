@@ -168,11 +168,18 @@ extension EventCore {
         unsafe skip(slot, &tally)
         needed = .slow
       } else {
-        let path = unsafe visit(slot, payload, &tally)
+        let path = unsafe visitOne(slot, payload, &tally)
         if path.rawValue > needed.rawValue { needed = path }
       }
     }
     return needed
+  }
+
+  /// Delivers to one slot. Not inlined: ``merge(_:_:_:)`` has four calls of its closure.
+  @inline(never) private func visitOne(
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
+  ) -> PathNeeded {
+    unsafe visit(slot, payload, &tally)
   }
 
   /// Calls a closure with the slots of two tables as if they were one: by descending priority, then

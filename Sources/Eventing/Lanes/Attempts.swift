@@ -100,7 +100,7 @@ extension Member {
     return CallCell.$current.withValue(cell) { attemptNow(call, cell) }
   }
 
-  private func attemptNow(_ call: Call, _ cell: CallCell?) -> Attempt {
+  @inline(never) private func attemptNow(_ call: Call, _ cell: CallCell?) -> Attempt {
     var owner: (any AnyObject & Sendable)?
     guard let body = unsafe body, claimAttempt(call, &owner) else { return .refused }
     let observed = began(call, cell)
@@ -129,7 +129,7 @@ extension Member {
     return .refused
   }
 
-  private func attemptHere(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
+  @inline(never) private func attemptHere(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
     guard modifiers.batch == nil, let context = unsafe call.completion?.context else {
       return await attemptNow(call, on: place)
     }
@@ -149,7 +149,9 @@ extension Member {
 
   /// No suspension lies between the claim and the first line of the closure. So a handler that was
   /// removed on its own actor is not called afterwards.
-  private func attemptNow(_ call: Call, _ cell: CallCell?, on place: isolated (any Actor)?) async -> Attempt {
+  @inline(never) private func attemptNow(_ call: Call, _ cell: CallCell?, on place: isolated (any Actor)?) async
+    -> Attempt
+  {
     var owner: (any AnyObject & Sendable)?
     guard let body = unsafe body, claimAttempt(call, &owner) else { return .refused }
     let observed = began(call, cell)
@@ -171,7 +173,7 @@ extension Member {
   }
 
   /// Makes an attempt in a task of its own, which a time limit or a newer occurrence cancels.
-  private func attemptInTask(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
+  @inline(never) private func attemptInTask(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
     let attempt = CancellableAttempt()
     unsafe call.isRare = true
     let isReplaced = lane.mutex.withLock { () -> Bool in
@@ -208,7 +210,7 @@ extension Member {
   // MARK: Observers
 
   /// Returns a ``CallCell`` for an attempt; `nil` if no occurrence of the call is traced.
-  private func newCell(for call: Call) -> CallCell? {
+  @inline(never) private func newCell(for call: Call) -> CallCell? {
     if modifiers.batch == nil { return unsafe call.completion?.observed?.cell == nil ? nil : CallCell() }
     return call.completions.contains { unsafe $0.observed?.cell != nil } ? CallCell() : nil
   }
@@ -218,7 +220,7 @@ extension Member {
   /// - Parameter cell: Names the attempt as the cause of what the handler sends; `nil` if no
   ///   occurrence of the call is traced. A batch has several occurrences, and for each traced one a
   ///   call is reported. Afterwards the cell has the number of the last of these calls.
-  private func began(_ call: Call, _ cell: CallCell?) -> [Attempt.Observed] {
+  @inline(never) private func began(_ call: Call, _ cell: CallCell?) -> [Attempt.Observed] {
     if modifiers.batch == nil, unsafe call.completion?.observed == nil { return [] }
     var isFurther = false
     return call.completions.compactMap { completion in

@@ -325,7 +325,7 @@ extension Member {
 
   /// Ends the occurrences that were taken out of the queue: those between two attempts fail with
   /// their last error, the others are skipped. Never called under a mutex.
-  private func skip(_ dropped: consuming Dropped) {
+  @inline(never) private func skip(_ dropped: consuming Dropped) {
     for call in dropped.calls {
       let barriers = lane.mutex.withLock { () -> [Completion] in
         unsafe call.key?._withUnsafeGuaranteedRef { unsafe $0.noteEnd(call.count) }

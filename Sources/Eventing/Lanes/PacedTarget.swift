@@ -71,7 +71,7 @@ import Synchronization
     return true
   }
 
-  func pass(
+  @inline(never) func pass(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
   ) -> Bool {
     let (delivered, failed) = (tally.report.delivered, tally.report.failures.count)

@@ -94,7 +94,7 @@ extension EventCore {
   /// Removes a handler from its table, and retires its lane. The handler was deactivated, or its
   /// event ends. If other slots follow the handler's slot, a dead slot without a closure stays
   /// there until the table is compacted. Isolation: core.
-  @usableFromInline func unregister(_ record: HandlerRecord) {
+  @usableFromInline @inline(never) func unregister(_ record: HandlerRecord) {
     // A handler without a slot has a lane that retires, or is still in the mailbox and will be
     // discarded.
     guard unsafe record.index >= 0 else { return finishRetiring(record) }

@@ -57,7 +57,7 @@
 
   /// Calls a closure with the buffer of each iterator, and with `origin` (the buffer that new
   /// iterators copy) if it exists. The caller holds `mutex`.
-  func forEachBuffer(_ body: (IteratorBuffer) -> Void) {
+  @inline(never) func forEachBuffer(_ body: (IteratorBuffer) -> Void) {
     for buffer in unsafe buffers { body(buffer) }
     if let origin = unsafe origin { body(origin) }
   }

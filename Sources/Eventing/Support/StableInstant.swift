@@ -6,7 +6,7 @@
   private static let origin = ContinuousClock.now
   @usableFromInline let sinceOrigin: Duration
 
-  @usableFromInline static var now: StableInstant { StableInstant(.now) }
+  @usableFromInline @inline(never) static var now: StableInstant { StableInstant(.now) }
 
   init(sinceOrigin: Duration) { self.sinceOrigin = sinceOrigin }
 
