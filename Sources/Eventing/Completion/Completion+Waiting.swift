@@ -85,7 +85,7 @@ extension Completion {
       if isTracked, let (executionSlot, nodes) = withMutex({ nodesDeferred(waiter(id)) }),
         let lane = executionSlot.lane, !lane.isReported.load(ordering: .relaxed)
       {
-        CycleReport.tell(lane, waitingFor: Set(nodes.map(\.title)).sorted())
+        CycleReport.tell(lane, waitingFor: Set(nodes.map(\.title)).sortedUnspecialized(by: <))
       }
     #endif
   }

@@ -38,7 +38,7 @@ package final class EventProbe: Sendable {
   package var remaining: String {
     #if DEBUG
       let nodes = completion.withMutex { completion.outstanding.values.map(\.node) }
-      return nodes.isEmpty ? "an event" : Set(nodes.map(\.title)).sorted().joined(separator: ", ")
+      return nodes.isEmpty ? "an event" : Set(nodes.map(\.title)).sortedUnspecialized(by: <).joined(separator: ", ")
     #else
       return "a handler"
     #endif

@@ -130,6 +130,6 @@ extension SendReport {
 
   /// Sorts the failures in the order of the handlers.
   mutating func sortFailures() {
-    if failures.count > 1 { failures.sort { $0.isBefore($1) } }
+    if failures.count > 1 { failures = failures.sortedUnspecialized { $0.isBefore($1) } }
   }
 }

@@ -33,7 +33,7 @@ extension WaitingSends {
 
     init() {
       entries = WaitingSends.entries.withLock { $0.values.map { $0 } }
-        .sorted { ($0.start.sinceOrigin, $0.number) < ($1.start.sinceOrigin, $1.number) }
+        .sortedUnspecialized { ($0.start.sinceOrigin, $0.number) < ($1.start.sinceOrigin, $1.number) }
       // No call has this slot. So no node counts as blocked because of the goal.
       let goal = Invocation(ExecutionSlot())
       for (index, entry) in entries.enumerated() {
@@ -120,7 +120,7 @@ extension WaitingSends {
           if left <= 0, seen.insert(id).inserted { queue.append(id) }
         }
       }
-      return found.sorted().map { index in
+      return found.sortedUnspecialized(by: <).map { index in
         // `observed` was set before the lane had the completion, and does not change afterwards.
         let observed = unsafe entries[index].completion.observed
         return Wait(

@@ -138,7 +138,9 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
     }
     guard let most, let names = tooMany else { return }
     let counts = Dictionary(grouping: names, by: \.self).map { (name: $0.key, count: $0.value.count) }
-    let sorted = counts.sorted { $0.count != $1.count ? $0.count > $1.count : ($0.name ?? "") < ($1.name ?? "") }
+    let sorted = counts.sortedUnspecialized {
+      $0.count != $1.count ? $0.count > $1.count : ($0.name ?? "") < ($1.name ?? "")
+    }
     report(Finding(.manyHandlers, event, handlerCount: names.count, limit: .count(most), names: sorted))
   }
 
@@ -158,7 +160,7 @@ public final class EventDiagnostics: EventObserver, @unchecked Sendable {
   /// The lanes of the observed events, in the order in which the handlers were made.
   var lanes: [WatchedLane] {
     mutex.withLock { unsafe handlers.values.flatMap { $0.members.values.compactMap(\.lane) } }
-      .sorted { $0.handler.id < $1.handler.id }
+      .sortedUnspecialized { $0.handler.id < $1.handler.id }
   }
 
   /// Reports the handler if its call took longer than the limit.

@@ -42,9 +42,11 @@ final class Observation: @unchecked Sendable {
     mutex.unlock()
     guard let gone else { return }
     leave(gone)
-    let left = calls.sorted { ($0.key.handler.id, $0.key.sequence) < ($1.key.handler.id, $1.key.sequence) }
+    let left = calls.sortedUnspecialized { ($0.key.handler.id, $0.key.sequence) < ($1.key.handler.id, $1.key.sequence) }
     for (call, event) in left { gone.left(call.handler, sequence: call.sequence, in: event) }
-    for (token, event) in handlers.values.sorted(by: { $0.token.id < $1.token.id }) { gone.removed(token, in: event) }
+    for (token, event) in handlers.values.sortedUnspecialized(by: { $0.token.id < $1.token.id }) {
+      gone.removed(token, in: event)
+    }
   }
 
   /// Returns the observer, and notes that it is told of a handler or of its removal; `nil` after

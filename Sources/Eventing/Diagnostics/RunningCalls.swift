@@ -105,7 +105,7 @@ enum RunningCalls {
   /// All running calls of observed events, the longest first.
   static var all: [Call] {
     shards.flatMap { $0.withLock { $0.calls.values.map(\.call) } }
-      .sorted { ($0.start.sinceOrigin, $0.number) < ($1.start.sinceOrigin, $1.number) }
+      .sortedUnspecialized { ($0.start.sinceOrigin, $0.number) < ($1.start.sinceOrigin, $1.number) }
   }
 
   /// Returns when the oldest running call of a handler began; `nil` if no call runs.

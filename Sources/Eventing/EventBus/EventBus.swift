@@ -184,7 +184,7 @@ public final class EventBus: Sendable {
 
   /// Returns events in the order in which they were made.
   static func inOrder(_ events: [NumberedEvent]) -> [any EventProtocol] {
-    events.sorted { $0.number < $1.number }.map(\.event)
+    events.sortedUnspecialized { $0.number < $1.number }.map(\.event)
   }
 
   // MARK: Owners

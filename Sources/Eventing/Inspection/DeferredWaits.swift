@@ -19,7 +19,7 @@ package enum DeferredWaits {
   /// when it ends. So its ``PolledWait/since`` is the time of its end, and not of its beginning.
   /// In the order of these ends.
   package static var last: [PolledWait] {
-    waits.withLock { waits in waits.values.map { wait in wait } }.sorted { $0.id < $1.id }
+    waits.withLock { waits in waits.values.map { wait in wait } }.sortedUnspecialized { $0.id < $1.id }
   }
 
   /// Notes a wait that is about to end.

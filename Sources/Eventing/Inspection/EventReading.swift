@@ -133,7 +133,7 @@ extension HandlerReading {
     return HandlerInfo(
       name: options?.name, fileID: record.source.fileID, line: record.source.line,
       delivery: (record.details?.place ?? .inline).description, priority: options?.priority ?? 0,
-      tags: options?.tags?.sorted() ?? [], isOnce: record.has(HandlerFlags.once),
+      tags: options?.tags?.sortedUnspecialized(by: <) ?? [], isOnce: record.has(HandlerFlags.once),
       isForward: options?.isForward ?? false, ownerType: options?.owner?.look { "\(type(of: $0))" })
   }
 }

@@ -124,7 +124,7 @@ package enum EventRegistry {
       for id in ids { entries.events[id] = nil }
       entries.limit = max(64, 2 * entries.events.count)
     }
-    return all.filter { !ids.contains($0.id) }.sorted { $0.id < $1.id }
+    return all.filter { !ids.contains($0.id) }.sortedUnspecialized { $0.id < $1.id }
   }
 
   /// The number of events that the registry knows, including events that have just gone.

@@ -23,7 +23,9 @@ package struct PolledWait: Equatable, Sendable {
   package let deferred: [UInt64]
 
   /// The waits that are noted now, without those whose event is not known.
-  package static func all() -> [PolledWait] { (WaitingSends.polled + WaitsForNext.all).sorted { $0.id < $1.id } }
+  package static func all() -> [PolledWait] {
+    (WaitingSends.polled + WaitsForNext.all).sortedUnspecialized { $0.id < $1.id }
+  }
 }
 
 extension Completion {
@@ -52,7 +54,7 @@ extension Completion {
     let kind = notes?.kind ?? (purpose == .send ? .send : .ticket)
     return PolledWait(
       id: id, kind: kind, event: event.number, sequence: sequence == 0 ? nil : sequence,
-      handlers: Array(handlers.sorted().prefix(64)), waitsFor: handlers.count, by: by, since: since,
-      deferred: deferred.sorted())
+      handlers: Array(handlers.sortedUnspecialized(by: <).prefix(64)), waitsFor: handlers.count, by: by, since: since,
+      deferred: deferred.sortedUnspecialized(by: <))
   }
 }

@@ -568,7 +568,7 @@ extension Lane {
 
   /// The handlers on a shared lane, in the order in which they were added.
   private var allMembers: [Member] {
-    mutex.withLock { unsafe Array(members.values) }.sorted { $0.number < $1.number }.map(\.member)
+    mutex.withLock { unsafe Array(members.values) }.sortedUnspecialized { $0.number < $1.number }.map(\.member)
   }
 
   /// The number of occurrences that wait on the lane, without those whose calls run. Callable from

@@ -115,7 +115,7 @@ final class HandlerDelays: @unchecked Sendable {
   ///   begun that keeps no occurrences. Each delay gets a flag, because the lock may have ended by
   ///   the time its call goes on.
   @inline(never) func end(givingUp: Bool = false) {
-    for timer in mutex.withLock({ unsafe Array(timers.values) }).sorted(by: { $0.number < $1.number }) {
+    for timer in mutex.withLock({ unsafe Array(timers.values) }).sortedUnspecialized(by: { $0.number < $1.number }) {
       if givingUp { timer.isGivenUp.publish(true) }
       timer.fireNow()
     }

@@ -220,7 +220,7 @@ import Synchronization
   /// The keys of ``parkedKeys``, in the order of their first payloads: the order of a hashed
   /// collection would differ from run to run.
   var keysInOrder: [KeyQueue] {
-    unsafe parkedKeys.isEmpty ? [] : parkedKeys.values.sorted { $0.firstNumber < $1.firstNumber }
+    unsafe parkedKeys.isEmpty ? [] : parkedKeys.values.sortedUnspecialized { $0.firstNumber < $1.firstNumber }
   }
 
   // MARK: Keys

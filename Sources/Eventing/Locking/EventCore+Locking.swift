@@ -190,7 +190,7 @@ extension EventCore {
     var ended = end.locks.compactMap { record, number in
       mutex.withLock { endLock(end.reason, number, of: record) }.map { (record: record, buffer: $0) }
     }
-    if ended.count > 1 { ended.sort { isBefore($0.record, $1.record) } }
+    if ended.count > 1 { ended = ended.sortedUnspecialized { isBefore($0.record, $1.record) } }
     deliver(ended)
     for (record, buffer) in ended {
       if !record.has(HandlerFlags.notCallable) { unsafe record.details?.route?.lane?.resume() }

@@ -84,6 +84,6 @@
       defer { unsafe self.replies = [] }
       return unsafe (self.end ?? .finished, self.replies)
     }
-    return (reason, replies.sorted { $0.rank.isBefore($1.rank) }.map(\.reply))
+    return (reason, replies.sortedUnspecialized { $0.rank.isBefore($1.rank) }.map(\.reply))
   }
 }

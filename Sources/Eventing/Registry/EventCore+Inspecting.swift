@@ -64,7 +64,7 @@ extension EventCore {
     mutex.unlock()
     // The thread that deactivated an ended handler may not have called `noteChange()` yet.
     if isSomeEnded { withAnchor { $0.noteChange() } }
-    return isKeyed ? found.sorted(by: HandlerRecord.isCalledBefore) : found
+    return isKeyed ? found.sortedUnspecialized(by: HandlerRecord.isCalledBefore) : found
   }
 
   /// Returns the records of all handlers that match and may still be called: those whose owner
@@ -145,7 +145,7 @@ extension EventCore {
     }
     forEachRetiring { lane in include(lane.record, lane, skipped: lane.record.unheard.load(ordering: .relaxed)) }
     if unsafe pendingWorkReference.load()?.keyIndex != nil {
-      found.sort { ($1.priority, $0.id) < ($0.priority, $1.id) }
+      found = found.sortedUnspecialized { ($1.priority, $0.id) < ($0.priority, $1.id) }
     }
     return found
   }

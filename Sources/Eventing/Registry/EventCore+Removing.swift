@@ -195,7 +195,7 @@ extension EventCore {
     var records: [HandlerRecord] = []
     unsafe forEachSlot { slot in unsafe records.append(slot.pointee.record) }
     guard let pendingWork = pendingWorkReference.load() else { return records.forEach(unregister) }
-    if unsafe pendingWork.keyIndex != nil { records.sort(by: HandlerRecord.isCalledBefore) }
+    if unsafe pendingWork.keyIndex != nil { records = records.sortedUnspecialized(by: HandlerRecord.isCalledBefore) }
     for record in records { unregister(record) }
     for lane in unsafe pendingWork.retiringLanes { lane.endDelays() }
     pendingWork.unheardReference.load()?.finish()
