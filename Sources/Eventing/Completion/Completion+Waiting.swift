@@ -7,7 +7,7 @@ extension Completion {
   /// Waits until all outstanding work is done, except work that waits for the calling task.
   ///
   /// Runs the `.task` handlers of a `send` as child tasks meanwhile.
-  @usableFromInline func wait() async -> SendReport {
+  func wait() async -> SendReport {
     let isNoted = WaitingSends.begin(self)
     let id = purpose == .send ? 1 : addWaiter(Invocation.current)  // `init` has added the waiter of a send, as number 1
     var wake = await nextWake(id)

@@ -22,7 +22,7 @@ import Synchronization
     case probe
   }
 
-  @usableFromInline let purpose: Purpose
+  let purpose: Purpose
   /// Whether the completion is part of the wait graph. True for tickets, barriers and probes, and
   /// for a `send` by a handler's call or by a loop that senders wait for. While diagnostics look
   /// for stuck calls, or inspections watch, true for any `send`. False for the completions that a
@@ -32,24 +32,24 @@ import Synchronization
   private let ownMutex = UnfairMutex()
 
   /// The task-local values of the sender, if any are carried.
-  @usableFromInline let context: CarriedContext?
+  let context: CarriedContext?
   /// Whether a full buffer takes the occurrence: a `send` brought it and a lock has held it, or a
   /// pace passes it on before its time. Only the thread inside the core reads and sets this.
-  @usableFromInline @exclusivity(unchecked) var needsNoRoom = false
+  @exclusivity(unchecked) var needsNoRoom = false
   /// Whether lanes do not tell the observers that a lock holds the occurrence. True if an earlier
   /// lock held it, because the observers were told then. Also true if the completion was made with
   /// observers by ``init(withoutWaiting:_:_:)``. Set before another thread has the completion.
-  @usableFromInline @exclusivity(unchecked) var isHeldKnown = false
+  @exclusivity(unchecked) var isHeldKnown = false
   /// The occurrence, as its observers see it. Set by the thread inside the core, before any lane
   /// has the completion.
-  @usableFromInline @exclusivity(unchecked) var observed: ObservedOccurrence?
+  @exclusivity(unchecked) var observed: ObservedOccurrence?
   /// The notes for inspections and traces; `nil` for most occurrences. Set before another thread
   /// has the completion.
   @exclusivity(unchecked) private(set) var notes: CompletionNotes?
   /// The object that was named as the sender (`from:`), held weakly.
-  @usableFromInline weak let sender: (any AnyObject & Sendable)?
+  weak let sender: (any AnyObject & Sendable)?
   /// The events that the occurrence came through, if it was forwarded.
-  @usableFromInline let path: ForwardingPath?
+  let path: ForwardingPath?
   /// The completion in the event from which the occurrence was first forwarded, if something waits
   /// for that completion. The root waits for the handlers of every target. The report of the root
   /// does not count these handlers.
@@ -114,7 +114,7 @@ import Synchronization
     let body: @Sendable () async -> Void
   }
 
-  @usableFromInline init(_ purpose: Purpose, from sender: (any AnyObject & Sendable)? = nil) {
+  init(_ purpose: Purpose, from sender: (any AnyObject & Sendable)? = nil) {
     self.purpose = purpose
     self.sender = sender
     context = CarriedContext.current()
@@ -135,7 +135,7 @@ import Synchronization
   /// - Parameter waiting: The completion of the occurrence in the event that forwards it; `nil` if
   ///   nothing waits for the occurrence. If `waiting` has a ``root``, the root counts the work in
   ///   the target, otherwise `waiting` does. The waiters of the one that counts wait for the work.
-  @usableFromInline init(along path: ForwardingPath, from sender: (any AnyObject & Sendable)?, waiting: Completion?) {
+  init(along path: ForwardingPath, from sender: (any AnyObject & Sendable)?, waiting: Completion?) {
     purpose = waiting?.purpose ?? .post
     self.sender = sender
     context = CarriedContext.current()
@@ -199,10 +199,10 @@ import Synchronization
   var isSend: Bool { unsafe purpose == .send || needsNoRoom }
 
   /// Whether a lane has to bind the context, or tell observers, around a call.
-  @usableFromInline var isBound: Bool { unsafe context != nil || observed != nil }
+  var isBound: Bool { unsafe context != nil || observed != nil }
 
   /// Whether something waits for the occurrence.
-  @usableFromInline var isAwaited: Bool { purpose != .post }
+  var isAwaited: Bool { purpose != .post }
 
   /// Runs a closure under ``WaitGraph/mutex`` if ``isTracked`` is true, otherwise under `ownMutex`.
   func withMutex<Result>(_ body: () -> Result) -> Result {
@@ -212,7 +212,7 @@ import Synchronization
   // MARK: For the event and its lanes
 
   /// Adds one piece of outstanding work at a lane or an execution slot.
-  @usableFromInline func expect(_ node: WaitNode) {
+  func expect(_ node: WaitNode) {
     if root == nil { expect(node, isCounted: true) } else { expectUncounted(node) }
   }
 
@@ -239,7 +239,7 @@ import Synchronization
   /// From now on the work is blocked if that node is. Before, it was blocked only if every
   /// slot of the lane was. If a waiter defers the lane (``Waiter/deferredNodes``), this method lets
   /// that waiter defer that node, too.
-  @usableFromInline func moveOutstanding(of lane: WaitNode, on executionSlot: WaitNode) {
+  func moveOutstanding(of lane: WaitNode, on executionSlot: WaitNode) {
     if let root { return root.moveOutstanding(of: lane, on: executionSlot) }
     guard isTracked else { return }
     withMutex {
@@ -260,7 +260,7 @@ import Synchronization
   ///   - outcome: The outcome for the report; `nil` if no report counts it.
   ///   - isAfterCall: Whether the calling thread is that of a lane, which has just returned from a
   ///     call. Such a thread resumes the waiters itself.
-  @usableFromInline func arrive(_ node: WaitNode, _ outcome: HandlerOutcome?, isAfterCall: Bool = false) {
+  func arrive(_ node: WaitNode, _ outcome: HandlerOutcome?, isAfterCall: Bool = false) {
     if let root {
       if let outcome { root.ownAccount?.note(outcome) }
       return root.arrive(node, nil, isAfterCall: isAfterCall)
@@ -275,7 +275,7 @@ import Synchronization
   }
 
   /// Does what ``endDelivery(_:)`` does, outside of the core, and resumes the ready waiters.
-  @usableFromInline func finishDelivery(_ outcomes: SendReport) { unsafe Scheduling.resume(endDelivery(outcomes)) }
+  func finishDelivery(_ outcomes: SendReport) { unsafe Scheduling.resume(endDelivery(outcomes)) }
 
   /// Records that the event has delivered the occurrence.
   ///

@@ -1,10 +1,10 @@
-public import Synchronization
+import Synchronization
 
 /// The task-local link from a task to the invocation that it belongs to.
 @usableFromInline enum Context {
   /// The invocation that the current task belongs to. Bound around asynchronous calls, so that a
   /// call's child tasks, and each `Task {}` that the call starts, inherit the invocation.
-  @usableFromInline static let invocation = TaskLocal<Invocation?>(wrappedValue: nil)
+  static let invocation = TaskLocal<Invocation?>(wrappedValue: nil)
 }
 
 /// Calls of one handler, one after the other, on one execution slot.
@@ -14,15 +14,15 @@ public import Synchronization
 /// be mistaken for a wait of the next call. So in that case the next call gets an `Invocation` of
 /// its own; see ``RuntimeSPI/references(to:)``.
 @usableFromInline final class Invocation: Sendable {
-  @usableFromInline let executionSlot: ExecutionSlot
+  let executionSlot: ExecutionSlot
   /// Whether the calls are over. If so, a task that still has this invocation has outlived its
   /// call, and nothing waits for that call.
-  @usableFromInline let isOver = Atomic<Bool>(false)
+  let isOver = Atomic<Bool>(false)
 
-  @usableFromInline init(_ executionSlot: ExecutionSlot) { self.executionSlot = executionSlot }
+  init(_ executionSlot: ExecutionSlot) { self.executionSlot = executionSlot }
 
   /// Marks the calls as over.
-  @usableFromInline func end() { isOver.publish(true) }
+  func end() { isOver.publish(true) }
 
   /// Ends an invocation if a task that the call started still retains the invocation. Returns
   /// whether there is such a task.
@@ -33,7 +33,7 @@ public import Synchronization
   /// would defer the handler, although the call was over.
   ///
   /// - Parameter references: The number of references to the invocation before the call.
-  @usableFromInline @inline(__always) static func endIfShared(
+  @inline(__always) static func endIfShared(
     _ invocation: Unmanaged<Invocation>, since references: UInt
   ) -> Bool {
     guard unsafe RuntimeSPI.references(to: invocation) != references else { return false }
@@ -48,5 +48,5 @@ public import Synchronization
   }
 
   /// Whether the calls go on: false after ``end()``.
-  @usableFromInline var isCurrent: Bool { !isOver.load(ordering: .acquiring) }
+  var isCurrent: Bool { !isOver.load(ordering: .acquiring) }
 }

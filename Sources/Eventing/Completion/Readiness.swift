@@ -52,7 +52,7 @@ extension KeyedEvent {
 extension EventCore {
   /// Tells the transport, if there is one, that the event may be ready for occurrences again. Never
   /// called under a mutex.
-  @usableFromInline func announceReadiness() {
+  func announceReadiness() {
     // Safe: the core retains it.
     guard let pendingWork = unsafe pendingWorkReference.lend() else { return }
     unsafe pendingWork._withUnsafeGuaranteedRef { $0.readinessReference.load()?.announce() }

@@ -5,7 +5,7 @@
 public struct Ticket: Sendable {
   let completion: Completion
 
-  @usableFromInline init(completion: Completion) { self.completion = completion }
+  init(completion: Completion) { self.completion = completion }
 
   /// The report of the occurrence. Waits until every handler that the occurrence reached has
   /// finished, on every lane and in every event that it was forwarded to.

@@ -152,7 +152,7 @@ enum WaitNeeds {
 /// iterator.
 // Safe: an abstract class without state of its own.
 @usableFromInline class WaitNode: @unchecked Sendable {
-  @usableFromInline init() {}
+  init() {}
   /// Returns the nodes that this node waits for, and whether one of them or all of them must be
   /// blocked to block this node. The caller holds `WaitGraph.mutex`.
   ///

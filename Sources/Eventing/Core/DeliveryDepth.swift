@@ -43,7 +43,7 @@
   }
 
   /// Whether a further delivery must not begin on the calling thread's stack.
-  @usableFromInline static var isTooDeep: Bool { unsafe ofThread.pointee >= limit }
+  static var isTooDeep: Bool { unsafe ofThread.pointee >= limit }
 }
 
 extension EventCore {

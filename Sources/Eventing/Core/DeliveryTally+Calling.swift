@@ -2,7 +2,7 @@
 
 extension DeliveryTally {
   /// Calls an inline handler, and counts the outcome.
-  @usableFromInline @inline(__always) mutating func call(
+  @inline(__always) mutating func call(
     _ record: HandlerRecord, _ anchor: EventAnchor, _ body: () throws -> Void
   ) {
     if observed != nil { return callObserved(record, anchor, body) }
@@ -13,7 +13,7 @@ extension DeliveryTally {
   }
 
   /// Calls an inline handler, counts the outcome, and reports the call to the observers.
-  @usableFromInline @inline(never) mutating func callObserved(
+  @inline(never) mutating func callObserved(
     _ record: HandlerRecord, _ anchor: EventAnchor, _ body: () throws -> Void
   ) {
     guard let observed else { preconditionFailure("the caller has looked for observers") }
@@ -55,7 +55,7 @@ extension DeliveryTally {
   }
 
   /// Records the error of a handler, and applies the event's failure policy.
-  @usableFromInline @inline(never) mutating func fail(
+  @inline(never) mutating func fail(
     _ record: HandlerRecord, _ anchor: EventAnchor, _ error: any Error, attempts: Int = 1
   ) {
     let failure = HandlerFailure(

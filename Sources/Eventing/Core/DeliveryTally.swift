@@ -4,45 +4,45 @@
 /// Not copyable: a copy would retain all of its references.
 @usableFromInline struct DeliveryTally: ~Copyable {
   /// The outcomes so far.
-  @usableFromInline var report: SendReport
+  var report: SendReport
   /// Whether an interceptor or a failure stopped the occurrence, so that later handlers are
   /// skipped.
-  @usableFromInline var isStopped = false
+  var isStopped = false
   /// The completion. It is created when the first handler needs it.
-  @usableFromInline var completion: Completion?
+  var completion: Completion?
   /// Whether a `send` or a ticket waits for the occurrence.
-  @usableFromInline let isAwaited: Bool
-  @usableFromInline let sender: (any AnyObject & Sendable)?
+  let isAwaited: Bool
+  let sender: (any AnyObject & Sendable)?
   /// The number of lanes on which the occurrence waits, and which report the outcome later.
-  @usableFromInline var enqueued = 0
+  var enqueued = 0
   /// The occurrence as its observers see it; `nil` if the event is not observed.
-  @usableFromInline var observed: ObservedOccurrence?
+  var observed: ObservedOccurrence?
   /// Whether a lock held the occurrence, and this is its delivery after the end of the lock.
-  @usableFromInline var isLate = false
+  var isLate = false
   /// Whether a `send` brought the occurrence and a lock has held it, or a pace passes it on before
   /// its time.
   ///
   /// The sender no longer waits for the held occurrence. But a full buffer that suspends senders
   /// takes the occurrence as one of a `send`, while it drops those of a `post` (see ``isSend``).
   /// Stays true if a handler's pace delays the occurrence after the lock.
-  @usableFromInline var isLateSend = false
+  var isLateSend = false
   /// Whether the payload is one of the past, which a new handler receives alone.
   var isReplay = false
   /// Whether a further lock refused this occurrence, which a lock had held before (``isLate``).
   /// Then it must go back into the holding buffer.
-  @usableFromInline var isHeldOn = false
+  var isHeldOn = false
   /// The instant at which the delivery began, if a handler needs it.
-  @usableFromInline let instant: StableInstant?
+  let instant: StableInstant?
   /// The events that a forwarded occurrence came through.
-  @usableFromInline let path: ForwardingPath?
+  let path: ForwardingPath?
   /// The payload that was sent to the event, for a ``DeadLetter`` if a handler throws. `nil` if the
   /// occurrence has waited for the pace of a handler behind a view that makes other payloads: the
   /// pace kept the payload that the view had made, and not the one that was sent.
-  @usableFromInline let payload: BorrowedPayload?
+  let payload: BorrowedPayload?
 
-  @usableFromInline var sequence: UInt64 { report.sequence }
+  var sequence: UInt64 { report.sequence }
 
-  @usableFromInline init(
+  init(
     _ payload: BorrowedPayload, sequence: UInt64, isAwaited: Bool, sender: (any AnyObject & Sendable)?,
     completion: Completion?, path: ForwardingPath?, isClocked: Bool
   ) {
@@ -86,7 +86,7 @@
   // MARK: Completion
 
   /// Returns the completion, and creates it if there is none; `nil` if nothing waits.
-  @usableFromInline mutating func completionIfAwaited() -> Completion? {
+  mutating func completionIfAwaited() -> Completion? {
     guard isAwaited else { return nil }
     if completion == nil {
       completion = Completion(.send, from: sender)
@@ -103,7 +103,7 @@
 
   /// Returns the completion that goes onto a lane with the payload; `nil` if there is none. Creates
   /// it first if something waits or observes, if values are carried, or if ``isLateSend`` is true.
-  @usableFromInline mutating func completionForLane() -> Completion? {
+  mutating func completionForLane() -> Completion? {
     if completion == nil, isAwaited || CarriedContext.isCarrying || observed != nil || isLateSend {
       completion = Completion(isAwaited ? .send : .post, from: sender)
       if isLateSend { unsafe completion?.needsNoRoom = true }
@@ -121,7 +121,7 @@
   var isTraced: Bool { observed?.cell != nil }
 
   /// Reports the occurrence, and its outcomes from now on, to observers.
-  @usableFromInline mutating func observe(_ observers: Observers?) {
+  mutating func observe(_ observers: Observers?) {
     guard let observers else { return }
     observed = ObservedOccurrence(observers: observers, sequence: sequence)
     unsafe completion?.observed = observed
@@ -133,7 +133,7 @@
   var isSend: Bool { isLateSend || (isAwaited && (completion?.purpose ?? .send) == .send) }
 
   /// Ends the delivery, and waits for outstanding handlers. Never called inside the core.
-  @usableFromInline nonisolated(nonsending) consuming func finish() async -> SendReport {
+  nonisolated(nonsending) consuming func finish() async -> SendReport {
     guard let completion else { return report }
     completion.finishDelivery(report)
     return await completion.wait()

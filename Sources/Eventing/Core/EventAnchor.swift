@@ -10,8 +10,8 @@ public import Synchronization
 @usableFromInline final class EventAnchor: @unchecked Sendable {
   private weak let weakCore: EventCore?
   /// The observers of the event; `nil` if it is not observed. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var observers: Observers?
-  @usableFromInline let failureReference = OnceReference<Failures>()
+  @exclusivity(unchecked) var observers: Observers?
+  let failureReference = OnceReference<Failures>()
   /// The value of ``number``; 0 before the first read of ``number``.
   private let drawnNumber = Atomic<UInt64>(0)
   /// Separates the reference count, which threads that create or drop tokens write, from the fields
@@ -39,7 +39,7 @@ public import Synchronization
 
   private static let lastNumber = Atomic<UInt64>(0)
 
-  @usableFromInline init(_ core: EventCore) { weakCore = core }
+  init(_ core: EventCore) { weakCore = core }
 
   /// The number of the event, for its ``EventIdentity``. The first read, on any thread, takes the
   /// next free number.
@@ -53,14 +53,14 @@ public import Synchronization
 
   /// The core; `nil` if the event is gone. Never read under a mutex: the strong reference may be
   /// the last one a moment later, and then the `deinit` of the core runs here.
-  @usableFromInline var core: EventCore? {
+  var core: EventCore? {
     assertNoMutexIsHeld("read a weak reference")
     return weakCore
   }
 
   /// Deactivates and unregisters a handler of an event that may be gone. Returns false if the
   /// handler had ended before.
-  @usableFromInline @inline(never) func remove(_ record: HandlerRecord) -> Bool {
+  @inline(never) func remove(_ record: HandlerRecord) -> Bool {
     let isMine = record.deactivate()
     record.details?.delays?.end()
     // Called even if the handler had ended before: the thread that ended it may not have called
@@ -74,7 +74,7 @@ public import Synchronization
   // MARK: Fast path
 
   /// Closes the fast path: the next occurrence reads each record. Isolation: core.
-  @usableFromInline func invalidateFastPath() {
+  func invalidateFastPath() {
     unsafe fastPathEpoch = 0
     unsafe postFastPathEpoch = 0
   }
@@ -86,7 +86,7 @@ public import Synchronization
   /// on the change. Otherwise, if the thread that changed the record has not called `noteChange()`
   /// yet, the next occurrence takes the fast path and reaches a handler that was already found
   /// locked or removed.
-  @usableFromInline func noteChange() {
+  func noteChange() {
     syncPoint(.noting)
     if !mutant(.removalIsNotNoted) { changes.wrappingAdd(1, ordering: .acquiringAndReleasing) }
   }
@@ -103,14 +103,14 @@ public import Synchronization
 
   /// Passes a failure to the event's ``Failures``, which post it, count it and apply the policy.
   /// Returns whether the policy stops the occurrence.
-  @usableFromInline func report(_ failure: HandlerFailure) -> Bool { failures().note(failure) }
+  func report(_ failure: HandlerFailure) -> Bool { failures().note(failure) }
 
   /// Discards the counts of the failures of a handler that is unregistered.
-  @usableFromInline @inline(__always) func forgetFailures(of record: HandlerRecord) {
+  @inline(__always) func forgetFailures(of record: HandlerRecord) {
     if let failures = failureReference.load() { forget(record, failures) }
   }
 
-  @usableFromInline @inline(never) func forget(_ record: HandlerRecord, _ failures: Failures) {
+  @inline(never) func forget(_ record: HandlerRecord, _ failures: Failures) {
     failures.forget(record)
   }
 }

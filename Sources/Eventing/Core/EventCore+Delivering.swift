@@ -30,7 +30,7 @@ public import Synchronization
   }
 
   /// The index of the slot in its bucket.
-  @usableFromInline var index: Int { unsafe slot - bucket.pointee.slots }
+  var index: Int { unsafe slot - bucket.pointee.slots }
 }
 
 /// The occurrences for which a handler needs the slow path.
@@ -98,12 +98,12 @@ extension EventCore {
   ///
   /// The drain reads the anchor once for several occurrences, because contending threads write to
   /// the cache line of `anchorReference`.
-  @usableFromInline var plainAnchor: Unmanaged<EventAnchor>? {
+  var plainAnchor: Unmanaged<EventAnchor>? {
     unsafe mustEnqueue || hasDeliveryHooks ? nil : anchorReference.lend()
   }
 
   /// Delivers an enqueued post that has no completion. Isolation: core.
-  @usableFromInline func deliverPost(_ payload: BorrowedPayload, _ anchor: Unmanaged<EventAnchor>) {
+  func deliverPost(_ payload: BorrowedPayload, _ anchor: Unmanaged<EventAnchor>) {
     guard let cursor = unsafe deliver(payload, isPost: true, anchor) else { return }
     _ = unsafe deliverSlowPath(payload, from: cursor, isAwaited: false, sender: nil)
   }
@@ -114,7 +114,7 @@ extension EventCore {
   ///
   /// - Parameter first: The first bucket of the table whose handlers the fast path called; `nil`
   ///   for the core's own table.
-  @usableFromInline @inline(never) func deliverSlowPath(
+  @inline(never) func deliverSlowPath(
     _ payload: BorrowedPayload, from cursor: DeliveryCursor, isAwaited: Bool, sender: (any AnyObject & Sendable)?,
     first: PriorityBucket.Pointer? = nil
   ) -> DeliveryTally {
@@ -150,7 +150,7 @@ extension EventCore {
 
   /// Delivers an occurrence that was enqueued, submitted or forwarded, or that changes a value.
   /// Isolation: core.
-  @usableFromInline func deliverQueued(_ payload: BorrowedPayload, _ completion: Completion?) {
+  func deliverQueued(_ payload: BorrowedPayload, _ completion: Completion?) {
     if let context = completion?.context {
       within(context) { deliverOccurrence(payload, completion) }
     } else {
@@ -159,12 +159,12 @@ extension EventCore {
   }
 
   /// Runs a closure with the task-local values of a sender.
-  @usableFromInline @inline(never) func within(_ context: CarriedContext, _ deliver: () -> Void) {
+  @inline(never) func within(_ context: CarriedContext, _ deliver: () -> Void) {
     context.run(deliver)
   }
 
   /// Delivers an occurrence to every handler. Isolation: core.
-  @usableFromInline func deliverOccurrence(_ payload: BorrowedPayload, _ completion: Completion?) {
+  func deliverOccurrence(_ payload: BorrowedPayload, _ completion: Completion?) {
     if hasDeliveryHooks, deliverWithHooks(payload, completion) { return }
     if completion == nil, !mustEnqueue, let anchor = unsafe anchorReference.lend() {
       return unsafe deliverPost(payload, anchor)
@@ -190,7 +190,7 @@ extension EventCore {
   }
 
   /// Whether a delivery must keep a replay value, or look up a key. Isolation: core.
-  @usableFromInline var hasDeliveryHooks: Bool {
+  var hasDeliveryHooks: Bool {
     unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.hasDeliveryHooks } ?? false
   }
 
@@ -198,8 +198,7 @@ extension EventCore {
   /// Delivers the occurrence if the event is keyed. Isolation: core.
   ///
   /// - Returns: Whether it delivered the occurrence.
-  @usableFromInline @inline(never) func deliverWithHooks(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool
-  {
+  @inline(never) func deliverWithHooks(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     let pendingWork = pendingWork
     if let make = unsafe pendingWork.replayValue.make, let value = make(payload) {
       unsafe pendingWork.replayValue.value = consume value
@@ -218,7 +217,7 @@ extension EventCore {
   ///
   /// - Parameter isWhole: Whether the walk visits all handlers. Only such a walk opens the fast
   ///   path.
-  @usableFromInline func walk(
+  func walk(
     _ payload: BorrowedPayload, _ start: PriorityBucket.Pointer, _ index: Int, isWhole: Bool,
     _ tally: inout DeliveryTally
   ) {

@@ -7,10 +7,10 @@ import Synchronization
 /// compares these numbers with its own, to find the items that its thread enqueued.
 @usableFromInline enum Drainer {
   /// The drainer is a block of the event's own queue. It does all work.
-  @usableFromInline static var queue: UInt { 0 }
+  static var queue: UInt { 0 }
   /// The drainer is a block of Dispatch's global queue. It runs isolated calls only: such calls do
   /// not block, but handlers and the `deinit` of their captures may.
-  @usableFromInline static var pool: UInt { .max }
+  static var pool: UInt { .max }
 }
 
 extension EventCore {
@@ -32,7 +32,7 @@ extension EventCore {
   ///
   /// - Parameter drainer: The number of the calling thread, which posted or made a change, or a
   ///   ``Drainer``.
-  @usableFromInline func drain(_ drainer: UInt) {
+  func drain(_ drainer: UInt) {
     let own = Thread.current | CoreState.busy
     if stateWord.load(ordering: .relaxed) | CoreState.queued != own | CoreState.queued {
       stateWord.bitwiseOr(own, ordering: .relaxed)

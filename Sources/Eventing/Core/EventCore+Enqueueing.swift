@@ -69,7 +69,7 @@ extension EventCore {
   ///     an overload.
   /// - Returns: Whether the caller must slow down. False if the caller is a handler of this event:
   ///   its sleep would only delay the drain.
-  @usableFromInline @inline(__always) func enqueue(
+  @inline(__always) func enqueue(
     drainer: UInt = Thread.current, _ append: (PendingWork) -> Bool
   ) -> Bool {
     let (old, isOverloaded) = appendWork(append)

@@ -66,7 +66,7 @@ extension EventCore {
   }
 
   /// Submits: see ``Event/submit(_:from:)``.
-  @usableFromInline func submit(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) -> Ticket {
+  func submit(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) -> Ticket {
     let completion = Completion(.ticket, from: sender)
     if isTraced { completion.noteOrigin() }
     if WaitingSends.isWatched { completion.note(.ticket, at: anchorReference.load()) }

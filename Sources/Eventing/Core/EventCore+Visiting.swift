@@ -4,7 +4,7 @@ import Synchronization
 extension EventCore {
   /// Delivers to one slot. Returns which later occurrences need the slow path for this handler:
   /// none, only sends, or sends and posts.
-  @usableFromInline @inline(__always) func visit(
+  @inline(__always) func visit(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) -> PathNeeded {
     if tally.observed != nil { return unsafe visitObserved(slot, payload, &tally) }
@@ -13,7 +13,7 @@ extension EventCore {
 
   /// Delivers to one slot of an observed event. Tells the observers of the call, or that the
   /// handler was skipped, or that a lock held the occurrence.
-  @usableFromInline @inline(never) func visitObserved(
+  @inline(never) func visitObserved(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) -> PathNeeded {
     let flags = unsafe slot.pointee.flags()
@@ -65,7 +65,7 @@ extension EventCore {
 
   /// Delivers to one slot. Tells the observers of the call. If the handler is skipped, or a lock
   /// holds the occurrence, the caller tells the observers (`reportRefusal`).
-  @usableFromInline @inline(__always) func visitNow(
+  @inline(__always) func visitNow(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
   ) -> PathNeeded {
     let flags = unsafe slot.pointee.flags()
@@ -115,7 +115,7 @@ extension EventCore {
   /// - Returns: `false` if the handler has ended, so that later occurrences do not reach it. `true`
   ///   if the next send needs the slow path for this handler, because it has, for instance, an
   ///   owner, a lane or a lock. The next post may need the slow path, too.
-  @usableFromInline func decide(
+  func decide(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
     _ tally: inout DeliveryTally
   ) -> Bool {
@@ -157,7 +157,7 @@ extension EventCore {
   }
 
   /// Holds an occurrence for a handler that must not be called now, or skips the handler.
-  @usableFromInline @inline(__always) func refuse(
+  @inline(__always) func refuse(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
     _ tally: inout DeliveryTally
   ) {
@@ -181,7 +181,7 @@ extension EventCore {
 
   /// Skips a stopped occurrence for the handlers of a bucket from an index on, and of all later
   /// buckets.
-  @usableFromInline @inline(never) func skip(
+  @inline(never) func skip(
     from start: PriorityBucket.Pointer, _ index: Int, _ tally: inout DeliveryTally
   ) {
     var next: PriorityBucket.Pointer? = unsafe start
@@ -194,7 +194,7 @@ extension EventCore {
   }
 
   /// Skips a stopped occurrence for one handler.
-  @usableFromInline func skip(_ slot: UnsafeMutablePointer<HandlerSlot>, _ tally: inout DeliveryTally) {
+  func skip(_ slot: UnsafeMutablePointer<HandlerSlot>, _ tally: inout DeliveryTally) {
     let record = unsafe slot.pointee.record
     guard isAlive(record) else {
       record.set(HandlerFlags.removed)

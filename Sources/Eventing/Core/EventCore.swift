@@ -21,9 +21,9 @@ public import Synchronization
   /// while it holds the mutex.
   @usableFromInline let mutex = UnfairMutex()
   /// Whether the event is locked by `lock()`. Guarded by: mutex.
-  @usableFromInline @exclusivity(unchecked) var isEventLocked = false
+  @exclusivity(unchecked) var isEventLocked = false
   /// Whether `finish()` was called. Guarded by: mutex.
-  @usableFromInline @exclusivity(unchecked) var isFinished = false
+  @exclusivity(unchecked) var isFinished = false
 
   /// `hasOwners` and `mustEnqueue` in one byte, so that an event fits 160 bytes. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var traits: UInt8 = 0
@@ -33,10 +33,10 @@ public import Synchronization
   /// The first handler that the current delivery found to have ended. It is unregistered when the
   /// delivery ends. Until then its slot retains the record. `PendingWork.deadRecords` has the
   /// others. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var firstDead: Unmanaged<HandlerRecord>?
-  @usableFromInline let pendingWorkReference = OnceReference<PendingWork>()
+  @exclusivity(unchecked) var firstDead: Unmanaged<HandlerRecord>?
+  let pendingWorkReference = OnceReference<PendingWork>()
   /// The type of the payloads.
-  @usableFromInline let type: PayloadType
+  let type: PayloadType
   /// The handlers. Walked by the thread inside the core, or under `mutex`. Changed by the thread
   /// inside, under the mutex.
   @usableFromInline @exclusivity(unchecked) var table = HandlerTable()
@@ -48,7 +48,7 @@ public import Synchronization
   /// cache line that a delivery needs.
   @usableFromInline let sequenceWord = Atomic<UInt64>(0)
 
-  @usableFromInline init(_ type: PayloadType) { self.type = type }
+  init(_ type: PayloadType) { self.type = type }
 
   deinit {
     // No thread is inside: senders, drains and waiters retain the core. The handlers' lanes outlive
@@ -84,7 +84,7 @@ public import Synchronization
   }
 
   /// The pending work. It is created when it is first needed.
-  @usableFromInline var pendingWork: PendingWork {
+  var pendingWork: PendingWork {
     pendingWorkReference.load() ?? makePendingWork()
   }
 

@@ -10,7 +10,7 @@
   case failed(HandlerFailure)
 
   /// Whether a call has led to the outcome.
-  @usableFromInline var isOfCall: Bool {
+  var isOfCall: Bool {
     switch self {
     case .delivered, .failed: true
     case .skipped, .dropped, .held: false

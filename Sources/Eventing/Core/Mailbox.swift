@@ -100,10 +100,10 @@ enum WorkItem: PayloadHeader, @unchecked Sendable {
 /// A handler that is about to join the table.
 @usableFromInline struct PendingHandler: Sendable {
   /// The closure for the handler's slot.
-  @usableFromInline let body: ErasedHandler
-  @usableFromInline let record: HandlerRecord
+  let body: ErasedHandler
+  let record: HandlerRecord
 
-  @usableFromInline init(_ body: ErasedHandler, _ record: HandlerRecord) {
+  init(_ body: ErasedHandler, _ record: HandlerRecord) {
     self.body = body
     self.record = record
   }

@@ -1,5 +1,5 @@
 import Dispatch
-public import Synchronization
+import Synchronization
 
 /// Slows down the threads that post to an overloaded event. No thread waits for another one (G15).
 ///
@@ -28,7 +28,7 @@ public import Synchronization
 
   /// Lets the calling thread sleep. If an event's own queue runs on this thread, sets the
   /// ``OverloadFlag`` of that event instead: then the threads that post to that event sleep.
-  @usableFromInline @inline(never) static func slowDown() {
+  @inline(never) static func slowDown() {
     if let overload = DispatchQueue.getSpecific(key: drained) {
       overload.isOn.store(true, ordering: .relaxed)
     } else {
@@ -43,6 +43,6 @@ public import Synchronization
 /// that makes a change in an event where too many changes wait. The queue clears the flag whenever
 /// it takes new work out of the mailbox.
 @usableFromInline final class OverloadFlag: Sendable {
-  @usableFromInline let isOn = Atomic<Bool>(false)
+  let isOn = Atomic<Bool>(false)
   init() {}
 }

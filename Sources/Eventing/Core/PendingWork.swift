@@ -1,4 +1,4 @@
-public import Dispatch
+import Dispatch
 import Synchronization
 
 /// The state that only a busy event, or an event with a special feature, needs.
@@ -19,7 +19,7 @@ import Synchronization
   // Read with each occurrence.
   /// The flag that slows down posters to this event, because a handler of this event has posted to
   /// an overloaded one.
-  @usableFromInline let overload = OverloadFlag()
+  let overload = OverloadFlag()
   /// Whether the event is traced.
   let isTraced = Atomic<Bool>(false)
   /// The past payloads that new handlers receive. Set before the event is shared.
@@ -30,7 +30,7 @@ import Synchronization
   @exclusivity(unchecked) var replayValue = ReplayValue()
   /// The handlers of single keys, if the event is keyed. Set by the initializer of the keyed event,
   /// under `core.mutex`, because an inspection may read it already.
-  @usableFromInline @exclusivity(unchecked) var keyIndex: KeyIndex?
+  @exclusivity(unchecked) var keyIndex: KeyIndex?
 
   // Seldom used.
   /// The occurrences that locks hold. Guarded by: core.mutex.
@@ -46,7 +46,7 @@ import Synchronization
   /// The number of handlers that are also called before the value of an ``Observed`` changes. Read
   /// by the thread inside the core, or under `core.mutex`. Changed by the thread inside, under the
   /// mutex.
-  @usableFromInline @exclusivity(unchecked) var priorHandlerCount = 0
+  @exclusivity(unchecked) var priorHandlerCount = 0
   private let secondLine = CacheLine()
 
   /// The waiting calls of isolated methods. Guarded by: core.mutex.
@@ -63,15 +63,15 @@ import Synchronization
   /// The items that the drain took out of the mailbox. Isolation: core.
   @exclusivity(unchecked) var batch: PayloadQueue<WorkItem>
   /// The dispatch queue that drains the event when no poster does. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var drainQueue: DispatchQueue?
+  @exclusivity(unchecked) var drainQueue: DispatchQueue?
   /// All but the first of the handlers that the current delivery found to have ended: removed, used
   /// up, or without their owner. They are unregistered after the delivery. The first is
   /// `EventCore.firstDead`. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var deadRecords: ContiguousArray<HandlerRecord> = []
+  @exclusivity(unchecked) var deadRecords: ContiguousArray<HandlerRecord> = []
   /// The lanes on which calls still wait, but which no slot has any more: their handlers were
   /// removed, or the event ended. Walked by the thread inside the core, or under `core.mutex`.
   /// Changed by the thread inside, under the mutex.
-  @usableFromInline @exclusivity(unchecked) var retiringLanes: ContiguousArray<DeliveryTarget> = []
+  @exclusivity(unchecked) var retiringLanes: ContiguousArray<DeliveryTarget> = []
 
   init(_ type: PayloadType) {
     unsafe mailbox = Mailbox(type)
@@ -85,7 +85,7 @@ import Synchronization
   }
 
   /// Whether a delivery must keep a replay value, or look up a key. Isolation: core.
-  @usableFromInline var hasDeliveryHooks: Bool { unsafe replayValue.make != nil || keyIndex != nil }
+  var hasDeliveryHooks: Bool { unsafe replayValue.make != nil || keyIndex != nil }
 }
 
 /// The isolated call that a thread runs inside a core.

@@ -52,7 +52,7 @@ extension EventCore {
   ///
   /// If the last observation has ended, the event gets its fast path back, unless it has a history
   /// or an `unheard` event. Called by the drain. Isolation: core.
-  @usableFromInline func livingObservers() -> Observers? {
+  func livingObservers() -> Observers? {
     guard let anchor = anchorReference.load(), let before = unsafe anchor.observers else { return nil }
     let living = before.living
     if living !== before {
@@ -72,12 +72,12 @@ extension EventCore {
   }
 
   /// Tells the observers that a handler was added or removed. Isolation: core.
-  @usableFromInline @inline(__always) func reportHandler(_ record: HandlerRecord, isAdded: Bool) {
+  @inline(__always) func reportHandler(_ record: HandlerRecord, isAdded: Bool) {
     if withAnchor({ unsafe $0.observers != nil }) { reportToObservers(of: record, isAdded: isAdded) }
   }
 
   /// Tells the observers that a handler was added or removed, if there are any. Isolation: core.
-  @usableFromInline @inline(never) func reportToObservers(of record: HandlerRecord, isAdded: Bool) {
+  @inline(never) func reportToObservers(of record: HandlerRecord, isAdded: Bool) {
     guard let observers = unsafe anchor.observers else { return }
     let token = HandlerToken(record, anchor)
     if isAdded { observers.added(token) } else { observers.removed(token) }
@@ -85,7 +85,7 @@ extension EventCore {
 
   /// Returns an occurrence as its observers see it; `nil` if the event is not observed.
   /// Isolation: core.
-  @usableFromInline func observed(_ sequence: UInt64) -> ObservedOccurrence? {
+  func observed(_ sequence: UInt64) -> ObservedOccurrence? {
     unsafe anchorReference.load()?.observers.map { ObservedOccurrence(observers: $0, sequence: sequence) }
   }
 }

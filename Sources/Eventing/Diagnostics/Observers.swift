@@ -119,7 +119,7 @@ final class Observation: @unchecked Sendable {
 
   func accepted(_ sequence: UInt64) { tell { $0.accepted(sequence: sequence, in: event) } }
   /// Tells the observers that a handler was added. Isolation: core.
-  @usableFromInline func added(_ handler: HandlerToken) {
+  func added(_ handler: HandlerToken) {
     for observation in observations {
       guard let observer = observation.note(handler, event, isAdded: true) else { continue }
       if let diagnostics = observer as? EventDiagnostics {
@@ -129,7 +129,7 @@ final class Observation: @unchecked Sendable {
       }
     }
   }
-  @usableFromInline func removed(_ handler: HandlerToken) {
+  func removed(_ handler: HandlerToken) {
     for observation in observations { observation.note(handler, event, isAdded: false)?.removed(handler, in: event) }
   }
 
@@ -189,15 +189,15 @@ final class Observation: @unchecked Sendable {
     }
   }
 
-  @usableFromInline func skipped(_ handler: HandlerToken) {
+  func skipped(_ handler: HandlerToken) {
     observers.tell { $0.skipped(handler, sequence: sequence, in: observers.event) }
     trace { $0.noCall(.skipped, handler: TracedHandler(handler.record), event: observers.event, sequence: sequence) }
   }
-  @usableFromInline func dropped(_ handler: HandlerToken) {
+  func dropped(_ handler: HandlerToken) {
     observers.tell { $0.dropped(handler, sequence: sequence, in: observers.event) }
     trace { $0.noCall(.dropped, handler: TracedHandler(handler.record), event: observers.event, sequence: sequence) }
   }
-  @usableFromInline func held(_ handler: HandlerToken) {
+  func held(_ handler: HandlerToken) {
     observers.tell { $0.held(handler, sequence: sequence, in: observers.event) }
     trace { $0.noCall(.held, handler: TracedHandler(handler.record), event: observers.event, sequence: sequence) }
   }
@@ -220,7 +220,7 @@ final class Observation: @unchecked Sendable {
   ///     Then it counts no second time among the ``RunningCalls``, and diagnostics hear nothing.
   /// - Returns: The running call. When it has ended, the caller calls ``ended(_:of:_:)``, which
   ///   tells the observers.
-  @usableFromInline func began(
+  func began(
     _ handler: HandlerToken, on lane: DeliveryTarget?, isFurther: Bool = false
   ) -> ObservedCall {
     if observers.areTracesOnly {
@@ -234,7 +234,7 @@ final class Observation: @unchecked Sendable {
   }
 
   /// Tells the observers that a call has ended, and with which error. Called once for a call.
-  @usableFromInline func ended(_ call: ObservedCall, of handler: HandlerToken, _ error: (any Error)?) {
+  func ended(_ call: ObservedCall, of handler: HandlerToken, _ error: (any Error)?) {
     if let traced = call.traced {
       endTraced(traced, of: TracedHandler(handler.record), error == nil ? .returned : .threw)
     }

@@ -51,7 +51,7 @@ extension EventCore {
 
   /// Posts an occurrence to the `unheard` event if the occurrence reached no handler. Called after
   /// the delivery. Isolation: core.
-  @usableFromInline func reportIfUnheard(_ payload: BorrowedPayload, _ tally: borrowing DeliveryTally) {
+  func reportIfUnheard(_ payload: BorrowedPayload, _ tally: borrowing DeliveryTally) {
     guard let unheard = pendingWorkReference.load()?.unheardReference.load() else { return }
     guard tally.report.reachedNobody && tally.enqueued == 0 else { return }
     unheard.post(payload, tally.sender, unheard.name, tally.sequence, (tally.instant ?? .now).instant)

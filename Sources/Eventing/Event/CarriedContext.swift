@@ -22,7 +22,7 @@ public import Synchronization
   }
 
   /// Returns the carried values of the calling task, or `nil` if none are carried.
-  @usableFromInline static func current() -> CarriedContext? {
+  static func current() -> CarriedContext? {
     guard isCarrying else { return nil }
     return CarriedContext(isOn.load(ordering: .acquiring) ? ContextRegistry.shared.capture() : [], CallCell.cause)
   }
@@ -34,7 +34,7 @@ public import Synchronization
   }
 
   /// Runs `body` with the values bound.
-  @usableFromInline @inline(never) func run<Result>(_ body: () -> Result) -> Result {
+  @inline(never) func run<Result>(_ body: () -> Result) -> Result {
     guard let cell = cellToBind else { return run(from: 0, body) }
     return CallCell.$current.withValue(cell) { run(from: 0, body) }
   }
@@ -45,7 +45,7 @@ public import Synchronization
 
   /// Runs an asynchronous `body` with the values bound. Does not leave the actor `place` before or
   /// after `body`, and suspends only where `body` does.
-  @usableFromInline @inline(never) func run<Result>(on place: isolated (any Actor)?, _ body: () async -> Result) async
+  @inline(never) func run<Result>(on place: isolated (any Actor)?, _ body: () async -> Result) async
     -> Result
   {
     guard let cell = cellToBind else { return await run(from: 0, on: place, body) }

@@ -14,7 +14,7 @@ public struct HandlerFailure: Sendable {
 
   let priority: Int
 
-  @usableFromInline init(
+  init(
     _ handler: HandlerToken, _ error: any Error, _ options: HandlerOptions?, attempts: Int = 1
   ) {
     self.attempts = attempts

@@ -1,4 +1,4 @@
-public import Synchronization
+import Synchronization
 
 /// The key tables of a keyed event. The core's own table has the handlers of `anyKey`.
 ///
@@ -11,10 +11,10 @@ public import Synchronization
   let lookup: any KeyTableLookup
   /// The first table of the linked list. Walked by the thread inside the core, or under
   /// `core.mutex`. Changed by the thread inside, under the mutex.
-  @usableFromInline @exclusivity(unchecked) var first: KeyTable?
+  @exclusivity(unchecked) var first: KeyTable?
   /// The number of occurrences that were sent to any key, for the handlers of `anyKey`. Changed
   /// only inside the core; read by any thread.
-  @usableFromInline let offeredToAny = Atomic<UInt64>(0)
+  let offeredToAny = Atomic<UInt64>(0)
   /// The table from which ``nextToSweep(_:)`` takes the next handler; `nil` if that is the first
   /// table. Isolation: core.
   @exclusivity(unchecked) private var sweptTable: KeyTable?
@@ -36,7 +36,7 @@ public import Synchronization
   }
 
   /// Adds a table to the list, unless it is there. The caller holds `core.mutex`. Isolation: core.
-  @usableFromInline func link(_ table: KeyTable) {
+  func link(_ table: KeyTable) {
     guard unsafe !table.isLinked else { return }
     unsafe table.isLinked = true
     unsafe table.next = first
@@ -56,7 +56,7 @@ public import Synchronization
   }
 
   /// Calls a closure with each table. The caller is inside the core, or holds `core.mutex`.
-  @usableFromInline func forEach(_ body: (KeyTable) -> Void) {
+  func forEach(_ body: (KeyTable) -> Void) {
     var table = unsafe first
     while let here = table {
       table = unsafe here.next

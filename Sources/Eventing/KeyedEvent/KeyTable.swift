@@ -1,4 +1,4 @@
-public import Synchronization
+import Synchronization
 
 /// The handlers of one key, or those for payloads that are sent to no key (`untargeted`).
 // Safe: each field says what guards it.
@@ -7,15 +7,15 @@ public import Synchronization
   let key: AnyKeyBox
   /// The handlers. Walked by the thread inside the core, or under `core.mutex`. Changed by the
   /// thread inside, under the mutex.
-  @usableFromInline @exclusivity(unchecked) var table = HandlerTable()
+  @exclusivity(unchecked) var table = HandlerTable()
   /// The number of occurrences for this key since the table was created. Changed only inside the
   /// core; read by any thread.
-  @usableFromInline let offered = Atomic<UInt64>(0)
+  let offered = Atomic<UInt64>(0)
   /// The epoch for posts to this key: the fast path is open only while ``EventAnchor/changes`` has
   /// this value. A walk over all handlers of an occurrence stores here the value that `changes` had
   /// before the walk. If one of them needs the slow path for posts, the walk stores 0 instead.
   /// `changes` is never 0, so 0 closes the fast path. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 0
+  @exclusivity(unchecked) var fastPathEpoch: UInt64 = 0
 
   // The next three fields are read by the thread inside the core, or under `core.mutex`. They are
   // changed by the thread inside, under the mutex.
@@ -38,7 +38,7 @@ public import Synchronization
 
 /// The key whose occurrences a handler receives; `nil` for occurrences that are sent to no key.
 @usableFromInline final class KeyBox<Key: Hashable & Sendable>: Sendable {
-  @usableFromInline let key: Key?
+  let key: Key?
   @usableFromInline init(_ key: Key?) { self.key = key }
 
   /// Returns how a dead letter gets the payload with this key from a payload that a handler of the

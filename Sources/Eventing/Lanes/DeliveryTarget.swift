@@ -1,4 +1,4 @@
-public import Synchronization
+import Synchronization
 
 /// The base of all lanes, and of a sequence's sink: the record of the handler, the counters of its
 /// calls, and whether a call may still begin.
@@ -7,23 +7,23 @@ public import Synchronization
 /// still delivers or skips its items after the event has been released, or the handler removed.
 // Safe: the fields that change are atomic.
 @usableFromInline class DeliveryTarget: WaitNode, @unchecked Sendable {
-  @usableFromInline final let record: DetailedRecord
-  @usableFromInline final let anchor: EventAnchor
+  final let record: DetailedRecord
+  final let anchor: EventAnchor
   private let line = CacheLine()
   // Calls write to the next fields. So these lie on another cache line than the fields that senders
   // read.
   /// Whether no call will begin any more.
-  @usableFromInline final let over = Atomic<Bool>(false)
+  final let over = Atomic<Bool>(false)
   /// The number of calls that have begun. A batch counts once for each payload.
-  @usableFromInline final let calls = Atomic<Int>(0)
+  final let calls = Atomic<Int>(0)
   /// The number of calls that have ended. A batch counts once for each payload. 0 for a target that
   /// does not count ends: a sink, or a pace before an inline handler. The highest bit is a flag:
   /// see ``Member/mayEmptyReady()``.
-  @usableFromInline final let ended = Atomic<Int>(0)
+  final let ended = Atomic<Int>(0)
   /// The number of occurrences that the lane took and then skipped.
-  @usableFromInline final let skipped = Atomic<Int>(0)
+  final let skipped = Atomic<Int>(0)
   /// The number of occurrences that were dropped, for want of room or for a newer occurrence.
-  @usableFromInline final let dropped = Atomic<Int>(0)
+  final let dropped = Atomic<Int>(0)
   /// The number of the attempt that began last: 1 for the first attempt of a call.
   final let attempt = Atomic<Int>(1)
 
@@ -33,7 +33,7 @@ public import Synchronization
     override var title: String { record.options.name.map { "handler \"\($0)\"" } ?? "handler \(record.id)" }
   #endif
 
-  @usableFromInline init(_ record: DetailedRecord, _ anchor: EventAnchor) {
+  init(_ record: DetailedRecord, _ anchor: EventAnchor) {
     self.record = record
     self.anchor = anchor
     super.init()
@@ -48,12 +48,12 @@ public import Synchronization
   /// Ends the lane after the items that it holds. Isolation: core.
   ///
   /// - Returns: Whether the lane holds no items, so that it is over now.
-  @usableFromInline func finish() -> Bool { preconditionFailure("each lane overrides finish()") }
+  func finish() -> Bool { preconditionFailure("each lane overrides finish()") }
   /// Skips what waits on the lane, because the handler has ended, and releases the payloads. A call
   /// of the handler may still run. Isolation: core.
   func abandon() {}
   /// Sends a completion through the lane, behind the items that it holds. Isolation: core.
-  @usableFromInline func sendBarrier(_ completion: Completion) {
+  func sendBarrier(_ completion: Completion) {
     preconditionFailure("each lane overrides sendBarrier(_:)")
   }
 
@@ -95,12 +95,12 @@ public import Synchronization
   }
 
   /// Whether no call will begin any more.
-  @usableFromInline final var isOver: Bool { over.load(ordering: .acquiring) }
+  final var isOver: Bool { over.load(ordering: .acquiring) }
 
   /// Claims a call. Returns false if it must not begin: the owner is gone, or the claim is refused.
   ///
   /// - Parameter owner: Set to the owner, which the caller retains for the length of the call.
-  @usableFromInline @inline(__always) final func claim(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
+  @inline(__always) final func claim(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
     if let box = record.options.owner {
       owner = box.object
       // Unregistered at once: the next delivery may be on a thread that must not look at the owner.
@@ -110,7 +110,7 @@ public import Synchronization
   }
 
   /// Reports the error that a call threw, and returns the outcome of the call.
-  @usableFromInline @inline(never) final func failure(
+  @inline(never) final func failure(
     _ error: any Error, _ payload: BorrowedPayload
   ) -> HandlerOutcome {
     let failure = HandlerFailure(HandlerToken(record, anchor), error, record.options, attempts: 1)
@@ -125,20 +125,20 @@ public import Synchronization
   /// Counts a call by a load and a store, which cost less than an atomic addition. Publishes what
   /// the thread did before: see ``Member/mayEmptyReady()``. The caller makes sure that no other
   /// thread counts a call meanwhile.
-  @usableFromInline @inline(__always) final func countCallAlone() {
+  @inline(__always) final func countCallAlone() {
     calls.publish(calls.load(ordering: .relaxed) &+ 1)
   }
 
   /// Counts the end of a call. In the same step finds out whether another thread takes what the
   /// worker had ready, and if so waits until that is done.
-  @usableFromInline @inline(__always) final func countEnd(_ count: Int = 1) {
+  @inline(__always) final func countEnd(_ count: Int = 1) {
     if ended.wrappingAdd(count, ordering: .acquiringAndReleasing).oldValue < 0 { awaitEmptying() }
   }
 
   /// Waits until the thread that takes what the worker had ready has done so.
-  @usableFromInline func awaitEmptying() {}
+  func awaitEmptying() {}
 
-  @usableFromInline final func countSkipped(_ completion: Completion?) {
+  final func countSkipped(_ completion: Completion?) {
     skipped.wrappingAdd(1, ordering: .relaxed)
     unsafe completion?.observed?.skipped(HandlerToken(record, anchor))
     // A lane skips an occurrence only if the handler has ended or is locked, and an end is final.
@@ -165,7 +165,7 @@ public import Synchronization
   ///   - isReplaced: Whether the handler asked for the newest occurrence only, and gets a newer
   ///     one. A transport then acknowledges the dropped one.
   ///   - isTold: Whether the observers know already.
-  @usableFromInline final func countDropped(_ completion: Completion?, isReplaced: Bool, isTold: Bool = false) {
+  final func countDropped(_ completion: Completion?, isReplaced: Bool, isTold: Bool = false) {
     dropped.wrappingAdd(1, ordering: .relaxed)
     guard let completion else { return }
     if isReplaced { completion.account?.noteReplaced() }

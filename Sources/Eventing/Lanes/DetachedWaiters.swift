@@ -37,7 +37,7 @@ extension Completion {
 
   /// Returns a completion for an occurrence that was to be handled at once, and now waits on a
   /// lane; `nil` if the occurrence has neither carried values nor observers.
-  @usableFromInline static func late(_ observed: ObservedOccurrence?) -> Completion? {
+  static func late(_ observed: ObservedOccurrence?) -> Completion? {
     let context = CarriedContext.current()
     return context != nil || observed != nil ? Completion(withoutWaiting: context, observed) : nil
   }

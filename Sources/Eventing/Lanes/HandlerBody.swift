@@ -42,13 +42,13 @@ extension HandlerBody {
 
 /// A handler with the type of its payload erased.
 @usableFromInline struct AnyHandler: Sendable {
-  @usableFromInline var options = HandlerOptions()
+  var options = HandlerOptions()
   @usableFromInline var isOnce = false
   /// The place in the source where the handler was made.
   @usableFromInline var source = SourceLine.none
-  @usableFromInline var place: ExecutionPlace
-  @usableFromInline var body: HandlerBody
-  @usableFromInline let type: PayloadType
+  var place: ExecutionPlace
+  var body: HandlerBody
+  let type: PayloadType
 
   /// The closure of an inline handler that takes the payload alone; `nil` for any other handler.
   @usableFromInline var inline: ErasedHandler? {
@@ -66,7 +66,7 @@ extension HandlerBody {
     }
   }
 
-  @usableFromInline init(_ place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType) {
+  init(_ place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType) {
     self.place = place
     self.body = body
     self.type = type
@@ -79,7 +79,7 @@ extension HandlerBody {
   /// The owner, which is retained for the length of the call; `nil` if the handler has none.
   @usableFromInline let owner: (any AnyObject & Sendable)?
 
-  @usableFromInline init(_ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?) {
+  init(_ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?) {
     self.payload = payload
     self.owner = owner
   }

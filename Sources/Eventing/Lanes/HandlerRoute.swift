@@ -53,7 +53,7 @@
   }
 
   /// The lane, or the sink of a sequence; `nil` if the handler runs inline.
-  @usableFromInline var lane: DeliveryTarget? {
+  var lane: DeliveryTarget? {
     switch self {
     case .call, .intercept, .retried: nil
     case .lane(let member): member
@@ -102,7 +102,7 @@
   /// Calls the handler, or enqueues the payload on its lane. Isolation: core.
   ///
   /// - Returns: False if the handler must be skipped. The caller counts the skip.
-  @usableFromInline func deliver(
+  func deliver(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ record: DetailedRecord,
     _ anchor: EventAnchor,
     _ tally: inout DeliveryTally
@@ -133,11 +133,11 @@
 
 /// A handler behind a transform, or a forward: transforms the payload, and delivers the result.
 @usableFromInline struct TransformedHandler: Sendable {
-  @usableFromInline let lane: DeliveryTarget?
+  let lane: DeliveryTarget?
   /// Does what ``HandlerRoute/deliver(_:_:_:_:_:)`` does. If the transform has no result, returns
   /// false before the claim, so that a payload that a filter rejects does not use up a once
   /// handler, and notes that decision by ``DeliveryTally/noteLeftOut()``.
-  @usableFromInline let deliver: @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, inout DeliveryTally) -> Bool
+  let deliver: @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, inout DeliveryTally) -> Bool
 }
 
 extension Handler {

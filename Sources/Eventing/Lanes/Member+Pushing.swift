@@ -2,7 +2,7 @@
 
 extension Member {
   /// Enqueues an occurrence.
-  @usableFromInline func deliver(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+  func deliver(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     if mayCallHere, tally.mayCallHere, let outcome = callHere(payload) {
       return tally.report.count(outcome)
     }
@@ -12,7 +12,7 @@ extension Member {
   }
 
   /// Enqueues a post on the event's fast path, which has no waiters and no observers.
-  @usableFromInline func deliverPost(_ payload: BorrowedPayload) {
+  func deliverPost(_ payload: BorrowedPayload) {
     if mayCallHere, callHere(payload) != nil { return }
     let completion = CarriedContext.isCarrying ? Completion(.post) : nil
     if isPlain { pushPlain(payload, completion) } else { _ = push(payload, completion) }

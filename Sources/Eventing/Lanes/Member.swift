@@ -238,11 +238,11 @@ import Synchronization
 
   // MARK: The end, barriers and locks
 
-  @usableFromInline override func finish() -> Bool { enqueueEnd() }
-  @usableFromInline override func sendBarrier(_ completion: Completion) { enqueueBarrier(completion) }
+  override func finish() -> Bool { enqueueEnd() }
+  override func sendBarrier(_ completion: Completion) { enqueueBarrier(completion) }
   override func resume() { resumeWaiting() }
   override func abandon() { skipWaiting() }
-  @usableFromInline override func awaitEmptying() { lane.mutex.withLock { clearEmptyingFlag() } }
+  override func awaitEmptying() { lane.mutex.withLock { clearEmptyingFlag() } }
 
   override func endDelays() {
     lane.mutex.withLock { unsafe endsDelays = true }

@@ -163,7 +163,7 @@ import Synchronization
   // MARK: The end, barriers and locks
 
   /// Delivers the occurrence that waits, and ends the lane of the handler. Isolation: core.
-  @usableFromInline override func finish() -> Bool {
+  override func finish() -> Bool {
     unsafe timer?.cancel()
     unsafe timer = nil
     if isLeft {
@@ -192,7 +192,7 @@ import Synchronization
   /// Delivers the occurrence that waits, unless a lock holds it, and begins the interval of a
   /// throttle anew. For a probe, does nothing of this. Then sends the completion through the
   /// handler's lane, if there is one. Isolation: core.
-  @usableFromInline override func sendBarrier(_ completion: Completion) {
+  override func sendBarrier(_ completion: Completion) {
     if completion.purpose != .probe, unsafe !pending.isEmpty, !holdPending() {
       if case .throttle(let interval) = pace.kind {
         unsafe timer?.cancel()

@@ -108,7 +108,7 @@ extension EventCore {
   }
 
   /// Locks a handler that is added while the event is locked. The caller holds `mutex`.
-  @usableFromInline func applyEventLock(to record: HandlerRecord) {
+  func applyEventLock(to record: HandlerRecord) {
     let pendingWork = pendingWorkReference.load()
     let holding = unsafe pendingWork?.holding.eventLockHolding ?? .nothing
     if holding == .nothing, record.changeUnlessHolding(LockReason.event.begun) != nil { return }
@@ -144,7 +144,7 @@ extension EventCore {
   /// If the occurrence came from that buffer (``DeliveryTally/isLate``), only sets
   /// ``DeliveryTally/isHeldOn``, and returns true. Then the caller puts the occurrence back into
   /// the buffer.
-  @usableFromInline func hold(
+  func hold(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ payload: BorrowedPayload,
     _ tally: inout DeliveryTally
   ) -> Bool {
@@ -295,7 +295,7 @@ extension EventCore {
   ///
   /// - Parameter isRetiring: Whether calls still wait on the handler's lane. Then the emptied
   ///   buffer stays, because it has the handler's locks: they stay in force for those calls.
-  @usableFromInline func dropHoldingBuffer(of record: HandlerRecord, isRetiring: Bool = false) {
+  func dropHoldingBuffer(of record: HandlerRecord, isRetiring: Bool = false) {
     mutex.lock()
     let pendingWork = pendingWorkReference.load()
     let buffer = unsafe isRetiring ? pendingWork?.holding[record] : pendingWork?.holding.removeBuffer(of: record)

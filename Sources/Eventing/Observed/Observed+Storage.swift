@@ -273,5 +273,5 @@ extension Observed {
   /// Guarded by: core.mutex.
   @usableFromInline @exclusivity(unchecked) var current: Value
 
-  @usableFromInline init(_ value: Value) { unsafe current = value }
+  init(_ value: Value) { unsafe current = value }
 }

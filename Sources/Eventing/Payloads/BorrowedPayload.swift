@@ -18,7 +18,7 @@
   }
 
   /// Borrows a payload whose type is known only at run time.
-  @usableFromInline @inline(__always) init(_ address: UnsafeMutableRawPointer, _ type: PayloadType) {
+  @inline(__always) init(_ address: UnsafeMutableRawPointer, _ type: PayloadType) {
     unsafe self.address = UnsafeRawPointer(address)
     #if DEBUG
       self.type = type

@@ -1,4 +1,4 @@
-public import Synchronization
+import Synchronization
 
 // The closures of handlers, called by code that does not know the type of their payload.
 //
@@ -21,7 +21,7 @@ public import Synchronization
 
 /// The payload type of an erased closure: only the address of such a payload is known.
 @usableFromInline struct Opaque: ~Copyable, Sendable {
-  @usableFromInline let byte: Atomic<UInt8>
+  let byte: Atomic<UInt8>
 }
 
 /// The closure of a synchronous handler.

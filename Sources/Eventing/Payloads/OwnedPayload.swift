@@ -34,7 +34,7 @@
     unsafe self.address = address
   }
 
-  @usableFromInline deinit {
+  deinit {
     unsafe layout.destroy(address)
     unsafe PayloadLayout.deallocate(address)
   }

@@ -8,7 +8,7 @@ extension EventCore {
   ///
   /// Each occurrence that is sent after the return reaches all of them. No occurrence that was sent
   /// before the call reaches any of them.
-  @usableFromInline @inline(never) func add(_ handlers: ContiguousArray<PendingHandler>) {
+  @inline(never) func add(_ handlers: ContiguousArray<PendingHandler>) {
     let own = enter()
     guard own != 0 else { return enqueue(handlers) }
     let isGroup = handlers.count > 8
@@ -24,7 +24,7 @@ extension EventCore {
   }
 
   /// Adds one handler.
-  @usableFromInline @inline(never) func add(_ handler: PendingHandler) {
+  @inline(never) func add(_ handler: PendingHandler) {
     let own = enter()
     guard own != 0 else { return enqueue([handler]) }
     insert(handler, keyTable(for: handler.record))
@@ -51,7 +51,7 @@ extension EventCore {
   }
 
   /// Enqueues handlers on a busy event: a drain adds them. Discards them if the event has ended.
-  @usableFromInline @inline(never) func enqueue(_ handlers: ContiguousArray<PendingHandler>) {
+  @inline(never) func enqueue(_ handlers: ContiguousArray<PendingHandler>) {
     var isLate = false
     let mustSlowDown = enqueue { pendingWork in
       isLate = unsafe isFinished
@@ -66,7 +66,7 @@ extension EventCore {
   // MARK: Inside the core
 
   /// Adds the next `count` enqueued handlers to their tables. Isolation: core.
-  @usableFromInline func join(_ count: Int) {
+  func join(_ count: Int) {
     let pendingWork = pendingWork
     let isGroup = count > 8
     var sorted: KeyTable?
@@ -96,7 +96,7 @@ extension EventCore {
   }
 
   /// Adds a handler to its table. Discards it if the event has ended. Isolation: core.
-  @usableFromInline func insert(_ handler: PendingHandler, _ keyTable: KeyTable?, inGroup: Bool = false) {
+  func insert(_ handler: PendingHandler, _ keyTable: KeyTable?, inGroup: Bool = false) {
     mutex.lock()
     let isLate = unsafe isFinished
     if !isLate { register(handler, keyTable, inGroup: inGroup) }
@@ -105,7 +105,7 @@ extension EventCore {
   }
 
   /// Adds an inline handler without options to the table. Isolation: core.
-  @usableFromInline @inline(never) func insertInline(_ body: ErasedHandler, _ record: HandlerRecord) {
+  @inline(never) func insertInline(_ body: ErasedHandler, _ record: HandlerRecord) {
     mutex.lock()
     if unsafe isFinished || isEventLocked {
       mutex.unlock()
@@ -119,7 +119,7 @@ extension EventCore {
   }
 
   /// Puts a handler into its table. Isolation: core. The caller holds `mutex`.
-  @usableFromInline func register(_ handler: PendingHandler, _ keyTable: KeyTable?, inGroup: Bool = false) {
+  func register(_ handler: PendingHandler, _ keyTable: KeyTable?, inGroup: Bool = false) {
     let record = handler.record
     if unsafe isEventLocked, !mutant(.newHandlerIsNotLocked) { applyEventLock(to: record) }
     record.offeredBefore.store(offered(to: keyTable), ordering: .relaxed)
@@ -146,7 +146,7 @@ extension EventCore {
   /// Returns the table of a handler that listens to one key; `nil` for any other handler.
   ///
   /// Never called under the mutex, because it hashes the key. Isolation: core.
-  @usableFromInline func keyTable(for record: HandlerRecord) -> KeyTable? {
+  func keyTable(for record: HandlerRecord) -> KeyTable? {
     guard let key = unsafe record.details?.key else { return nil }
     return unsafe pendingWork.keyIndex?.lookup.find(key)
   }
@@ -154,7 +154,7 @@ extension EventCore {
   /// Tells the observers of a new handler, and gives it the replay value and the past payloads.
   /// Then checks a few other handlers, and unregisters those whose owner or key is gone: see
   /// `sweepOwners()`. Isolation: core.
-  @usableFromInline func welcome(_ record: HandlerRecord) {
+  func welcome(_ record: HandlerRecord) {
     reportHandler(record, isAdded: true)
     if let details = record.details, details.options.wantsReplayValue, let value = replayValue {
       deliver(value.borrowed, to: details, sequence: sequence, from: nil)
@@ -168,7 +168,7 @@ extension EventCore {
   }
 
   /// Delivers a payload to one handler, outside of any occurrence. Isolation: core.
-  @usableFromInline func deliver(
+  func deliver(
     _ payload: BorrowedPayload, to record: HandlerRecord, sequence: UInt64, from sender: (any AnyObject & Sendable)?
   ) {
     guard let slot = unsafe slot(of: record) else { return }
@@ -191,7 +191,7 @@ extension EventCore {
 
   /// Ends a handler that was never added to a table. The caller is inside the core, or is the only
   /// thread that knows the handler.
-  @usableFromInline func discard(_ record: HandlerRecord, _ keyTable: KeyTable? = nil) {
+  func discard(_ record: HandlerRecord, _ keyTable: KeyTable? = nil) {
     record.set(HandlerFlags.removed)
     retire(record)
     if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record) }
@@ -201,7 +201,7 @@ extension EventCore {
 
 extension EventCore {
   /// Returns a handler that can be added: makes its record, and the closure of its slot.
-  @usableFromInline func pendingHandler(_ handler: AnyHandler, _ anchor: EventAnchor) -> PendingHandler {
+  func pendingHandler(_ handler: AnyHandler, _ anchor: EventAnchor) -> PendingHandler {
     let once = handler.isOnce ? HandlerFlags.once : 0
     if handler.options.owner == nil, handler.options.key == nil, handler.options.modifierBox == nil,
       case .inline = handler.place, case .direct(let body) = handler.body

@@ -7,7 +7,7 @@ extension EventCore {
   /// Calls `body` with each slot of each table, including slots whose handlers have been
   /// unregistered and which the table has not yet removed. The caller is inside the core, or holds
   /// `mutex`.
-  @usableFromInline @inline(never) func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
+  @inline(never) func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
     unsafe table.forEachSlot(body)
     unsafe pendingWorkReference.load()?.keyIndex?.forEach { unsafe $0.table.forEachSlot(body) }
   }
@@ -30,7 +30,7 @@ extension EventCore {
   }
 
   /// Returns the slot of a handler; `nil` if it has none. Isolation: core.
-  @usableFromInline func slot(of record: HandlerRecord) -> UnsafeMutablePointer<HandlerSlot>? {
+  func slot(of record: HandlerRecord) -> UnsafeMutablePointer<HandlerSlot>? {
     guard unsafe record.index >= 0 else { return nil }
     let details = record.details
     let priority = details?.options.priority ?? 0
@@ -77,7 +77,7 @@ extension EventCore {
   ///
   /// Never called under the mutex: the reference to the owner, or to an object that is the key, may
   /// be the last one, and then its `deinit` runs here.
-  @usableFromInline @inline(never) func isAlive(_ record: HandlerRecord) -> Bool {
+  @inline(never) func isAlive(_ record: HandlerRecord) -> Bool {
     guard !record.has(HandlerFlags.ended) else {
       withAnchor { $0.noteChange() }  // the thread that deactivated the handler may not have called this yet
       return false
@@ -99,7 +99,7 @@ extension EventCore {
 
   /// Returns the number of occurrences so far for the handlers of a key's table, or of the core's
   /// own table if `keyTable` is `nil`. The caller is inside the core, or holds `mutex`.
-  @usableFromInline func offered(to keyTable: KeyTable?) -> UInt64 {
+  func offered(to keyTable: KeyTable?) -> UInt64 {
     if let keyTable { return keyTable.offered.load(ordering: .relaxed) }
     return unsafe pendingWorkReference.load()?.keyIndex?.offeredToAny.load(ordering: .relaxed) ?? sequence
   }

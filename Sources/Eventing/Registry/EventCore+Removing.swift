@@ -59,7 +59,7 @@ extension EventCore {
   }
 
   /// Unregisters a deactivated handler: at once or, if the event is busy, in a drain.
-  @usableFromInline func requestUnregistration(_ record: HandlerRecord) {
+  func requestUnregistration(_ record: HandlerRecord) {
     requestUnregistration(CollectionOfOne(record))
   }
 
@@ -72,7 +72,7 @@ extension EventCore {
     leave(own)
   }
 
-  @usableFromInline @inline(never) func enqueueUnregistration(_ records: some Collection<HandlerRecord>) {
+  @inline(never) func enqueueUnregistration(_ records: some Collection<HandlerRecord>) {
     let mustSlowDown = enqueue { pendingWork in
       for record in records { unsafe pendingWork.mailbox.unregistering.append((record, Thread.current)) }
       return unsafe pendingWork.mailbox.unregistering.count > OverloadControl.changeLimit
@@ -83,7 +83,7 @@ extension EventCore {
   /// Enqueues the end of the event. When a call returns, the end must have been enqueued. So each
   /// call enqueues an end, even if another thread has set `isFinished` before: that thread may not
   /// have enqueued its end yet.
-  @usableFromInline func finish() {
+  func finish() {
     mutex.withLock { unsafe isFinished = true }
     cancelLaterPosts()
     if enqueue(.finish) { OverloadControl.slowDown() }
@@ -94,7 +94,7 @@ extension EventCore {
   /// Removes a handler from its table, and retires its lane. The handler was deactivated, or its
   /// event ends. If other slots follow the handler's slot, a dead slot without a closure stays
   /// there until the table is compacted. Isolation: core.
-  @usableFromInline @inline(never) func unregister(_ record: HandlerRecord) {
+  @inline(never) func unregister(_ record: HandlerRecord) {
     // A handler without a slot has a lane that retires, or is still in the mailbox and will be
     // discarded.
     guard unsafe record.index >= 0 else { return finishRetiring(record) }
@@ -148,7 +148,7 @@ extension EventCore {
 
   /// Records a handler that the current occurrence found dead, to unregister it when the delivery
   /// ends: until then its slot is in use. Isolation: core.
-  @usableFromInline func noteDead(_ record: HandlerRecord) {
+  func noteDead(_ record: HandlerRecord) {
     guard unsafe record.index >= 0, !mutant(.usedUpHandlerStays) || !record.has(HandlerFlags.spent) else { return }
     if unsafe firstDead == nil {
       unsafe firstDead = .passUnretained(record)
@@ -158,7 +158,7 @@ extension EventCore {
   }
 
   /// Unregisters the handlers that an occurrence found dead, and closes the gaps. Isolation: core.
-  @usableFromInline @inline(__always) func unregisterDead() {
+  @inline(__always) func unregisterDead() {
     if let record = unsafe firstDead {
       unsafe firstDead = nil
       unsafe record._withUnsafeGuaranteedRef { unregister($0) }
@@ -167,21 +167,21 @@ extension EventCore {
     if unsafe table.deadCount > 0 { compact() }
   }
 
-  @usableFromInline @inline(never) func unregisterOtherDead() {
+  @inline(never) func unregisterOtherDead() {
     guard let pendingWork = pendingWorkReference.load(), unsafe !pendingWork.deadRecords.isEmpty else { return }
     while let record = unsafe pendingWork.deadRecords.popLast() { unregister(record) }
     if unsafe pendingWork.deadRecords.capacity > 2 * OverloadControl.limit { unsafe pendingWork.deadRecords = [] }
   }
 
   /// Closes the gaps in the table. Isolation: core.
-  @usableFromInline @inline(never) func compact() {
+  @inline(never) func compact() {
     mutex.lock()
     unsafe table.compact()
     mutex.unlock()
   }
 
   /// Drops the table of a key that has no handlers. Isolation: core.
-  @usableFromInline func dropIfEmpty(_ keyTable: KeyTable) {
+  func dropIfEmpty(_ keyTable: KeyTable) {
     guard unsafe keyTable.table.count == 0, let keyIndex = unsafe pendingWork.keyIndex else { return }
     mutex.lock()
     keyIndex.unlink(keyTable)
@@ -191,7 +191,7 @@ extension EventCore {
 
   /// Unregisters all handlers, because the event ends. All occurrences that were sent before
   /// ``finish()`` have been delivered. Lanes end after the items that they hold. Isolation: core.
-  @usableFromInline func finishTable() {
+  func finishTable() {
     var records: [HandlerRecord] = []
     unsafe forEachSlot { slot in unsafe records.append(slot.pointee.record) }
     guard let pendingWork = pendingWorkReference.load() else { return records.forEach(unregister) }
@@ -229,12 +229,12 @@ extension EventCore {
 
   /// Retires a handler that has no slot. The caller is inside the core, or is the only thread that
   /// knows the handler.
-  @usableFromInline func retire(_ record: HandlerRecord) {
+  func retire(_ record: HandlerRecord) {
     if let details = record.details { _ = retire(details) } else { record.set(HandlerFlags.removed) }
   }
 
   /// Drops the retiring lane of a handler, if the lane has run its last call. Isolation: core.
-  @usableFromInline func finishRetiring(_ record: HandlerRecord) {
+  func finishRetiring(_ record: HandlerRecord) {
     guard let details = record.details, unsafe details.retiringIndex >= 0,
       let pendingWork = pendingWorkReference.load()
     else { return }

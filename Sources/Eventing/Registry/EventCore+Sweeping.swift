@@ -5,7 +5,7 @@
 extension EventCore {
   /// Checks two handlers of the core's own table, and unregisters those whose owner is gone.
   /// Isolation: core.
-  @usableFromInline func sweepOwners() {
+  func sweepOwners() {
     Sweep.step {
       mutex.withLock { unsafe table.nextToSweep() }
     } isGone: { record in
@@ -19,7 +19,7 @@ extension EventCore {
   /// Checks two handlers that listen to one key each, and unregisters those whose owner or key is
   /// gone. Each key has a table of handlers. The checks go through one table, over several calls,
   /// and then through the next. Isolation: core.
-  @usableFromInline func sweepKeys() {
+  func sweepKeys() {
     guard let index = unsafe pendingWork.keyIndex else { return }
     Sweep.step {
       index.nextToSweep(mutex)

@@ -19,12 +19,12 @@
   @usableFromInline var wantsPrior = false
   /// Whether the handler is a forward. It sends each payload on through another event, which is
   /// then the `owner` of this handler, or to a place that is no event, named by `bridge`.
-  @usableFromInline var isForward = false
+  var isForward = false
   /// Whether the handler is an interceptor, which handles nothing. A transport brings no message
   /// for it alone.
-  @usableFromInline var isInterceptor = false
+  var isInterceptor = false
   /// The place that the handler forwards to, if it is no event; `nil` otherwise.
-  @usableFromInline var bridge: Bridge?
+  var bridge: Bridge?
 
   /// The modifiers that change when calls are made, and how; `nil` for none. Always `nil` in a
   /// record: see `EventCore.pendingHandler(_:_:)`.

@@ -1,4 +1,4 @@
-public import Synchronization
+import Synchronization
 
 /// The record of a handler: its state, which any thread may change at any time, and its place in
 /// the table. The handler's tokens hold the record.
@@ -8,29 +8,29 @@ public import Synchronization
 /// bytes of glibc's `malloc`.
 // Safe: `state` is atomic, and `id` never changes. The other fields say what guards them.
 @usableFromInline class HandlerRecord: @unchecked Sendable {
-  @usableFromInline final let state: Atomic<UInt32>
+  final let state: Atomic<UInt32>
   /// The index of the slot in its bucket; -1 before the handler is added, and after it is
   /// unregistered. Read by the thread inside the core, or under `core.mutex`. Changed by the thread
   /// inside, under the mutex.
-  @usableFromInline @exclusivity(unchecked) final var index: Int32 = -1
+  @exclusivity(unchecked) final var index: Int32 = -1
   /// A number that no other handler of any event has, had or will have.
-  @usableFromInline final let id: UInt64
+  final let id: UInt64
   /// The number of occurrences that the handler's table had when the handler was added, minus the
   /// payloads that the handler received outside of occurrences, such as replayed ones. A snapshot
   /// subtracts this number from the table's present one, to count what was offered to the handler.
   /// Changed only inside the core; read by any thread.
-  @usableFromInline final let offeredBefore = Atomic<UInt64>(0)
+  final let offeredBefore = Atomic<UInt64>(0)
 
   #if DEBUG
     /// The place in the source where the handler was made.
     @usableFromInline final let source: SourceLine
   #endif
 
-  @usableFromInline static let nextID = Atomic<UInt64>(1)
+  static let nextID = Atomic<UInt64>(1)
 
   /// - Parameter source: The place in the source. A release build forgets it, except in a
   ///   ``DetailedRecord``.
-  @usableFromInline init(_ flags: UInt32, _ source: SourceLine = .none) {
+  init(_ flags: UInt32, _ source: SourceLine = .none) {
     state = Atomic(flags)
     #if DEBUG
       self.source = source
@@ -38,11 +38,11 @@ public import Synchronization
     id = HandlerRecord.nextID.wrappingAdd(1, ordering: .relaxed).oldValue
   }
 
-  @usableFromInline final func has(_ flags: UInt32) -> Bool { state.load(ordering: .acquiring) & flags != 0 }
-  @usableFromInline @discardableResult final func set(_ flags: UInt32) -> UInt32 {
+  final func has(_ flags: UInt32) -> Bool { state.load(ordering: .acquiring) & flags != 0 }
+  @discardableResult final func set(_ flags: UInt32) -> UInt32 {
     state.bitwiseOr(flags, ordering: .acquiringAndReleasing).oldValue
   }
-  @usableFromInline @discardableResult final func clear(_ flags: UInt32) -> UInt32 {
+  @discardableResult final func clear(_ flags: UInt32) -> UInt32 {
     state.bitwiseAnd(~flags, ordering: .acquiringAndReleasing).oldValue
   }
 
@@ -50,7 +50,7 @@ public import Synchronization
   /// begin.
   ///
   /// One step uses up a once handler and checks the other flags, so no claim has to be undone.
-  @usableFromInline final func claim() -> Bool {
+  final func claim() -> Bool {
     syncPoint(.claiming)
     var seen = state.load(ordering: .acquiring)
     while seen & HandlerFlags.refusingClaims == 0 {
@@ -65,7 +65,7 @@ public import Synchronization
 
   /// Deactivates the handler: no call is claimed afterwards. Returns true to the one caller that
   /// ends the handler's life.
-  @usableFromInline final func deactivate() -> Bool { set(HandlerFlags.removed) & HandlerFlags.ended == 0 }
+  final func deactivate() -> Bool { set(HandlerFlags.removed) & HandlerFlags.ended == 0 }
 
   /// Changes the flags of locks, unless the handler has a holding buffer.
   ///
@@ -97,8 +97,8 @@ public import Synchronization
 // changes `route`, `key` and `keyTable` under `core.mutex`, because polls read these three under
 // that mutex.
 @safe @usableFromInline final class DetailedRecord: HandlerRecord, @unchecked Sendable {
-  @usableFromInline let options: HandlerOptions
-  @usableFromInline let place: ExecutionPlace
+  let options: HandlerOptions
+  let place: ExecutionPlace
   /// The delays between attempts; `nil` for a handler that is not tried again.
   let delays: HandlerDelays?
   #if !DEBUG
@@ -107,42 +107,42 @@ public import Synchronization
   #endif
   /// The index of the handler's lane in `PendingWork.retiringLanes`; -1 if the lane is not there.
   /// Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var retiringIndex: Int32 = -1
+  @exclusivity(unchecked) var retiringIndex: Int32 = -1
   /// How the handler runs; `nil` if it is called inline with the payload alone, or has been
   /// retired. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var route: HandlerRoute?
+  @exclusivity(unchecked) var route: HandlerRoute?
   /// The lane of `route`, if it has one and the handler has no owner. Not retained by this field,
   /// because `route` retains the lane. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var plainLane: Unmanaged<Member>?
+  @exclusivity(unchecked) var plainLane: Unmanaged<Member>?
   /// The sink of `route`, if the handler is a sequence and has no owner. Not retained by this
   /// field, because `route` retains the sink. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceSink>?
+  @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceSink>?
   /// The closure of an inline handler behind a view, which transforms the payload and calls the
   /// handler; `nil` if the handler has no such closure. Used unless the handler's flags demand
   /// `EventCore.decide`, which looks for locks and the end of the handler, and claims the call of a
   /// once handler. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var view: ErasedView?
+  @exclusivity(unchecked) var view: ErasedView?
   /// The number of skipped occurrences that `HandlerSlot.skipped` does not include: posts on the
   /// fast path for which the handler's view had no payload. If the handler is unregistered while
   /// its lane still holds items, its slot goes. Then the number in `HandlerSlot.skipped` is added
   /// to this one. Changed only inside the core; read by any thread.
-  @usableFromInline let unheard = Atomic<Int>(0)
+  let unheard = Atomic<Int>(0)
   /// Whether the closure of the slot is all that a post needs. The closure enqueues the payload on
   /// the lane, gives it to the sequence, or retains the owner of an inline handler and calls the
   /// handler.
   /// Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var hasPostBody = false
+  @exclusivity(unchecked) var hasPostBody = false
   /// The key that the handler listens to; `nil` for all keys, or if the handler has been retired.
   ///
   /// The key is the user's, and the record may be released under a mutex. So the key is released
   /// earlier, when the handler is retired. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var key: AnyKeyBox?
+  @exclusivity(unchecked) var key: AnyKeyBox?
   /// The table of the handler's key; `nil` if the handler is in the core's own table, or has been
   /// unregistered.
   /// Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var keyTable: KeyTable?
+  @exclusivity(unchecked) var keyTable: KeyTable?
 
-  @usableFromInline init(
+  init(
     _ flags: UInt32, _ options: HandlerOptions, _ place: ExecutionPlace, _ source: SourceLine, isRetried: Bool = false
   ) {
     self.options = options
@@ -164,7 +164,7 @@ public import Synchronization
 
 extension HandlerRecord {
   /// The record with its details; `nil` if it has none.
-  @usableFromInline final var details: DetailedRecord? {
+  final var details: DetailedRecord? {
     guard state.load(ordering: .relaxed) & HandlerFlags.detailed != 0 else { return nil }
     // Safe: only DetailedRecord.init sets the flag.
     return unsafe unsafeDowncast(self, to: DetailedRecord.self)
@@ -176,5 +176,5 @@ extension HandlerRecord {
   #endif
 
   /// Whether the handler is also called before a value changes.
-  @usableFromInline final var wantsPrior: Bool { details?.options.wantsPrior ?? false }
+  final var wantsPrior: Bool { details?.options.wantsPrior ?? false }
 }

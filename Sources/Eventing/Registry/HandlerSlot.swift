@@ -1,4 +1,4 @@
-public import Synchronization
+import Synchronization
 
 /// The place of one handler in the table. A slot retains the record, and lends it without a retain.
 /// In a release build a slot takes 32 bytes.
@@ -13,20 +13,20 @@ public import Synchronization
   ///
   /// Changed only inside the core. Atomic, so that another thread may read it without delaying the
   /// thread inside. That reader holds `core.mutex`, which keeps the slot in the table.
-  @usableFromInline let skipped = Atomic<Int>(0)
+  let skipped = Atomic<Int>(0)
 
-  @usableFromInline init(_ body: ErasedHandler, _ record: HandlerRecord) {
+  init(_ body: ErasedHandler, _ record: HandlerRecord) {
     self.body = body
     unsafe held = .passRetained(record)
   }
   @inlinable deinit { unsafe held.release() }
 
-  @usableFromInline var record: HandlerRecord { unsafe held.takeUnretainedValue() }
-  @usableFromInline @inline(__always) borrowing func flags() -> UInt32 {
+  var record: HandlerRecord { unsafe held.takeUnretainedValue() }
+  @inline(__always) borrowing func flags() -> UInt32 {
     unsafe held._withUnsafeGuaranteedRef { $0.state.load(ordering: .acquiring) }
   }
   /// Counts a skipped occurrence. Isolation: core.
-  @usableFromInline borrowing func countSkipped() {
+  borrowing func countSkipped() {
     skipped.store(skipped.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
   }
 
@@ -39,7 +39,7 @@ public import Synchronization
   ///
   /// - Returns: The path that the handler needs next time; `nil` if the occurrence was not given,
   ///   because the handler needs `EventCore.decide`, or runs inline.
-  @usableFromInline @inline(__always) mutating func offer(
+  @inline(__always) mutating func offer(
     _ payload: BorrowedPayload, _ flags: UInt32, _ tally: inout DeliveryTally
   )
     -> PathNeeded?

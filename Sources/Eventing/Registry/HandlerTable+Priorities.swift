@@ -2,13 +2,13 @@
 extension HandlerTable {
   /// Returns the bucket of a priority; `nil` if the table has no buckets. If it has any, one of
   /// them must be the bucket of this priority.
-  @usableFromInline borrowing func bucket(of priority: Int) -> BucketPointer? {
+  borrowing func bucket(of priority: Int) -> BucketPointer? {
     unsafe index.isEmpty ? first : index[position(of: priority)]
   }
 
   /// Returns the position of a priority's bucket in the array `index`. If there is no such bucket,
   /// returns the position at which it must be inserted.
-  @usableFromInline borrowing func position(of priority: Int) -> Int {
+  borrowing func position(of priority: Int) -> Int {
     var low = 0
     var high = unsafe index.count
     while low < high {
@@ -19,7 +19,7 @@ extension HandlerTable {
   }
 
   /// Returns the bucket of a priority. Makes it if there is none.
-  @usableFromInline @inline(never) mutating func makeBucket(_ priority: Int) -> BucketPointer {
+  @inline(never) mutating func makeBucket(_ priority: Int) -> BucketPointer {
     if unsafe index.isEmpty, let only = unsafe first { unsafe index.append(only) }
     let at = position(of: priority)
     if unsafe at < index.count, unsafe index[at].pointee.priority == priority { return unsafe index[at] }
@@ -33,7 +33,7 @@ extension HandlerTable {
 
   /// Removes the empty bucket of a priority other than 0. The bucket of priority 0 stays, so that
   /// adding and removing the only handler does not allocate it again and again.
-  @usableFromInline @inline(never) mutating func dropBucket(_ priority: Int) {
+  @inline(never) mutating func dropBucket(_ priority: Int) {
     if unsafe index.isEmpty, let only = unsafe first { unsafe index.append(only) }
     let at = position(of: priority)
     let bucket = unsafe index.remove(at: at)
@@ -44,7 +44,7 @@ extension HandlerTable {
   }
 
   /// Updates `first`, and empties the index if fewer than two buckets are left.
-  @usableFromInline mutating func rebuildIndex() {
+  mutating func rebuildIndex() {
     unsafe first = unsafe index.first
     if unsafe index.count < 2 { unsafe index = unsafe [] }
   }

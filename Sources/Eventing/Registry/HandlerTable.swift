@@ -10,24 +10,24 @@
 
   /// All buckets by descending priority, if there are several. Empty if there is one bucket, which
   /// needs no search.
-  @usableFromInline var index: ContiguousArray<BucketPointer> = unsafe []
+  var index: ContiguousArray<BucketPointer> = unsafe []
   /// The number of slots, including dead ones.
   @usableFromInline var count: Int32 = 0
   /// The number of dead slots: their handlers are unregistered, and their places are not yet
   /// removed.
-  @usableFromInline var deadCount: Int32 = 0
+  var deadCount: Int32 = 0
   /// The slot whose handler is checked next for a lost owner or key: the index of the bucket, and
   /// the index of the slot in it. Changed by the thread inside the core, under `core.mutex`.
   @usableFromInline var sweep: (bucket: Int32, slot: Int32) = (0, 0)
   /// The bucket of the highest priority; each bucket has a pointer to the next.
   @usableFromInline var first: BucketPointer?
 
-  @usableFromInline init() {}
+  init() {}
 
   /// Adds a handler behind the other handlers of its priority.
   ///
   /// - Parameter inGroup: Whether the caller will call ``sortGroup()``.
-  @usableFromInline mutating func append(
+  mutating func append(
     _ body: ErasedHandler, _ record: HandlerRecord, priority: Int, inGroup: Bool = false
   ) {
     let bucket: BucketPointer
@@ -41,7 +41,7 @@
   }
 
   /// Puts the handlers of a group, which have just been appended, in their order.
-  @usableFromInline mutating func sortGroup() {
+  mutating func sortGroup() {
     unsafe forEachBucket { bucket in if unsafe bucket.pointee.groupStart >= 0 { unsafe bucket.pointee.sortGroup() } }
   }
 
@@ -50,7 +50,7 @@
   ///
   /// - Returns: The slot with the closure. The caller releases it where user code may run, so not
   ///   under the mutex.
-  @usableFromInline mutating func remove(_ record: HandlerRecord, priority: Int) -> HandlerSlot {
+  mutating func remove(_ record: HandlerRecord, priority: Int) -> HandlerSlot {
     guard let bucket = unsafe bucket(of: priority) else {
       preconditionFailure("a slot is in the bucket of its priority")
     }
@@ -63,7 +63,7 @@
   }
 
   /// Removes the dead slots.
-  @usableFromInline mutating func compact() {
+  mutating func compact() {
     count &-= deadCount
     deadCount = 0
     unsafe forEachBucket { bucket in if unsafe bucket.pointee.deadCount > 0 { unsafe bucket.pointee.compact() } }
@@ -75,7 +75,7 @@
 
   // MARK: Walking
 
-  @usableFromInline borrowing func forEachBucket(_ body: (BucketPointer) -> Void) {
+  borrowing func forEachBucket(_ body: (BucketPointer) -> Void) {
     var bucket = unsafe first
     while let here = unsafe bucket {
       unsafe bucket = unsafe here.pointee.next
@@ -84,7 +84,7 @@
   }
 
   /// Calls `body` with each slot in order, including slots of unregistered handlers.
-  @usableFromInline @inline(never) borrowing func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
+  @inline(never) borrowing func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
     unsafe forEachBucket { bucket in
       for i in unsafe 0..<Int(bucket.pointee.count) { unsafe body(bucket.pointee.slots + i) }
     }
@@ -93,7 +93,7 @@
   /// Returns the next handler for the sweep, in which the caller unregisters handlers whose owner
   /// or key is gone. After the last slot, the sweep goes on with the first one. `nil` if the table
   /// is empty, or if the handler of the next slot has been unregistered. Complexity: O(1).
-  @usableFromInline mutating func nextToSweep() -> HandlerRecord? {
+  mutating func nextToSweep() -> HandlerRecord? {
     if unsafe Int(sweep.bucket) >= max(1, index.count) { sweep = (0, 0) }
     guard let bucket = unsafe index.isEmpty ? first : index[Int(sweep.bucket)] else { return nil }
     let slot = Int(sweep.slot)

@@ -32,7 +32,7 @@
     objectID = ObjectIdentifier(object)
   }
 
-  @usableFromInline init(isolating actor: any Actor) {
+  init(isolating actor: any Actor) {
     weakObject = actor
     weakActor = actor
     isOfMain = false
@@ -44,10 +44,10 @@
   /// Whether the calling thread must not retain the owner: the owner's handler runs on the main
   /// actor, and this is not the main queue. A reference that is made here may become the last one,
   /// and then the owner would be released here.
-  @usableFromInline var isElsewhere: Bool { isOfMain && !Scheduling.isOnMainQueue }
+  var isElsewhere: Bool { isOfMain && !Scheduling.isOnMainQueue }
 
   /// Whether the owner is not gone. Never read under a mutex: see ``object``.
-  @usableFromInline @inline(never) var isAlive: Bool { look { _ in true } ?? false }
+  @inline(never) var isAlive: Bool { look { _ in true } ?? false }
 
   /// Lends the owner to a closure. Returns `nil` if the owner is gone. Never called under a mutex:
   /// see ``object``.
@@ -70,7 +70,7 @@
 
   /// Returns whether an object is the owner: false for a later object at its address. Never called
   /// under a mutex.
-  @usableFromInline func isSame(as other: AnyObject) -> Bool { mayBe(other) && object != nil }
+  func isSame(as other: AnyObject) -> Bool { mayBe(other) && object != nil }
 
   /// Returns whether an object has the address of the owner.
   ///

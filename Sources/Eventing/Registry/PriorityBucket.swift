@@ -6,19 +6,19 @@
   /// The number of slots, including dead ones: slots of unregistered handlers whose places are not
   /// yet removed.
   @usableFromInline var count: Int32 = 0
-  @usableFromInline var capacity: Int32
-  @usableFromInline var deadCount: Int32 = 0
+  var capacity: Int32
+  var deadCount: Int32 = 0
   /// The index of the first slot of a group that is being added, and has not been put in order yet:
   /// see ``sortGroup()``; -1 for none.
-  @usableFromInline var groupStart: Int32 = -1
+  var groupStart: Int32 = -1
   @usableFromInline let priority: Int
   /// The bucket of the next lower priority.
   @usableFromInline var next: Pointer?
 
   /// The smallest capacity of a buffer.
-  @usableFromInline static var minimumCapacity: Int32 { 4 }
+  static var minimumCapacity: Int32 { 4 }
 
-  @usableFromInline init(_ priority: Int, before next: Pointer?) {
+  init(_ priority: Int, before next: Pointer?) {
     self.priority = priority
     unsafe self.next = unsafe next
     capacity = PriorityBucket.minimumCapacity
@@ -28,7 +28,7 @@
   /// Appends a slot, and sets the index in its record.
   ///
   /// - Parameter inGroup: Whether the slot stays behind the others until ``sortGroup()`` is called.
-  @usableFromInline mutating func append(_ body: ErasedHandler, _ record: HandlerRecord, inGroup: Bool) {
+  mutating func append(_ body: ErasedHandler, _ record: HandlerRecord, inGroup: Bool) {
     if count == capacity { resize(count < 512 ? 2 * count : count + count / 8) }
     unsafe (slots + Int(count)).initialize(to: HandlerSlot(body, record))
     unsafe record.index = count
@@ -45,7 +45,7 @@
 
   /// Puts the slots of a group in the order of the ids. If each of them moved up by itself, a group
   /// of *n* handlers beside *m* that joined meanwhile would cost *n* × *m*.
-  @usableFromInline @inline(never) mutating func sortGroup() {
+  @inline(never) mutating func sortGroup() {
     let start = Int(groupStart)
     groupStart = -1
     guard start >= 0, start < count else { return }
@@ -65,7 +65,7 @@
   }
 
   /// Exchanges the slot of a handler with the slot before it.
-  @usableFromInline @inline(never) mutating func moveUp(_ record: HandlerRecord) {
+  @inline(never) mutating func moveUp(_ record: HandlerRecord) {
     let index = unsafe record.index
     let other = unsafe slots[Int(index) - 1].record
     let slot = unsafe (slots + Int(index)).move()
@@ -80,7 +80,7 @@
   ///
   /// - Returns: The slot with the closure. The caller releases it where user code may run, so not
   ///   under the mutex.
-  @usableFromInline mutating func remove(_ record: HandlerRecord) -> HandlerSlot {
+  mutating func remove(_ record: HandlerRecord) -> HandlerSlot {
     let index = unsafe record.index
     unsafe record.index = -1
     let slot = unsafe (slots + Int(index)).move()
@@ -101,7 +101,7 @@
 
   /// Removes the dead slots. A dead slot has no closure, so nothing is released that could run user
   /// code.
-  @usableFromInline mutating func compact() {
+  mutating func compact() {
     var to = 0
     for from in 0..<Int(count) {
       if unsafe slots[from].record.index < 0 {
@@ -121,14 +121,14 @@
   }
 
   /// Halves the buffer while less than a quarter of it is used, down to 64 slots.
-  @usableFromInline mutating func shrink() {
+  mutating func shrink() {
     var size = capacity
     while size > 64, count < size / 4 { size /= 2 }
     if size != capacity { resize(max(64, size)) }
   }
 
   /// Moves the slots to a new buffer.
-  @usableFromInline mutating func resize(_ size: Int32) {
+  mutating func resize(_ size: Int32) {
     let other = UnsafeMutablePointer<HandlerSlot>.allocate(capacity: Int(size))
     unsafe other.moveInitialize(from: slots, count: Int(count))
     unsafe slots.deallocate()

@@ -14,7 +14,7 @@ protocol TaskWork: Sendable {
   @TaskLocal package static var simulation: (any SimulatedScheduling)?
 
   /// Whether the calling task belongs to a simulation.
-  @usableFromInline static var isSimulated: Bool { currentSimulation != nil }
+  static var isSimulated: Bool { currentSimulation != nil }
 
   #if DEBUG
     /// Returns whether a test has planted a fault in the process, or in the caller's simulation.
@@ -23,7 +23,7 @@ protocol TaskWork: Sendable {
     }
   #endif
 
-  @usableFromInline static var executorOfThisTask: (any TaskExecutor)? { executor }
+  static var executorOfThisTask: (any TaskExecutor)? { executor }
 
   /// Starts a task that inherits nothing from the task that calls this method.
   @usableFromInline package static func task(
@@ -119,13 +119,13 @@ protocol TaskWork: Sendable {
   /// does not wait. The blocks have the highest quality of service. On Linux, Dispatch has separate
   /// threads for each quality, so the program's blocks on `DispatchQueue.global()` delay no resume
   /// unless they have the highest quality, too.
-  @usableFromInline static func resume(_ tasks: [UnsafeContinuation<Void, Never>]) {
+  static func resume(_ tasks: [UnsafeContinuation<Void, Never>]) {
     unsafe tasks.forEach { unsafe resume($0) }
   }
 
   /// Resumes a suspended task from a thread that may be running the user's code: see
   /// ``resume(_:)-([UnsafeContinuation<Void,Never>])``.
-  @usableFromInline @inline(never) static func resume(_ task: UnsafeContinuation<Void, Never>) {
+  @inline(never) static func resume(_ task: UnsafeContinuation<Void, Never>) {
     if let simulation = currentSimulation {
       return simulation.schedule({ unsafe task.resume() }, on: nil, isMain: false)
     }
@@ -139,13 +139,13 @@ protocol TaskWork: Sendable {
   }
 
   /// Schedules a block on the main queue.
-  @usableFromInline @inline(never) static func mainBlock(_ body: @escaping @Sendable () -> Void) {
+  @inline(never) static func mainBlock(_ body: @escaping @Sendable () -> Void) {
     if let simulation = currentSimulation { return simulation.schedule(body, on: nil, isMain: true) }
     DispatchQueue.main.async(execute: body)
   }
 
   /// Creates a serial queue with the quality of service that is named like the priority.
-  @usableFromInline static func backgroundQueue(_ rawPriority: UInt8) -> DispatchQueue {
+  static func backgroundQueue(_ rawPriority: UInt8) -> DispatchQueue {
     let priority = TaskPriority(rawValue: rawPriority)
     let quality: DispatchQoS =
       switch priority {
@@ -183,7 +183,7 @@ protocol TaskWork: Sendable {
   static func isMainQueue(_ queue: DispatchQueue) -> Bool { queue.getSpecific(key: mainKey) == true }
 
   /// Stops the program if the caller, a block for the main queue, runs elsewhere.
-  @usableFromInline static func checkMain() {
+  static func checkMain() {
     if currentSimulation?.isInMainBlock != true { MainActor.preconditionIsolated() }
   }
 }

@@ -37,20 +37,20 @@ internal import Synchronization
 
   /// The number of rounds that a thread spins before it takes a costlier step. All these rounds
   /// together take about a microsecond.
-  @usableFromInline static var spinLimit: Int { 1_000 }
+  static var spinLimit: Int { 1_000 }
 
   /// Spins for some rounds without touching memory that other threads write.
   ///
   /// `@_optimize(none)`, because the optimizer would remove the loop.
-  @usableFromInline @inline(never) @_optimize(none) static func spin(_ rounds: Int) {
+  @inline(never) @_optimize(none) static func spin(_ rounds: Int) {
     var left = rounds
     while left > 0 { left &-= 1 }
   }
 
   /// Offers the processor core to another thread.
-  @usableFromInline static func giveWay() { sched_yield() }
+  static func giveWay() { sched_yield() }
 
   /// Lets the calling thread sleep, without waiting for another thread. On Linux, a sleep of 10
   /// microseconds takes about 65 microseconds.
-  @usableFromInline static func nap(microseconds: UInt32) { _ = usleep(microseconds) }
+  static func nap(microseconds: UInt32) { _ = usleep(microseconds) }
 }

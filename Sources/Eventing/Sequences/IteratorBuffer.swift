@@ -11,7 +11,7 @@
   /// The marks of the waiting payloads. Guarded by: hub.mutex.
   @exclusivity(unchecked) var marks = MarkQueue()
   /// The continuation of the iterator, if it waits. Guarded by: hub.mutex.
-  @usableFromInline @exclusivity(unchecked) var waiter: UnsafeContinuation<Void, Never>?
+  @exclusivity(unchecked) var waiter: UnsafeContinuation<Void, Never>?
 
   /// Whether the task that waits here was cancelled. Guarded by: hub.mutex.
   @exclusivity(unchecked) var isCancelled = false
@@ -89,7 +89,7 @@
 
   /// Takes out the continuation of the waiting iterator. The caller holds `hub.mutex`, and resumes
   /// the continuation after the unlock.
-  @usableFromInline func takeWaiter() -> UnsafeContinuation<Void, Never>? {
+  func takeWaiter() -> UnsafeContinuation<Void, Never>? {
     guard let taken = unsafe waiter else { return nil }
     unsafe waiter = nil
     return unsafe taken

@@ -33,7 +33,7 @@ extension SequenceHub {
 
   /// Removes the origin, because the sequence itself has gone, and no more iterators will be made.
   /// If there is no iterator, the handler is removed.
-  @usableFromInline func release() { drop(nil) { _ in false } }
+  func release() { drop(nil) { _ in false } }
 
   /// Removes the buffer of an iterator that was released before its end, such as that of a loop
   /// that has left by `break`.

@@ -9,20 +9,20 @@
 /// there.
 // Safe: each field says what guards it.
 @safe @usableFromInline final class SequenceHub: @unchecked Sendable {
-  @usableFromInline let buffering: Buffering
-  @usableFromInline let isBounded: Bool
-  @usableFromInline let mutex = UnfairMutex()
+  let buffering: Buffering
+  let isBounded: Bool
+  let mutex = UnfairMutex()
 
   /// The origin: the buffer that new iterators copy. `nil` after any iterator has taken a payload,
   /// because later iterators receive only new payloads; and after the last iterator has ended.
   /// Guarded by: mutex.
-  @usableFromInline @exclusivity(unchecked) var origin: IteratorBuffer?
+  @exclusivity(unchecked) var origin: IteratorBuffer?
   /// The buffers of the iterators. Guarded by: mutex.
-  @usableFromInline @exclusivity(unchecked) var buffers: [IteratorBuffer] = []
+  @exclusivity(unchecked) var buffers: [IteratorBuffer] = []
   /// The only buffer of the sequence, if there is exactly one: the one element of `buffers` or,
   /// before there is an iterator, `origin`, the buffer that new iterators copy. Otherwise `nil`.
   /// Not retained by this field. Guarded by: mutex.
-  @usableFromInline @exclusivity(unchecked) var only: Unmanaged<IteratorBuffer>?
+  @exclusivity(unchecked) var only: Unmanaged<IteratorBuffer>?
   /// The token of the handler; `nil` before it is added, and after its end. Guarded by: mutex.
   @exclusivity(unchecked) var token: HandlerToken?
   /// Whether the sequence exists, so that more iterators may be made. Guarded by: mutex.
@@ -33,9 +33,9 @@
   /// the unlock of `mutex`. Isolation: core.
   @exclusivity(unchecked) private var dropped: PayloadQueue<PayloadAlone>
   /// The record of the handler. Set before the first iterator is made.
-  @usableFromInline let recordReference = OnceReference<HandlerRecord>()
+  let recordReference = OnceReference<HandlerRecord>()
 
-  @usableFromInline let type: PayloadType
+  let type: PayloadType
   init(_ buffering: Buffering, _ type: PayloadType) {
     self.type = type
     self.buffering = buffering
@@ -98,7 +98,7 @@
 
   /// Gives a payload, and its mark, to the buffers of the sequence, which have no bound. Isolation:
   /// core.
-  @usableFromInline func give(_ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?) {
+  func give(_ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?) {
     var waiter: UnsafeContinuation<Void, Never>?
     mutex.lock()
     if let only = unsafe only {
@@ -114,7 +114,7 @@
   }
 
   /// Gives a payload to all buffers. The caller has locked `mutex`, and this method unlocks it.
-  @usableFromInline func giveAll(_ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?) {
+  func giveAll(_ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?) {
     var waiters: [UnsafeContinuation<Void, Never>] = unsafe []
     for buffer in unsafe buffers {
       buffer.append(payload, mark)
@@ -134,7 +134,7 @@
   ///   iterators whose buffer dropped this payload, or dropped an older one for it. While there is
   ///   no iterator, `missing` is 1 if `origin`, the buffer that the first iterator will copy,
   ///   dropped a payload.
-  @usableFromInline func give(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) -> (taken: Int, missing: Int) {
+  func give(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) -> (taken: Int, missing: Int) {
     let mark = tally.makeMark()
     if !buffering.suspendsSender, let outcome = giveToOnly(payload, mark) { return outcome }
     let isSend = buffering.suspendsSender && tally.isSend

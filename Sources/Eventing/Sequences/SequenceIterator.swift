@@ -2,12 +2,12 @@
 ///
 /// Not shared: like an iterator, it is used by one task at a time.
 @usableFromInline final class SequenceIterator {
-  @usableFromInline let hub: SequenceHub
+  let hub: SequenceHub
   private let buffer: IteratorBuffer
   /// The record of the sequence's handler. The iterator needs the record for each payload. The hub
   /// refers to it, too, but senders write to the cache lines of the hub, which slows reads there.
   /// So the iterator has a reference of its own.
-  @usableFromInline let record: HandlerRecord?
+  let record: HandlerRecord?
   /// The payloads that were taken from the buffer.
   @exclusivity(unchecked) private var batch: PayloadQueue<PayloadAlone>
   /// The marks of the payloads in the batch.

@@ -5,7 +5,7 @@ import Synchronization
 /// It schedules nothing, and owns no closure.
 // Safe: the hub guards its own state, and the sink has no other.
 @usableFromInline final class SequenceSink: DeliveryTarget, @unchecked Sendable {
-  @usableFromInline let hub: SequenceHub
+  let hub: SequenceHub
 
   init(_ record: DetailedRecord, _ anchor: EventAnchor, _ hub: SequenceHub) {
     self.hub = hub
@@ -16,7 +16,7 @@ import Synchronization
 
   /// Takes an occurrence. The occurrence counts as delivered when a buffer has it, not when an
   /// iterator takes it. Isolation: core.
-  @usableFromInline func deliver(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+  func deliver(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     if hub.isBounded { return deliverBounded(payload, &tally) }
     hub.give(payload, tally.makeMark())
     countCallAlone()
@@ -24,14 +24,14 @@ import Synchronization
   }
 
   /// Takes a post on the fast path. Only for a sequence without a bound. Isolation: core.
-  @usableFromInline @inline(__always) func deliverPost(_ payload: BorrowedPayload) {
+  @inline(__always) func deliverPost(_ payload: BorrowedPayload) {
     hub.give(payload, nil)
     countCallAlone()
   }
 
   /// Takes an occurrence for a sequence with a bound. The occurrence counts as dropped if no buffer
   /// took it. Isolation: core.
-  @usableFromInline func deliverBounded(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+  func deliverBounded(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
     let (taken, missing) = hub.give(payload, &tally)
     dropped.wrappingAdd(missing, ordering: .relaxed)
     for _ in 0..<missing { tally.observed?.dropped(HandlerToken(record, anchor)) }
@@ -40,7 +40,7 @@ import Synchronization
   }
 
   /// Ends the sequence. Returns true: nothing is left for the sink to do. Isolation: core.
-  @usableFromInline override func finish() -> Bool {
+  override func finish() -> Bool {
     hub.end(isRemoved: record.has(HandlerFlags.removed))
     record.set(HandlerFlags.spent)  // not `removed`: that flag keeps iterators from taking the payloads that wait
     over.publish(true)
@@ -48,5 +48,5 @@ import Synchronization
   }
 
   /// Does nothing: `quiesce` does not wait for loops.
-  @usableFromInline override func sendBarrier(_ completion: Completion) {}
+  override func sendBarrier(_ completion: Completion) {}
 }

@@ -4,9 +4,9 @@
 /// So no `deinit` runs under the mutex.
 // Safe: `value` is touched under `mutex` alone.
 package final class Guarded<Value>: @unchecked Sendable {
-  @usableFromInline let mutex = UnfairMutex()
+  let mutex = UnfairMutex()
   /// Guarded by: mutex.
-  @usableFromInline @exclusivity(unchecked) var value: Value
+  @exclusivity(unchecked) var value: Value
 
   package init(_ value: sending Value) { unsafe self.value = value }
 

@@ -22,7 +22,7 @@ public import Synchronization
   @inlinable @inline(__always) borrowing func lend() -> Unmanaged<Object>? { unsafe storage.load(ordering: .acquiring) }
 
   /// Sets the object unless another thread was first. Returns the object that is set now.
-  @usableFromInline @inline(never) borrowing func set(_ object: Object) -> Object {
+  @inline(never) borrowing func set(_ object: Object) -> Object {
     let new = unsafe Unmanaged.passRetained(object)
     let (done, old) = unsafe storage.compareExchange(expected: nil, desired: new, ordering: .acquiringAndReleasing)
     guard !done, let old = unsafe old else { return object }

@@ -61,7 +61,7 @@ package enum TaskID {
   ///
   /// With `EVENTING_NO_RUNTIME_SPI`, this function returns a different number each time, as if each
   /// call had started a task. So each call of a handler gets an `Invocation` of its own.
-  @usableFromInline @inline(__always) static func references(to invocation: Unmanaged<some AnyObject>) -> UInt {
+  @inline(__always) static func references(to invocation: Unmanaged<some AnyObject>) -> UInt {
     #if EVENTING_NO_RUNTIME_SPI
       last.wrappingAdd(1, ordering: .relaxed).newValue
     #else
