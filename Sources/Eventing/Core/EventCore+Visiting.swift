@@ -194,7 +194,7 @@ extension EventCore {
   }
 
   /// Skips a stopped occurrence for one handler.
-  func skip(_ slot: UnsafeMutablePointer<HandlerSlot>, _ tally: inout DeliveryTally) {
+  @inline(never) func skip(_ slot: UnsafeMutablePointer<HandlerSlot>, _ tally: inout DeliveryTally) {
     let record = unsafe slot.pointee.record
     guard isAlive(record) else {
       record.set(HandlerFlags.removed)

@@ -81,7 +81,7 @@ enum RunningCalls {
   /// several shards, so that lanes of different handlers seldom contend.
   private static let shards = (0..<16).map { _ in Guarded(Shard()) }
 
-  static func begin(
+  @inline(never) static func begin(
     _ handler: HandlerToken, _ observed: ObservedOccurrence, _ start: StableInstant, on lane: DeliveryTarget?
   ) -> Location {
     let shard = index(of: handler.record)

@@ -19,7 +19,7 @@ final class BusHandler: Sendable {
   /// handler.
   private let attach: @Sendable (BusHandler, any BusEvent) -> HandlerToken
 
-  init(
+  @inline(never) init(
     on bus: EventBus, _ name: String?, isOnce: Bool, _ owner: Owner?, _ source: SourceLine,
     attach: @escaping @Sendable (BusHandler, any BusEvent) -> HandlerToken
   ) {

@@ -180,7 +180,7 @@ public final class EventBus: Sendable {
   var all: [any EventProtocol] { Self.inOrder(mutex.withLock { numbered }) }
 
   /// The events of all types and owners, in no order. The caller holds `mutex`.
-  var numbered: [NumberedEvent] { unsafe byType.values + ofOwners.all }
+  @inline(never) var numbered: [NumberedEvent] { unsafe byType.values + ofOwners.all }
 
   /// Returns events in the order in which they were made.
   static func inOrder(_ events: [NumberedEvent]) -> [any EventProtocol] {

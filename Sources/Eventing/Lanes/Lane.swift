@@ -96,7 +96,7 @@ import Synchronization
   /// Creates a shared lane without a name for one call at a time, in tasks of a priority.
   convenience init(priority: UInt8?) { self.init(.tasks(priority), named: nil, isShared: true) }
 
-  init(
+  @inline(never) init(
     _ executor: LaneExecutor, limit: Int = 1, freesWorkerInDelay: Bool = false, named name: String? = nil,
     isShared: Bool = false
   ) {

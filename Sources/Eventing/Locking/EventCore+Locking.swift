@@ -31,7 +31,7 @@ extension EventCore {
 
   /// Locks a handler with a holding buffer, which is created if there is none. Returns whether the
   /// handler's life is not over, and whether the lock holds occurrences. The caller holds `mutex`.
-  private func begin(
+  @inline(never) private func begin(
     _ reason: LockReason, of record: HandlerRecord, _ holding: Holding, _ pendingWork: PendingWork
   ) -> (isAlive: Bool, isHolding: Bool) {
     guard !record.has(HandlerFlags.ended) else {

@@ -57,7 +57,7 @@ struct LockReasons {
   /// with this reason already, the new lock takes its place. A caller may have ended the old lock,
   /// and the item for that end may still be in the mailbox. The item has the old number, so it does
   /// not end the new lock.
-  mutating func begin(_ reason: LockReason, _ holding: Holding) {
+  @inline(never) mutating func begin(_ reason: LockReason, _ holding: Holding) {
     ended.remove(reason)
     known.removeAll { $0.reason == reason }
     known.append((reason, holding, LockReasons.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue))

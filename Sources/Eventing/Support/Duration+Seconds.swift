@@ -5,7 +5,7 @@ extension Duration {
   var isForever: Bool { self > Duration.forever }
   /// Returns the sum of two durations. Beyond 292 billion years, in either direction, returns that
   /// limit: the sum of the longest durations overflows, and `+` then stops the program.
-  package func adding(_ other: Duration) -> Duration { (clamped + other.clamped).clamped }
+  @inline(never) package func adding(_ other: Duration) -> Duration { (clamped + other.clamped).clamped }
   private var clamped: Duration { min(max(self, .seconds(-Int64.max)), .seconds(Int64.max)) }
 
   /// A hundred years. The library treats a longer wait as endless, and starts no timer for it.

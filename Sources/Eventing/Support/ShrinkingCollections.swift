@@ -7,7 +7,11 @@ extension Dictionary {
   /// Does nothing if two keys have become equal. That is a fault of their type, but no reason to
   /// stop or to lose a value.
   mutating func giveBackRoom() {
-    guard capacity > 1_024, count < capacity / 8 else { return }
+    if capacity > 1_024, count < capacity / 8 { shrink() }
+  }
+
+  /// Not specialized: it is seldom called, and would have a copy for each type of dictionary.
+  @inline(never) @_semantics("optimize.sil.specialize.generic.never") private mutating func shrink() {
     let smaller = Dictionary(map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
     if smaller.count == count { self = smaller }
   }
