@@ -29,22 +29,22 @@ public struct SendReport: Sendable {
   }
   /// The number of handlers that had no room for the occurrence; see ``Buffering``.
   public internal(set) var dropped: Int {
-    @inlinable get { Int(counts.dropped) }
-    set { counts.dropped = UInt32(newValue) }
+    @inlinable get { counts.dropped }
+    set { counts.dropped = newValue }
   }
   /// The number of handlers that run later and were not waited for, because they wait for the
   /// caller: to wait for them would be a deadlock.
   public internal(set) var deferred: Int {
-    @inlinable get { Int(counts.deferred) }
-    set { counts.deferred = UInt32(newValue) }
+    @inlinable get { counts.deferred }
+    set { counts.deferred = newValue }
   }
   /// The number of handlers for which a lock holds the occurrence; see ``Holding``.
   ///
   /// They are called when the lock ends. A held occurrence may still be skipped: if a later one
   /// replaces it (``Holding/latest``), or if its handler is removed.
   public internal(set) var held: Int {
-    @inlinable get { Int(counts.held) }
-    set { counts.held = UInt32(newValue) }
+    @inlinable get { counts.held }
+    set { counts.held = newValue }
   }
   /// The errors that handlers threw, in the order of the handlers.
   public internal(set) var failures: [HandlerFailure] {
@@ -58,32 +58,47 @@ public struct SendReport: Sendable {
 
   /// The numbers of a report, without its failures.
   ///
-  /// More handlers than 32 bits can count would take 480 GB.
+  /// They take 24 bytes, so that a report has 32, which Swift returns in registers. More handlers
+  /// than 32 bits can count would take 480 GB. The rarer outcomes have 21 bits each, and stay at
+  /// 2,097,151: so many handlers on lanes, or with a holding buffer, take about 1 GB.
   @usableFromInline struct Counts: Sendable {
     @usableFromInline var sequence: UInt64
     @usableFromInline var delivered: UInt32
     @usableFromInline var skipped: UInt32
-    @usableFromInline var dropped: UInt32
-    @usableFromInline var deferred: UInt32
-    @usableFromInline var held: UInt32
+    @usableFromInline var rare: UInt64 = 0
 
-    @inlinable init(sequence: UInt64, delivered: Int, skipped: Int, dropped: Int, deferred: Int, held: Int) {
+    @inlinable init(sequence: UInt64, delivered: Int) {
       self.sequence = sequence
       self.delivered = UInt32(truncatingIfNeeded: delivered)
-      self.skipped = UInt32(truncatingIfNeeded: skipped)
-      self.dropped = UInt32(truncatingIfNeeded: dropped)
-      self.deferred = UInt32(truncatingIfNeeded: deferred)
-      self.held = UInt32(truncatingIfNeeded: held)
+      skipped = 0
+    }
+
+    @inlinable static var most: Int { (1 << 21) - 1 }
+
+    @inlinable func rare(at place: UInt64) -> Int { Int(truncatingIfNeeded: rare >> (21 * place)) & Counts.most }
+
+    mutating func setRare(_ count: Int, at place: UInt64) {
+      let bits = UInt64(min(count, Counts.most)) << (21 * place)
+      rare = rare & ~(UInt64(Counts.most) << (21 * place)) | bits
+    }
+
+    @usableFromInline var dropped: Int {
+      @inlinable get { rare(at: 0) }
+      set { setRare(newValue, at: 0) }
+    }
+    @usableFromInline var deferred: Int {
+      @inlinable get { rare(at: 1) }
+      set { setRare(newValue, at: 1) }
+    }
+    @usableFromInline var held: Int {
+      @inlinable get { rare(at: 2) }
+      set { setRare(newValue, at: 2) }
     }
   }
 
-  @inlinable init(
-    sequence: UInt64 = 0, delivered: Int = 0, skipped: Int = 0, dropped: Int = 0, deferred: Int = 0, held: Int = 0,
-    failures: [HandlerFailure] = []
-  ) {
-    counts = Counts(
-      sequence: sequence, delivered: delivered, skipped: skipped, dropped: dropped, deferred: deferred, held: held)
-    thrown = failures
+  @inlinable init(sequence: UInt64 = 0, delivered: Int = 0) {
+    counts = Counts(sequence: sequence, delivered: delivered)
+    thrown = []
   }
 
   /// Whether no handler was called, and none will be.

@@ -1,9 +1,23 @@
-import Eventing
 import Testing
+
+@testable import Eventing
 
 /// Tests of guarantee G21: no occurrence is lost or delivered twice, and reports count the
 /// outcomes.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ReportTests {
+  // MARK: Counts
+
+  /// The rare outcomes share a word. None of their counts runs over into another one.
+  @Test func theCountsOfAReportAreApart() {
+    var report = SendReport(sequence: .max, delivered: 4)
+    (report.skipped, report.dropped, report.deferred, report.held) = (5, 6, 7, 8)
+    report.deferred += 2_000_000
+    #expect("\(report)".hasSuffix("4 delivered, 5 skipped, 6 dropped, 2000007 deferred, 8 held, 0 failed"))
+    (report.dropped, report.held) = (.max, 3_000_000)
+    #expect([report.dropped, report.deferred, report.held] == [2_097_151, 2_000_007, 2_097_151])
+    #expect(MemoryLayout<SendReport>.size == 32)
+  }
+
   // MARK: Sequence numbers
 
   @Test func sequenceNumbersCountTheOccurrencesFromOne() async {
