@@ -419,6 +419,8 @@ extension Member {
     let (node, completions, count) = unsafe (call.node, call.completions, call.count)
     let isDropTold = unsafe call.isRare && call.rare.isDropTold
     if unsafe call.attempts > 0 { countEnd(count) }
+    // A push reads the timer of the current call, under the mutex.
+    if modifiers.isRestarting { lane.mutex.withLock { if unsafe current === call { unsafe current = nil } } }
     call.clear()
     switch outcome {
     case .skipped: skipped.wrappingAdd(count - completions.count, ordering: .relaxed)

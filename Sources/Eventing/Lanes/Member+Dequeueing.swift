@@ -233,7 +233,7 @@ extension Member {
       unsafe call.key = nil
       unsafe key._withUnsafeGuaranteedRef { unsafe release($0, worker, call.count, &after) }
     }
-    if modifiers.isRestarting, unsafe current === call { unsafe (current, call.isReplaced) = (nil, false) }
+    if modifiers.isRestarting { unsafe call.isReplaced = false }
     settle(&after)
   }
 
