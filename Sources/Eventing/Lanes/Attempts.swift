@@ -87,6 +87,8 @@ extension Member {
       // No second claim: the first attempt of a once handler has used up the handler.
       let isGivenUp = call.isGivenUp
       guard !isGivenUp, !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else { return false }
+      // An attempt that was due when the event ended is the last one.
+      if lane.mutex.withLock({ unsafe endsDelays }) { unsafe call.rare.isLastAttempt = true }
     }
     unsafe call.attempts += 1
     if let batch = modifiers.batch { call.makeBatch(batch) }

@@ -6,14 +6,22 @@ import Testing
 ///
 /// A seed chooses the program of each test, and the order of its steps.
 @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct LaneSimulationTests {
+  private struct Failed: Error, CustomStringConvertible {
+    let description: String
+  }
+
   /// Runs a program once for each seed.
   static func simulate(_ body: @escaping @Sendable (LaneWorld) async throws -> Void) async throws {
     let first = UInt64.random(in: 1...1_000_000_000)
     try await onThread {
       Result {
         for seed in first..<first + SimulatedTests.seeds {
-          try Simulation.run(seed: seed, by: seed % 2 == 0 ? .random : .priorities(changes: 3)) {
-            try await body(LaneWorld(seed))
+          do {
+            try Simulation.run(seed: seed, by: seed % 2 == 0 ? .random : .priorities(changes: 3)) {
+              try await body(LaneWorld(seed))
+            }
+          } catch {
+            throw Failed(description: "seed \(seed): \(error)")
           }
         }
       }

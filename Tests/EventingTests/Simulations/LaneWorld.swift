@@ -63,11 +63,8 @@ final class LaneWorld: @unchecked Sendable {
     var givenUp: Set<Int> = []
     /// The occurrences that were tried again after the end of the event.
     var late: Set<Int> = []
-    /// The occurrences whose delay was over when the event ended. Their next attempt was due by
-    /// then, so the lane may make one more.
-    var ready: Set<Int> = []
-    /// The time and the instant at which the last attempt for an occurrence failed.
-    var failures: [Int: (time: Int, instant: ManualClock.Instant)] = [:]
+    /// The instant at which the last attempt for an occurrence failed.
+    var failures: [Int: ManualClock.Instant] = [:]
     /// The time at which the next attempt or call must begin, if it begins at all.
     var due: ManualClock.Instant?
     var running: [Int] = []
@@ -184,7 +181,7 @@ final class LaneWorld: @unchecked Sendable {
     hearer.running.removeAll { $0 == first }
     if hearer.fails(first) {
       hearer.failed[hearer.group(keys[first])] = first
-      hearer.failures[first] = (time, Simulation.clock.now)
+      hearer.failures[first] = Simulation.clock.now
       if hearer.isLocked, hearer.isDeaf, !hearer.plan.isRestarting { hearer.givenUp.insert(first) }
       throw Refused()
     }
@@ -206,7 +203,7 @@ final class LaneWorld: @unchecked Sendable {
     if let due = hearer.due.take(), due < Simulation.clock.now { fail("\(name) begins too late") }
     if hearer.fails(first), hearer.attempts[first] != nil {
       if hearer.givenUp.contains(first) { fail("\(name) is tried again after a lock") }
-      if isFinished, hearer.ready.remove(first) == nil, !hearer.late.insert(first).inserted {
+      if isFinished, !hearer.late.insert(first).inserted {
         fail("\(name) is tried again after the end")
       }
       if hearer.failed.removeValue(forKey: group) != first, hearer.isOrdered { fail("\(name) has lost its place") }
@@ -273,10 +270,6 @@ final class LaneWorld: @unchecked Sendable {
         hearer.isCut = true
         guard !isFinished else { continue }
         if hearers.count == 1 { noteDue(hearer) }
-        for (number, failure) in hearer.failures
-        where failure.time < hearer.lastLock || failure.instant.duration(to: Simulation.clock.now) >= .milliseconds(1) {
-          hearer.ready.insert(number)
-        }
       }
       isFinished = true
       event.finish()
@@ -309,7 +302,13 @@ final class LaneWorld: @unchecked Sendable {
     (hearer.due, hearer.isDeaf) = (nil, holding == .nothing)
     if hearer.isDeaf {
       hearer.isCut = true
-      if !hearer.plan.isRestarting { hearer.givenUp.formUnion(hearer.failed.values) }
+      if !hearer.plan.isRestarting {
+        // If the delay is over, the lock has to last until the attempt begins.
+        hearer.givenUp.formUnion(
+          hearer.failed.values.filter { number in
+            hearer.failures[number].map { $0.duration(to: Simulation.clock.now) < .milliseconds(1) } ?? false
+          })
+      }
     }
     noteLock(hearer)
   }
@@ -317,6 +316,8 @@ final class LaneWorld: @unchecked Sendable {
   private func unlock(_ hearer: Hearer) {
     guard hearer.isLocked, let token = hearer.token else { return }
     hearer.isLocked = false
+    // The lane may not have noted a failure yet that came at this time. Then it meets no lock.
+    hearer.givenUp = hearer.givenUp.filter { hearer.failures[$0] != Simulation.clock.now }
     noteLock(hearer)
     event?.unlock(token)
   }
