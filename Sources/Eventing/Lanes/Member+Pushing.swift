@@ -147,6 +147,8 @@ extension Member {
     var start: Worker?
     var gathering: Gathering?
     var timers: [LaneTimer] = []
+    /// The barriers that waited for a dropped occurrence only.
+    var after = Lane.After()
     /// The delay and the attempt of the call that the new occurrence replaces.
     var replaced: (delay: LaneTimer?, attempt: CancellableAttempt?)?
     var wakes = false
@@ -192,6 +194,8 @@ extension Member {
       if !key.hasCalls {
         unsafe parkedKeys[ObjectIdentifier(key)] = nil
         unsafe key.isOpen = false
+        // Under a lock no worker would reach them.
+        if unsafe !key.isActive { key.popFollowers(&effects.after) }
       }
     } else {
       let isOpen = unsafe inbox.count - followers > gathering
@@ -235,6 +239,7 @@ extension Member {
       replaced.delay?.fireNow()
     }
     if let dropped = effects.dropped { drop(dropped.completion, at: dropped.node) }
+    effects.after.run(lane, nil)
     guard effects.isDropped else { return true }
     drop(completion, at: node)
     return false

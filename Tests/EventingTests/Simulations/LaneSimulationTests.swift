@@ -11,11 +11,14 @@ import Testing
   }
 
   /// Runs a program once for each seed.
-  static func simulate(_ body: @escaping @Sendable (LaneWorld) async throws -> Void) async throws {
+  ///
+  /// - Parameter known: Seeds that have found a fault.
+  static func simulate(known: [UInt64] = [], _ body: @escaping @Sendable (LaneWorld) async throws -> Void) async throws
+  {
     let first = UInt64.random(in: 1...1_000_000_000)
     try await onThread {
       Result {
-        for seed in first..<first + SimulatedTests.seeds {
+        for seed in known + Array(first..<first + SimulatedTests.seeds) {
           do {
             try Simulation.run(seed: seed, by: seed % 2 == 0 ? .random : .priorities(changes: 3)) {
               try await body(LaneWorld(seed))
@@ -31,7 +34,7 @@ import Testing
   // MARK: Batches by key
 
   @Test func aKeyGoesOnWhoseLastPayloadWasDropped() async throws {
-    try await LaneSimulationTests.simulate { world in
+    try await LaneSimulationTests.simulate(known: [199_720_083, 559_493_810]) { world in
       world.add(
         .init(place: .concurrent, bound: .newest(world.below(3) + 1), batch: 2, gathers: true, isByKey: true))
       await world.run([.post, .post, .submit, .submit, .hold, .unlock, .sleep, .quiesce], length: 6)
