@@ -93,7 +93,6 @@ extension Member {
     unsafe call.attempts += 1
     if let batch = modifiers.batch { call.makeBatch(batch) }
     if modifiers.retry != nil { attempt.store(unsafe call.attempts, ordering: .relaxed) }
-    if unsafe call.attempts == 1 { unregisterIfSpent() }
     return true
   }
 
@@ -106,6 +105,7 @@ extension Member {
     var owner: (any AnyObject & Sendable)?
     guard let body = unsafe body, claimAttempt(call, &owner) else { return .refused }
     let observed = began(call, cell)
+    if unsafe call.attempts == 1 { unregisterIfSpent() }
     do {
       switch body {
       case .direct(let body): try withExtendedLifetime(owner) { try body(call.payload) }
@@ -157,6 +157,7 @@ extension Member {
     var owner: (any AnyObject & Sendable)?
     guard let body = unsafe body, claimAttempt(call, &owner) else { return .refused }
     let observed = began(call, cell)
+    if unsafe call.attempts == 1 { unregisterIfSpent() }
     defer { withExtendedLifetime(owner) {} }
     do {
       switch body {

@@ -241,8 +241,9 @@ extension EventCore {
     let at = unsafe Int(details.retiringIndex)
     let lane = unsafe pendingWork.retiringLanes[at]
     guard lane.counters.isOver else {
-      // The event has ended before, and its handler was removed now.
-      if record.has(HandlerFlags.removed) { lane.abandon() }
+      // The handler has ended since: the event ended before, or the worker had not begun the call
+      // that it had claimed.
+      if record.has(HandlerFlags.ended) { lane.abandon() }
       return
     }
     mutex.lock()

@@ -15,6 +15,9 @@ internal import Synchronization
   /// Safe: a function without parameters that returns a word is called in Swift's convention as it
   /// is in that of C.
   @_silgen_name("thrd_current") @usableFromInline func currentThread() -> UInt
+#elseif canImport(Android)
+  /// Safe: as for Glibc.
+  @_silgen_name("gettid") @usableFromInline func currentThread() -> Int32
 #endif
 
 /// The operations on threads that the package uses.
@@ -22,14 +25,14 @@ internal import Synchronization
   /// A number for the calling thread that no other living thread has. Its three lowest bits are 0.
   ///
   /// An async function may call this before and after an `await`, on two threads. Glibc and Bionic
-  /// declare `pthread_self` as `__attribute__((const))`, so the optimizer calls it once, and takes
-  /// the first thread's number for that of the second. There the number comes from a function
-  /// without the attribute.
+  /// declare `pthread_self` and `gettid` as `__attribute__((const))`. So the optimizer calls them
+  /// once, and takes the first thread's number for that of the second. There the number comes from
+  /// a declaration without the attribute.
   @inlinable @inline(__always) package static var current: UInt {
     #if canImport(Glibc)
       currentThread()
     #elseif canImport(Android)
-      UInt(bitPattern: Int(gettid())) << 3
+      UInt(truncatingIfNeeded: currentThread()) << 3
     #else
       unsafe UInt(bitPattern: pthread_self())
     #endif

@@ -82,6 +82,7 @@ extension SequenceHub {
       unsafe origin = next
     }
     noteOnly()
+    let hasLoops = unsafe !buffers.isEmpty
     let last = unsafe buffers.isEmpty && origin == nil ? token : nil
     if last != nil {
       unsafe token = nil
@@ -92,6 +93,8 @@ extension SequenceHub {
     pass(senders)
     if let waiter = unsafe waiter { unsafe Scheduling.resume(waiter) }
     if let last { _ = last.anchor.remove(last.record) }
+    // The loops have their own shares of what the origin had.
+    if buffer == nil, hasLoops { for content in contents { content.marks.withdraw() } }
     withExtendedLifetime(gone) {}
   }
 

@@ -123,8 +123,10 @@
     }
     let origin = unsafe origin
     origin?.append(payload, mark)
+    // If the last loop has just ended, the mark is released with its share, and so tells the loss.
+    let givesUpShare = unsafe origin == nil && !buffers.isEmpty
     mutex.unlock()
-    if origin == nil { mark?.handled() }
+    if givesUpShare { mark?.handled() }
     unsafe Scheduling.resume(waiters)
   }
 

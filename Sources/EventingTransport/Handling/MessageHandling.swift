@@ -22,9 +22,12 @@ struct MessageHandling: BegunMessage {
     get async {
       let outcome = await send.wait()
       let isLooped = await loops.wait()
-      let verdict = listener.verdict(on: message, outcome, isLooped: isLooped)
-      end(isHandled: verdict == .done)
-      if let verdict { return verdict }
+      if let verdict = listener.verdict(on: message, outcome, isLooped: isLooped) {
+        end(isHandled: verdict == .done)
+        return verdict
+      }
+      // The message stays in hand while its dead letter is published, so no copy reaches a handler.
+      defer { end(isHandled: false) }
       let reason = outcome.failures.first.map { EventingTransport.reason(of: $0.error) } ?? "no handler took it"
       return await listener.giveUp(message, headerValue(reason))
     }

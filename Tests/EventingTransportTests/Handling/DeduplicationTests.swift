@@ -123,6 +123,33 @@ import Testing
   }
 }
 
+extension DeduplicationTests {
+  /// A copy comes while the dead letter waits for the connection.
+  @Test func aCopyOfAMessageWhoseLetterIsPublishedReachesNoHandler() throws {
+    try simulate(1...5) { clock in
+      let engine = OpenTransport(base: InMemoryTransport(clock: clock))
+      let event = RemoteEvent<[UInt8]>("numbers", over: engine, codec: .bytes)
+      let calls = Guarded(0)
+      event.addHandler { _ in
+        calls.withLock { $0 += 1 }
+        throw Refused()
+      }
+      try await event.listen(as: "one", retry: .immediately(attempts: 1), deadLetter: "dead")
+      let begin = try #require(engine.begin.withLock { $0 })
+      let copy = RemoteMessage(id: "a", subject: "numbers", position: 1)
+      let first = begin(copy)
+      try require(first.knownVerdict == nil, "a verdict before the dead letter")
+      engine.base.disconnect()
+      let verdict = Task(executorPreference: EventContext.executor) { await first.verdict }
+      try await clock.sleep(for: .milliseconds(100))
+      guard case .release = await begin(copy).verdict else { throw Unmet(description: "the copy was handled") }
+      engine.base.reconnect()
+      _ = await verdict.value
+      try require(calls.withLock { $0 } == 1, "\(calls.withLock { $0 }) calls")
+    }
+  }
+}
+
 /// An engine that gives a test the `begin` closure of a subscription. So the test itself can call
 /// this closure, with messages that the engine does not deliver.
 private struct OpenTransport: Transport {

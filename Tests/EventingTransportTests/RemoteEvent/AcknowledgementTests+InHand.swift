@@ -130,6 +130,53 @@ extension AcknowledgementTests {
     }
   }
 
+  /// A sequence that goes before its iterator takes a payload leaves nothing that counts as lost.
+  @Test func aSequenceThatGoesBeforeItsLoopRepeatsNothing() throws {
+    try simulate(1...20) { clock in
+      let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
+      try await event.listen(as: "one")
+      let begin = { () async throws in
+        let numbers = event.payloads()
+        try await event.publish(1)
+        try await clock.sleep(for: .milliseconds(10))
+        return numbers.makeAsyncIterator()
+      }
+      var (iterator, found) = (try await begin(), [Int]())
+      for number in 2...4 {
+        if let next = try await iterator.next() { found.append(next) }
+        try await event.publish(number)
+        try await clock.sleep(for: .seconds(1))
+      }
+      try require(found == [1, 2, 3], "\(found)")
+    }
+  }
+
+  /// Loops end while messages are delivered on other threads. What no loop has handled comes again.
+  @Test func loopsThatEndBesideDeliveriesLoseNoMessage() async throws {
+    let event = RemoteEvent<Int>("numbers", over: InMemoryTransport())
+    try await event.listen(as: "one", inFlight: 4)
+    let publisher = Task {
+      var number = 0
+      while !Task.isCancelled {
+        try await event.publish(number)
+        number += 1
+        await Task.yield()
+      }
+    }
+    var missing = Set(0..<1_000)
+    let end = ContinuousClock.now + .seconds(60)
+    while !missing.isEmpty, .now < end {
+      var (left, before) = (Int.random(in: 1...4), -1)
+      for await number in event.payloads() {
+        missing.remove(before)  // the loop has asked for the element after it
+        (left, before) = (left - 1, number)
+        if left == 0 { break }
+      }
+    }
+    publisher.cancel()
+    #expect(missing.isEmpty, "\(missing.sorted())")
+  }
+
   /// A message that does not fit waits when `next` begins. `next` waits for the one that fits.
   @Test func nextGoesOnAfterAMessageThatDoesNotFit() throws {
     try simulate(1...20) { clock in
