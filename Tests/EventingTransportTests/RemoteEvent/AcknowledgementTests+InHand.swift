@@ -130,27 +130,6 @@ extension AcknowledgementTests {
     }
   }
 
-  /// A sequence that goes before its iterator takes a payload leaves nothing that counts as lost.
-  @Test func aSequenceThatGoesBeforeItsLoopRepeatsNothing() throws {
-    try simulate(1...20) { clock in
-      let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
-      try await event.listen(as: "one")
-      let begin = { () async throws in
-        let numbers = event.payloads()
-        try await event.publish(1)
-        try await clock.sleep(for: .milliseconds(10))
-        return numbers.makeAsyncIterator()
-      }
-      var (iterator, found) = (try await begin(), [Int]())
-      for number in 2...4 {
-        if let next = try await iterator.next() { found.append(next) }
-        try await event.publish(number)
-        try await clock.sleep(for: .seconds(1))
-      }
-      try require(found == [1, 2, 3], "\(found)")
-    }
-  }
-
   /// Loops end while messages are delivered on other threads. What no loop has handled comes again.
   @Test func loopsThatEndBesideDeliveriesLoseNoMessage() async throws {
     let event = RemoteEvent<Int>("numbers", over: InMemoryTransport())
