@@ -1,7 +1,8 @@
 /// The outcome of one occurrence.
 ///
 /// Every handler that the occurrence found is counted exactly once: in ``delivered``, ``skipped``,
-/// ``dropped``, ``deferred``, ``held`` or ``failures``.
+/// ``dropped``, ``deferred``, ``held`` or ``failures``. Above 2,097,151, ``dropped``,
+/// ``deferred`` and ``held`` each stay at that number.
 ///
 /// An occurrence finds the handlers that were added before it was sent. But a handler does not
 /// count if it was removed or used up, or if its owner was gone, before the delivery came to it.
