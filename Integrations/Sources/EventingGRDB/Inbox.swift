@@ -47,6 +47,8 @@ public struct Inbox: Sendable {
   ///
   /// A source and an id identify a message: `ce-source` and `ce-id` if the message has these
   /// headers and `ce-specversion`, otherwise its subject and its id.
+  /// A message whose publisher gave no id has one that names its stream and its place there, also
+  /// if the stream was deleted and made again.
   ///
   /// - Parameters:
   ///   - message: The message.

@@ -153,6 +153,7 @@ extension EventCore {
     if !isTaken { unsafe refuse(slot, record, slot.pointee.flags(), payload, &tally) }
     guard flags & HandlerFlags.once != 0, record.has(HandlerFlags.spent) else { return true }
     noteDead(record)  // the delivery still uses the slot, so the handler is unregistered after it
+    details?.options.sharedClaim?.endIfSpent()
     return false
   }
 

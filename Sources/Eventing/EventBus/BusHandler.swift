@@ -1,13 +1,12 @@
 /// A handler of all events of a bus: a handler in each, and one token and one life for all of them.
 ///
 /// The token names the only handler of a private event, to which nothing is sent. Each call in an
-/// event of the bus claims that handler, too, in an atomic step directly before the user's closure.
-/// So a removal holds on return, and a `once` handler is called once in all events together. When
-/// that handler is unregistered, the release of its closure removes the handlers in the events of
-/// the bus.
+/// event of the bus is claimed for that handler, too (``SharedClaim``). So a removal holds on
+/// return, and a `once` handler is called once in all events together. When that handler is
+/// unregistered, the release of its closure removes the handlers in the events of the bus.
 ///
-/// The bus retains the bus handler, and so do the closures of the handlers in the events. After the
-/// bus is finished, the bus handler is released with the last of these closures.
+/// The bus retains the bus handler, and so do the views through which its handlers listen to the
+/// events. The private event lives as long as one of these handlers.
 final class BusHandler: Sendable {
   let token: HandlerToken
   /// The private event, which has one handler: the one with the token `token`. Nothing is sent to
@@ -30,8 +29,6 @@ final class BusHandler: Sendable {
     self.attach = attach
     token = registration.attach(Handler { (_: NoPayload) in _ = end }.made(at: source), name, 0, isOnce, owner)
   }
-
-  deinit { registration.remove(token) }
 
   // MARK: Events
 
@@ -58,16 +55,9 @@ final class BusHandler: Sendable {
   /// Whether no call begins any more.
   var isOver: Bool { token.record.has(HandlerFlags.ended) }
 
-  /// Claims a call of the user's closure. Returns false if the bus handler was removed or used up.
-  ///
-  /// A call that uses the bus handler up ends it in all events at once. So the calls that wait on
-  /// the lanes of its handlers in other events are skipped. A call in another event may have begun
-  /// at this moment. For that call this method returns false, so the user's closure is not called.
-  /// The report of that event counts the call as delivered nevertheless.
-  func claim() -> Bool {
-    guard token.record.claim() else { return false }
-    if token.record.has(HandlerFlags.spent) { registration.core.requestUnregistration(token.record) }
-    return true
+  /// Returns the claim that a handler in an event of the bus shares.
+  func sharedClaim(in event: any BusEvent) -> SharedClaim {
+    SharedClaim(token.record, of: registration, in: event.core.anchor)
   }
 
   /// Whether the handler has an owner that has been released. Never read under a mutex.

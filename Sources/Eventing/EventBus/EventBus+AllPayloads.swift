@@ -44,12 +44,7 @@ extension EventBus {
     _ body: @escaping @Sendable (P) throws -> Void
   ) -> HandlerToken {
     let place = delivery.place.inSeveralEvents
-    return addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
-      Handler(on: Delivery(place)) { payload in
-        guard handler.claim() else { return }
-        try body(payload)
-      }
-    }
+    return addEverywhere(Handler(on: Delivery(place), body), name, priority, once, nil, SourceLine(fileID, line))
   }
 
   /// Adds an asynchronous handler that is called with every payload of a type: see
@@ -60,12 +55,7 @@ extension EventBus {
     _ body: @escaping @Sendable (P) async throws -> Void
   ) -> HandlerToken {
     let place = delivery.place.inSeveralEvents
-    return addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
-      Handler(on: AsyncDelivery(place)) { payload in
-        guard handler.claim() else { return }
-        try await body(payload)
-      }
-    }
+    return addEverywhere(Handler(on: AsyncDelivery(place), body), name, priority, once, nil, SourceLine(fileID, line))
   }
 
   /// Adds a synchronous handler on the main actor that is called with every payload of a type: see
@@ -75,12 +65,7 @@ extension EventBus {
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (P) throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
-      Handler(on: delivery) { payload in
-        guard handler.claim() else { return }
-        try body(payload)
-      }
-    }
+    addEverywhere(Handler(on: delivery, body), name, priority, once, nil, SourceLine(fileID, line))
   }
 
   /// Adds an asynchronous handler on the main actor that is called with every payload of a type:
@@ -90,12 +75,7 @@ extension EventBus {
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (P) async throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, nil, SourceLine(fileID, line)) { handler in
-      Handler(on: delivery) { payload in
-        guard handler.claim() else { return }
-        try await body(payload)
-      }
-    }
+    addEverywhere(Handler(on: delivery, body), name, priority, once, nil, SourceLine(fileID, line))
   }
 }
 
@@ -122,15 +102,10 @@ extension EventBus {
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Owner, P) throws -> Void
   ) -> HandlerToken {
-    let place = delivery.place.inSeveralEvents
-    return addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line)) { handler in
-      Handler(
-        place,
-        .sync { arguments in
-          guard handler.claim() else { return }
-          try body(arguments.owner(), arguments.payload.payload())
-        })
-    }
+    let handler = Handler<P>(
+      delivery.place.inSeveralEvents,
+      .sync { arguments in try body(arguments.owner(), arguments.payload.payload()) })
+    return addEverywhere(handler, name, priority, once, owner, SourceLine(fileID, line))
   }
 
   /// Adds an asynchronous handler that is given its owner: see
@@ -140,50 +115,36 @@ extension EventBus {
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Owner, P) async throws -> Void
   ) -> HandlerToken {
-    let place = delivery.place.inSeveralEvents
-    return addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line)) { handler in
-      Handler(
-        place,
-        .async { arguments in
-          guard handler.claim() else { return }
-          try await body(arguments.owner(), arguments.payload.payload())
-        })
-    }
+    let handler = Handler<P>(
+      delivery.place.inSeveralEvents,
+      .async { arguments in try await body(arguments.owner(), arguments.payload.payload()) })
+    return addEverywhere(handler, name, priority, once, owner, SourceLine(fileID, line))
   }
 
   /// Adds a synchronous handler on the main actor that is given its owner: see
   /// ``addHandler(forAll:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable, Owner: AnyObject & Sendable>(
-    forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
-    owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
+    forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,
+    once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Owner, P) throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line), on: delivery.place) { handler in
-      Handler(
-        delivery.place,
-        .sync(
-          RuntimeSPI.withoutMainActor { arguments in
-            guard handler.claim() else { return }
-            try body(arguments.owner(), arguments.payload.payload())
-          }))
-    }
+    let handler = Handler<P>(
+      delivery.place,
+      .sync(RuntimeSPI.withoutMainActor { arguments in try body(arguments.owner(), arguments.payload.payload()) }))
+    return addEverywhere(handler, name, priority, once, owner, SourceLine(fileID, line), on: delivery.place)
   }
 
   /// Adds an asynchronous handler on the main actor that is given its owner: see
   /// ``addHandler(forAll:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable, Owner: AnyObject & Sendable>(
-    forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
-    owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
+    forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,
+    once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Owner, P) async throws -> Void
   ) -> HandlerToken {
-    addEverywhere(type, name, priority, once, owner, SourceLine(fileID, line), on: delivery.place) { handler in
-      Handler(
-        delivery.place,
-        .mainAsync { arguments in
-          guard handler.claim() else { return }
-          try await body(arguments.owner(), arguments.payload.payload())
-        })
-    }
+    let handler = Handler<P>(
+      delivery.place,
+      .mainAsync { arguments in try await body(arguments.owner(), arguments.payload.payload()) })
+    return addEverywhere(handler, name, priority, once, owner, SourceLine(fileID, line), on: delivery.place)
   }
 
   /// Forwards the payloads of a type from all other events of the bus to one of its events, and
@@ -199,16 +160,18 @@ extension EventBus {
   /// Adds a handler to all events of the bus, and to each event that is made later.
   ///
   /// - Parameters:
+  ///   - member: The handler that each event gets.
   ///   - source: The place in the source where the handler is made.
   ///   - place: The place where the handler runs, if only that place may release the owner.
-  ///   - make: A closure that makes the handler for one event.
   private func addEverywhere<P: Sendable>(
-    _ type: P.Type, _ name: String?, _ priority: Int, _ once: Bool, _ owner: (any AnyObject & Sendable)?,
-    _ source: SourceLine, on place: ExecutionPlace? = nil, _ make: @escaping @Sendable (BusHandler) -> Handler<P>
+    _ member: Handler<P>, _ name: String?, _ priority: Int, _ once: Bool, _ owner: (any AnyObject & Sendable)?,
+    _ source: SourceLine, on place: ExecutionPlace? = nil
   ) -> HandlerToken {
     let owner = owner.map { Eventing.Owner($0, on: place) }
     let handler = BusHandler(on: self, name, isOnce: once, owner, source) { handler, event in
-      event.source(of: type, for: handler).attach(make(handler).made(at: source), name, priority, once, owner)
+      var member = member.made(at: source)
+      member.options.sharedClaim = handler.sharedClaim(in: event)
+      return event.source(of: P.self, for: handler).attach(member, name, priority, once, owner)
     }
     add(handler)
     return handler.token

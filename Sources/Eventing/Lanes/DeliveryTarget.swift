@@ -185,7 +185,9 @@ import Synchronization
   /// table, and what waits for it is skipped. Called directly after the claim, because the call may
   /// take long.
   final func unregisterIfSpent() {
-    if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { anchor.core?.requestUnregistration(record) }
+    guard record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) else { return }
+    anchor.core?.requestUnregistration(record)
+    record.options.sharedClaim?.endIfSpent()
   }
 }
 

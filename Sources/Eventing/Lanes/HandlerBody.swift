@@ -58,7 +58,8 @@ extension HandlerBody {
   /// The closure that a view in front of this handler calls on the fast path; `nil` if the call
   /// needs the slow path, for example because the handler is not inline or has an owner.
   @usableFromInline var viewTarget: ViewTarget? {
-    guard case .inline = place, !isOnce, options.owner == nil, options.modifierBox == nil else { return nil }
+    guard case .inline = place, !isOnce, options.owner == nil, options.modifierBox == nil, options.sharedClaim == nil
+    else { return nil }
     switch body {
     case .direct(let handler): return .handler(handler)
     case .view(let view, _): return .view(view)

@@ -202,20 +202,21 @@ extension EventCore {
 extension EventCore {
   /// Returns a handler that can be added: makes its record, and the closure of its slot.
   func pendingHandler(_ handler: AnyHandler, _ anchor: EventAnchor) -> PendingHandler {
-    let once = handler.isOnce ? HandlerFlags.once : 0
+    var flags = handler.isOnce ? HandlerFlags.once : 0
+    if handler.options.sharedClaim != nil { flags |= HandlerFlags.sharesClaim }
     if handler.options.owner == nil, handler.options.key == nil, handler.options.modifierBox == nil,
       case .inline = handler.place, case .direct(let body) = handler.body
     {
-      if handler.options.isEmpty { return PendingHandler(body, HandlerRecord(once, handler.source)) }
+      if handler.options.isEmpty { return PendingHandler(body, HandlerRecord(flags, handler.source)) }
       // The options that are left, such as a name or a priority, do not affect the calls. So the
       // handler stays on the fast path.
-      return PendingHandler(body, DetailedRecord(once, handler.options, handler.place, handler.source))
+      return PendingHandler(body, DetailedRecord(flags, handler.options, handler.place, handler.source))
     }
-    return detailedPendingHandler(handler, once, anchor)
+    return detailedPendingHandler(handler, flags, anchor)
   }
 
   private func detailedPendingHandler(
-    _ handler: AnyHandler, _ once: UInt32, _ anchor: EventAnchor
+    _ handler: AnyHandler, _ flags: UInt32, _ anchor: EventAnchor
   ) -> PendingHandler {
     var options = handler.options
     let key = options.key
@@ -226,7 +227,7 @@ extension EventCore {
     options.modifierBox = nil
     if case .inline = handler.place, case .direct(let body) = handler.body, modifiers == nil {
       let needsSlowPath = handler.options.owner == nil ? 0 : HandlerFlags.needsSlowPath
-      let record = DetailedRecord(once | needsSlowPath, options, handler.place, handler.source)
+      let record = DetailedRecord(flags | needsSlowPath, options, handler.place, handler.source)
       unsafe record.key = key
       guard let owner = options.owner, !handler.isOnce else { return PendingHandler(body, record) }
       unsafe record.hasPostBody = true
@@ -238,7 +239,7 @@ extension EventCore {
           }, handler.type), record)
     }
     let record = DetailedRecord(
-      once | HandlerFlags.needsSlowPath, options, handler.place, handler.source, isRetried: modifiers?.retry != nil)
+      flags | HandlerFlags.needsSlowPath, options, handler.place, handler.source, isRetried: modifiers?.retry != nil)
     unsafe record.key = key
     var slotBody = ErasedHandler.none
     if case .view(let view, _) = handler.body {

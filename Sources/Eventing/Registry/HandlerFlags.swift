@@ -23,9 +23,11 @@
   static var hasHoldingBuffer: UInt32 { 1 << 7 }
   /// A lock holds the occurrences that the locked handler misses.
   static var isHolding: UInt32 { 1 << 8 }
+  /// A call of the handler is also claimed for another handler: see ``SharedClaim``.
+  static var sharesClaim: UInt32 { 1 << 9 }
   /// The lowest bit of the number of running `withLocked` calls that lock the handler. The number
   /// takes all bits of the state from this one up.
-  static var scopedLock: UInt32 { 1 << 9 }
+  static var scopedLock: UInt32 { 1 << 10 }
 
   /// The handler's life is over.
   @usableFromInline static var ended: UInt32 { removed | spent }

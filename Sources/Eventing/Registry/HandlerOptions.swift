@@ -23,6 +23,8 @@
   /// Whether the handler is an interceptor, which handles nothing. A transport brings no message
   /// for it alone.
   var isInterceptor = false
+  /// The handler for which each call is claimed, too; `nil` for none.
+  @usableFromInline var sharedClaim: SharedClaim?
   /// The place that the handler forwards to, if it is no event; `nil` otherwise.
   var bridge: Bridge?
 
@@ -34,5 +36,6 @@
 
   @inlinable var isEmpty: Bool {
     name == nil && priority == 0 && tags == nil && owner == nil && key == nil && !isClocked && modifierBox == nil
+      && sharedClaim == nil
   }
 }

@@ -54,12 +54,21 @@ import Synchronization
     syncPoint(.claiming)
     var seen = state.load(ordering: .acquiring)
     while seen & HandlerFlags.refusingClaims == 0 {
-      if seen & HandlerFlags.once == 0 { return true }
+      if seen & (HandlerFlags.once | HandlerFlags.sharesClaim) == 0 { return true }
+      if seen & HandlerFlags.once == 0 { return claimShared() }
       let (done, now) = state.compareExchange(
         expected: seen, desired: seen | HandlerFlags.spentByClaim, ordering: .acquiringAndReleasing)
-      if done { return true }
+      if done { return seen & HandlerFlags.sharesClaim == 0 || claimShared() }
       seen = now
     }
+    return false
+  }
+
+  /// Claims the call for the handler that shares its claims, too. If that one has ended, so does
+  /// this one.
+  @inline(never) private func claimShared() -> Bool {
+    guard let shared = details?.options.sharedClaim, !shared.record.claim() else { return true }
+    shared.end(self)
     return false
   }
 

@@ -46,6 +46,7 @@ extension BusTests {
       let (bus, calls) = (EventBus(), Counter())
       let events: [Event<Int>]
       let owner = Owner()
+      let tickets = Recorder<Ticket>()
       init(_ isAsync: Bool) {
         events = (0..<2).compactMap { [bus, owner] in try? bus.event(EventKey<Int>("\($0)"), of: owner) }
         if isAsync {
@@ -63,12 +64,14 @@ extension BusTests {
       stages.record(stage)
       return stage
     } _: { index, stage in
-      overlaps.during { stage.events[index].post(index) }
+      overlaps.during { stage.tickets.record(stage.events[index].submit(index)) }
     }
     #expect(stages.count >= 1_000)
     for stage in stages.values {
       await stage.bus.quiesce()
-      #expect(stage.calls.value == 1)
+      var delivered = 0
+      for ticket in stage.tickets.values { delivered += await ticket.report.delivered }
+      #expect(stage.calls.value == 1 && delivered == 1)
       #expect(stage.events.allSatisfy { !$0.hasHandlers })
     }
   }
