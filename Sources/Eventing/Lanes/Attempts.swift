@@ -47,6 +47,14 @@ extension Member {
     }
   }
 
+  /// Makes further attempts of an asynchronous handler, whose first one a drain has made itself.
+  @inline(never) func run(
+    _ worker: Worker, after error: any Error, on place: isolated (any Actor)?
+  ) async -> NextStep {
+    if let step = step(after: Attempt(.threw(error), []), on: worker) { return step }
+    return await run(worker, on: place)
+  }
+
   /// Makes attempts, and lets them open the ``Entrance`` of the handler if it has one.
   @inline(__always) func runInEntrance(_ worker: Worker, on place: isolated (any Actor)?) async -> NextStep {
     guard let entrance = entrance(of: worker) else { return await run(worker, on: place) }
@@ -69,6 +77,11 @@ extension Member {
       }
       if let step = step(after: attempt, on: worker) { return step }
     }
+  }
+
+  /// Makes further attempts of a synchronous handler, whose first one a drain has made itself.
+  @inline(never) func runNow(_ worker: Worker, after error: any Error) -> NextStep {
+    step(after: Attempt(.threw(error), []), on: worker) ?? runNow(worker)
   }
 
   // MARK: One attempt

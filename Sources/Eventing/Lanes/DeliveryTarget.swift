@@ -184,8 +184,11 @@ import Synchronization
   /// Asks the event to unregister a once handler that is used up: its slot is removed from the
   /// table, and what waits for it is skipped. Called directly after the claim, because the call may
   /// take long.
-  final func unregisterIfSpent() {
-    guard record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) else { return }
+  @inline(__always) final func unregisterIfSpent() {
+    if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { unregister() }
+  }
+
+  @inline(never) private final func unregister() {
     anchor.core?.requestUnregistration(record)
     record.options.sharedClaim?.endIfSpent()
   }

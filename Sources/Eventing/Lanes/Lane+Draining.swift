@@ -19,13 +19,14 @@ extension Lane {
       }
       repeat {
         if let payload = member.beginDirect(worker) {
+          var isFree = true
           do {
             try direct(payload)
             member.concludeDirect(worker)
           } catch {
-            _ = member.finish(.ended(member.failure(error, worker.call)), worker)
+            isFree = member.finish(member.runNow(worker, after: error), worker)
           }
-          goesOn = next(worker, &quota)
+          goesOn = isFree && next(worker, &quota)
         } else {
           goesOn = member.finish(member.runNow(worker), worker) && next(worker, &quota)
         }
@@ -63,16 +64,18 @@ extension Lane {
         }
         repeat {
           if let payload = member.beginDirect(worker) {
+            var isFree = true
             do {
               try await direct(payload, on: place)
               leftTask = unsafe Invocation.endIfShared(invocation, since: references)
               member.concludeDirect(worker)
             } catch {
-              let outcome = member.failure(error, worker.call)  // its handlers may start tasks, too
+              let step = await member.run(worker, after: error, on: place)
+              // The handlers of a failure may start tasks, too.
               leftTask = unsafe Invocation.endIfShared(invocation, since: references)
-              _ = member.finish(.ended(outcome), worker)
+              isFree = member.finish(step, worker)
             }
-            goesOn = next(worker, &quota)
+            goesOn = isFree && next(worker, &quota)
           } else {
             let step = await member.run(worker, on: place)
             leftTask = unsafe Invocation.endIfShared(invocation, since: references)
@@ -105,8 +108,9 @@ extension Lane {
 }
 
 extension Member {
-  /// Claims the call of a worker, if the drain can make that call itself, without ``run(_:on:)``,
-  /// whose asynchronous functions each allocate a frame. The handler has a ``direct`` closure.
+  /// Claims the call of a worker, if the drain can make the first attempt itself, without
+  /// ``run(_:on:)``, whose asynchronous functions each allocate a frame. The handler has a
+  /// ``direct`` closure.
   @inline(__always) func beginDirect(_ worker: Worker) -> BorrowedPayload? {
     let isUnbound = worker.withCall { call in
       unsafe call.attempts == 0 && !(call.completion?.isBound ?? false)
@@ -116,6 +120,7 @@ extension Member {
     let payload = worker.withCall { call in
       countBegin(of: call)
       unsafe call.attempts = 1
+      if delays != nil { attempt.store(1, ordering: .relaxed) }
       if let batch = modifiers.batch { call.makeBatch(batch) }
       return call.payload
     }

@@ -36,7 +36,7 @@ import Synchronization
   let isPipeline: Bool
   /// The closure; `nil` when the handler is over. Read by workers only.
   @exclusivity(unchecked) private(set) var body: HandlerBody?
-  /// The closure, if each call is one attempt that needs the payload only.
+  /// The closure, if the first attempt of each call needs the payload only.
   @exclusivity(unchecked) private(set) var direct: DirectBody?
   /// The items that the only worker of a lane has taken at once. It makes these calls without the
   /// mutex. Empty unless a worker is busy with them. The worker owns the queue; while a call runs,
@@ -126,12 +126,14 @@ import Synchronization
       !isTracked && modifiers.batch == nil && !buffering.isBounded
       && !mutant(lane.isShared ? .sharedLaneOverlaps : .laneRunsTwice)
     mayRunHere = if case .mainBlocks = lane.executor { modifiers.batch == nil } else { false }
-    if case .direct = body { mayCallHere = mayRunHere && dequeuesAll } else { mayCallHere = false }
+    if case .direct = body {
+      mayCallHere = mayRunHere && dequeuesAll && modifiers.retry == nil
+    } else {
+      mayCallHere = false
+    }
     isPipeline = record.options.isForward && !lane.isInOrder
     unsafe self.body = body
-    if record.options.owner == nil, !isPipeline, modifiers.retry == nil, modifiers.timeLimit == nil,
-      !modifiers.isRestarting
-    {
+    if record.options.owner == nil, !isPipeline, modifiers.timeLimit == nil, !modifiers.isRestarting {
       unsafe direct = DirectBody(body)
     }
     unsafe inbox = PayloadQueue(layout)

@@ -50,23 +50,28 @@ import Synchronization
   /// begin.
   ///
   /// One step uses up a once handler and checks the other flags, so no claim has to be undone.
-  final func claim() -> Bool {
+  @inline(__always) final func claim() -> Bool {
     syncPoint(.claiming)
+    let needsMore = HandlerFlags.refusingClaims | HandlerFlags.once | HandlerFlags.sharesClaim
+    return state.load(ordering: .acquiring) & needsMore == 0 || claimOnce()
+  }
+
+  /// Claims a call of a handler that may be used up, shares its claims, or may not be called.
+  @inline(never) private final func claimOnce() -> Bool {
     var seen = state.load(ordering: .acquiring)
     while seen & HandlerFlags.refusingClaims == 0 {
-      if seen & (HandlerFlags.once | HandlerFlags.sharesClaim) == 0 { return true }
       if seen & HandlerFlags.once == 0 { return claimShared() }
       let (done, now) = state.compareExchange(
         expected: seen, desired: seen | HandlerFlags.spentByClaim, ordering: .acquiringAndReleasing)
-      if done { return seen & HandlerFlags.sharesClaim == 0 || claimShared() }
+      if done { return claimShared() }
       seen = now
     }
     return false
   }
 
-  /// Claims the call for the handler that shares its claims, too. If that one has ended, so does
-  /// this one.
-  @inline(never) private func claimShared() -> Bool {
+  /// Claims the call for the record that shares its claims, if there is one. If that record has
+  /// ended, this one ends, too.
+  private final func claimShared() -> Bool {
     guard let shared = details?.options.sharedClaim, !shared.record.claim() else { return true }
     shared.end(self)
     return false

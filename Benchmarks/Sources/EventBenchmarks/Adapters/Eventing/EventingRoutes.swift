@@ -20,6 +20,10 @@ func eventingRoutes() -> [Route] {
     route("a shared Lane") { event, handler in
       event.addHandler(on: .lane(Lane("benchmark"))) { (value: Int) async in handler(value) }
     },
+    route(".retrying, nothing fails") { event, handler in
+      event.add(
+        Handler { (value: Int) async throws in handler(value) }.retrying(.immediately(attempts: 3)))[0]
+    },
     route("batches of 100") { event, handler in
       event.add(Handler(batchesOf: 100) { (values: [Int]) async in for value in values { handler(value) } })[0]
     },
