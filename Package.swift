@@ -52,6 +52,8 @@ let package = Package(
     .library(name: "Eventing", targets: ["Eventing"]),
     // Notifications and key paths, which need Foundation.
     .library(name: "EventingFoundation", targets: ["EventingFoundation"]),
+    // Tells of handlers that are slow or hang, and of lanes that grow.
+    .library(name: "EventingDiagnostics", targets: ["EventingDiagnostics"]),
     // Publishers for Combine, and views and bindings for SwiftUI. Empty on systems without these
     // frameworks.
     .library(name: "EventingCombine", targets: ["EventingCombine"]),
@@ -72,6 +74,7 @@ let package = Package(
   traits: [.trait(name: "NATS", description: "The engine NATS. It needs the C library libnats.")],
   targets: [
     .target(name: "Eventing"),
+    .target(name: "EventingDiagnostics", dependencies: ["Eventing"]),
     .target(name: "EventingFoundation", dependencies: ["Eventing"]),
     .target(name: "EventingCombine", dependencies: ["Eventing"]),
     .target(name: "EventingSwiftUI", dependencies: ["Eventing"]),
@@ -85,7 +88,8 @@ let package = Package(
       name: "EventingNATS",
       dependencies: ["Eventing", "EventingTransport", .target(name: "CNats", condition: .when(traits: ["NATS"]))]),
     .executableTarget(
-      name: "stress", dependencies: ["Eventing", "EventingInspection", "EventingTransport"], path: "Stress"),
+      name: "stress", dependencies: ["Eventing", "EventingDiagnostics", "EventingInspection", "EventingTransport"],
+      path: "Stress"),
     // A stress test over NATS, which kills its own processes and the broker. Without the trait
     // `NATS`, the program only prints how to build the stress test.
     .executableTarget(
@@ -96,7 +100,8 @@ let package = Package(
       name: "EventingTests",
       // The code of the guides uses the bridges where their frameworks exist.
       dependencies: [
-        "Eventing", "EventingCombine", "EventingFoundation", "EventingPrograms", "EventingSwiftUI", "EventingTesting",
+        "Eventing", "EventingCombine", "EventingDiagnostics", "EventingFoundation", "EventingPrograms",
+        "EventingSwiftUI", "EventingTesting",
       ],
       exclude: selection == "memory" ? callsOnly : [], sources: some[selection]),
     .testTarget(

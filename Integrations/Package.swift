@@ -5,6 +5,7 @@ import PackageDescription
 /// Returns a product of the main package, which is in the parent folder.
 func root(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-eventing") }
 let (eventing, transport, testing) = (root("Eventing"), root("EventingTransport"), root("EventingTesting"))
+let diagnostics = root("EventingDiagnostics")
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
@@ -32,7 +33,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
   ],
   targets: [
-    .target(name: "EventingLog", dependencies: [eventing, transport, log]),
+    .target(name: "EventingLog", dependencies: [eventing, diagnostics, transport, log]),
     .target(name: "EventingMetrics", dependencies: [eventing, metrics]),
     .target(name: "EventingTracing", dependencies: [eventing, transport, tracing]),
     .target(name: "EventingLifecycle", dependencies: [eventing, transport, lifecycle]),
@@ -40,7 +41,8 @@ let package = Package(
     .testTarget(
       name: "EventingLogTests",
       dependencies: [
-        "EventingLog", eventing, transport, testing, log, .product(name: "InMemoryLogging", package: "swift-log"),
+        "EventingLog", eventing, diagnostics, transport, testing, log,
+        .product(name: "InMemoryLogging", package: "swift-log"),
       ]),
     .testTarget(
       name: "EventingMetricsTests",
@@ -63,8 +65,8 @@ let package = Package(
     .testTarget(
       name: "EventingArticleTests",
       dependencies: [
-        "EventingGRDB", "EventingLifecycle", "EventingLog", "EventingMetrics", "EventingTracing", eventing, transport,
-        lifecycle, log, grdb, .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+        "EventingGRDB", "EventingLifecycle", "EventingLog", "EventingMetrics", "EventingTracing", eventing, diagnostics,
+        transport, lifecycle, log, grdb, .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
         .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ]),

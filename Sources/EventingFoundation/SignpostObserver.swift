@@ -18,51 +18,25 @@
     /// - Parameter signposter: The signposter that receives the intervals.
     public init(_ signposter: OSSignposter) { self.signposter = signposter }
 
-    public func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
-      guard signposter.isEnabled else { return }
-      let label = label(handler, sequence, event)
-      _ = signposter.beginInterval("handler", id: id(handler, sequence), "\(label, privacy: .public)")
-    }
-
-    public func ended(
-      _ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?, in event: EventIdentity
-    ) {
-      guard signposter.isEnabled else { return }
-      let state = OSSignpostIntervalState.beginState(id: id(handler, sequence))
-      guard let error else { return signposter.endInterval("handler", state, "returned") }
-      // The text of an error may quote a payload, so only its type is public.
-      let (kind, text) = ("\(type(of: error))", "\(error)")
-      signposter.endInterval("handler", state, "threw \(kind, privacy: .public): \(text, privacy: .private)")
-    }
-
-    public func dropped(
-      _ handler: HandlerToken, sequence: UInt64, after duration: Duration, in event: EventIdentity
-    ) {
-      guard signposter.isEnabled else { return }
-      let state = OSSignpostIntervalState.beginState(id: id(handler, sequence))
-      signposter.endInterval("handler", state, "dropped")
-    }
-
-    public func skipped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
-      guard signposter.isEnabled else { return }
-      let label = label(handler, sequence, event)
-      signposter.emitEvent("skipped", id: id(handler, sequence), "\(label, privacy: .public)")
-    }
-
-    public func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
-      guard signposter.isEnabled else { return }
-      let label = label(handler, sequence, event)
-      signposter.emitEvent("dropped", id: id(handler, sequence), "\(label, privacy: .public)")
-    }
-
-    public func held(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
-      guard signposter.isEnabled else { return }
-      let label = label(handler, sequence, event)
-      signposter.emitEvent("held", id: id(handler, sequence), "\(label, privacy: .public)")
-    }
-
-    private func label(_ handler: HandlerToken, _ sequence: UInt64, _ event: EventIdentity) -> String {
-      "\(event), \(handler.name ?? handler.description), occurrence \(sequence)"
+    public func observe(_ step: EventStep) {
+      guard signposter.isEnabled, let handler = step.handler, let sequence = step.sequence else { return }
+      let id = id(handler, sequence)
+      let label = "\(step.event), \(handler.name ?? handler.description), occurrence \(sequence)"
+      switch step.kind {
+      case .began: _ = signposter.beginInterval("handler", id: id, "\(label, privacy: .public)")
+      case .ended:
+        let state = OSSignpostIntervalState.beginState(id: id)
+        guard let error = step.error else { return signposter.endInterval("handler", state, "returned") }
+        // The text of an error may quote a payload, so only its type is public.
+        let (kind, text) = ("\(type(of: error))", "\(error)")
+        signposter.endInterval("handler", state, "threw \(kind, privacy: .public): \(text, privacy: .private)")
+      case .dropped where step.duration != nil:
+        signposter.endInterval("handler", OSSignpostIntervalState.beginState(id: id), "dropped")
+      case .dropped: signposter.emitEvent("dropped", id: id, "\(label, privacy: .public)")
+      case .skipped: signposter.emitEvent("skipped", id: id, "\(label, privacy: .public)")
+      case .held: signposter.emitEvent("held", id: id, "\(label, privacy: .public)")
+      default: break
+      }
     }
 
     /// Returns an identifier for the call of a handler for one occurrence. The handler's number

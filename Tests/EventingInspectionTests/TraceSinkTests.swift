@@ -109,7 +109,5 @@ import Testing
 private struct CallCounter: EventObserver {
   final class Box: Sendable { let ended = Atomic<Int>(0) }
   let box: Box
-  func ended(
-    _ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?, in event: EventIdentity
-  ) { box.ended.wrappingAdd(1, ordering: .relaxed) }
+  func observe(_ step: EventStep) { if step.kind == .ended { box.ended.wrappingAdd(1, ordering: .relaxed) } }
 }

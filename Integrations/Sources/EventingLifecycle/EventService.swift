@@ -151,5 +151,5 @@ private final class Arrivals: EventObserver {
   private let count = Atomic<Int>(0)
   var value: Int { count.load(ordering: .acquiring) }
   func add() { count.add(1, ordering: .acquiringAndReleasing) }
-  func accepted(sequence: UInt64, in event: EventIdentity) { add() }
+  func observe(_ step: EventStep) { if step.kind == .accepted { add() } }
 }

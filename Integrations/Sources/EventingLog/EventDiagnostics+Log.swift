@@ -1,4 +1,4 @@
-public import Eventing
+public import EventingDiagnostics
 public import Logging
 
 extension EventDiagnostics {

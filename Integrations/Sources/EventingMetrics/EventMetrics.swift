@@ -39,69 +39,34 @@ public final class EventMetrics: EventObserver {
     names = BoundedNames(limit: limit)
   }
 
-  // MARK: Calls
+  // MARK: Steps
 
-  /// Counts an occurrence.
-  public func accepted(sequence: UInt64, in event: EventIdentity) {
-    let event = names.event(event)
-    series(event, nil).occurrences?.increment()
+  /// Counts and measures a step.
+  public func observe(_ step: EventStep) {
+    let event = names.event(step.event)
+    switch step.kind {
+    case .accepted: series(event, nil).occurrences?.increment()
+    case .added: series(event, nil).handlers?.increment()
+    case .removed: series(event, nil).handlers?.decrement()
+    default: if let handler = step.handler { count(step, series(event, names.handler(handler))) }
+    }
   }
 
-  /// Counts a call that begins.
-  public func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
-    series(names.event(event), names.handler(handler)).running?.increment()
-  }
-
-  /// Counts and measures a call that has ended.
-  public func ended(
-    _ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?, in event: EventIdentity
-  ) {
-    let series = series(names.event(event), names.handler(handler))
-    series.running?.decrement()
-    series.duration?.recordNanoseconds(Int64(clamping: duration.attoseconds / 1_000_000_000))
-    series.count(error == nil ? .delivered : .failed)
-  }
-
-  /// Counts an occurrence that a handler skipped.
-  public func skipped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
-    series(names.event(event), names.handler(handler)).count(.skipped)
-  }
-
-  /// Counts an occurrence that a handler dropped without a call.
-  public func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
-    series(names.event(event), names.handler(handler)).count(.dropped)
-  }
-
-  /// Counts and measures a call that a newer occurrence had cancelled.
-  public func dropped(
-    _ handler: HandlerToken, sequence: UInt64, after duration: Duration, in event: EventIdentity
-  ) {
-    let series = series(names.event(event), names.handler(handler))
-    series.running?.decrement()
-    series.duration?.recordNanoseconds(Int64(clamping: duration.attoseconds / 1_000_000_000))
-    series.count(.dropped)
-  }
-
-  /// Counts a call that is not observed any more as one that does not run.
-  public func left(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
-    series(names.event(event), names.handler(handler)).running?.decrement()
-  }
-
-  /// Counts an occurrence that a lock holds for a handler.
-  public func held(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
-    series(names.event(event), names.handler(handler)).count(.held)
-  }
-
-  // MARK: Handlers
-
-  /// Counts a new handler.
-  public func added(_ handler: HandlerToken, in event: EventIdentity) {
-    series(names.event(event), nil).handlers?.increment()
-  }
-
-  /// Counts a handler that has ended.
-  public func removed(_ handler: HandlerToken, in event: EventIdentity) {
-    series(names.event(event), nil).handlers?.decrement()
+  /// Counts and measures what a handler does.
+  private func count(_ step: EventStep, _ series: Series) {
+    if let duration = step.duration {
+      series.running?.decrement()
+      series.duration?.recordNanoseconds(Int64(clamping: duration.attoseconds / 1_000_000_000))
+    }
+    switch step.kind {
+    case .began: series.running?.increment()
+    case .ended: series.count(step.error == nil ? .delivered : .failed)
+    case .skipped: series.count(.skipped)
+    case .dropped: series.count(.dropped)
+    case .held: series.count(.held)
+    case .left: series.running?.decrement()
+    default: break
+    }
   }
 
   // MARK: Samples

@@ -24,41 +24,32 @@ public final class HandlerSpans: EventObserver {
   /// - Parameter tracer: The tracer; `nil` for the one that the program has bootstrapped.
   public init(by tracer: (any Tracer)? = nil) { self.tracer = tracer }
 
-  /// Starts the span of a call.
-  public func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
+  /// Starts or ends the span of a call.
+  public func observe(_ step: EventStep) {
+    guard let handler = step.handler, let sequence = step.sequence else { return }
+    let call = Call(handler: handler.id, sequence: sequence)
+    switch step.kind {
+    case .began: start(call, of: handler, step.event)
+    case .ended: end(call) { span in if let error = step.error { span.fail(error) } }
+    case .dropped where step.duration != nil: end(call) { $0.attributes["eventing.dropped"] = true }
+    case .left: end(call) { $0.attributes["eventing.left"] = true }
+    default: break
+    }
+  }
+
+  private func start(_ call: Call, of handler: HandlerToken, _ event: EventIdentity) {
     let name = handler.name ?? handler.fileID.map { "\($0):\(handler.line ?? 0)" } ?? "handler"
     let span = EventTracing.start("\(event) \(name)", tracer, .consumer)
     span.attributes["eventing.event"] = event.description
     span.attributes["eventing.handler"] = name
-    span.attributes["eventing.sequence"] = Int64(clamping: sequence)
-    let call = Call(handler: handler.id, sequence: sequence)
+    span.attributes["eventing.sequence"] = Int64(clamping: call.sequence)
     let before = running.withLock { $0.updateValue(span, forKey: call) }
     before?.end()
   }
 
-  /// Ends the span of a call.
-  public func ended(
-    _ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?, in event: EventIdentity
-  ) {
-    let call = Call(handler: handler.id, sequence: sequence)
+  private func end(_ call: Call, _ finish: (any Span) -> Void) {
     guard let span = running.withLock({ $0.removeValue(forKey: call) }) else { return }
-    if let error { span.fail(error) }
+    finish(span)
     span.end()
-  }
-
-  /// Ends the span of a call that a newer occurrence had cancelled. The span has not failed.
-  public func dropped(
-    _ handler: HandlerToken, sequence: UInt64, after duration: Duration, in event: EventIdentity
-  ) {
-    let span = running.withLock { $0.removeValue(forKey: Call(handler: handler.id, sequence: sequence)) }
-    span?.attributes["eventing.dropped"] = true
-    span?.end()
-  }
-
-  /// Ends the span of a call that is not observed any more.
-  public func left(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
-    let span = running.withLock { $0.removeValue(forKey: Call(handler: handler.id, sequence: sequence)) }
-    span?.attributes["eventing.left"] = true
-    span?.end()
   }
 }

@@ -1,4 +1,5 @@
 import Eventing
+import EventingDiagnostics
 import EventingGRDB
 import EventingLifecycle
 import EventingLog

@@ -1,4 +1,5 @@
 import Eventing
+import EventingDiagnostics
 import EventingLog
 import EventingTesting
 import EventingTransport

@@ -1,14 +1,21 @@
 extension WaitingSends {
-  /// The waits of one moment, by what they wait for: with them, diagnostics find what a call holds
+  /// The waits of one moment, by what they wait for: with them, a watcher finds what a call holds
   /// up.
   ///
   /// To make one costs O(*n*) for *n* waits and the nodes that they wait for. ``waits(for:)`` costs
   /// what it returns. So a look that tells of many calls does not search all waits for each.
-  struct Look {
-    typealias Wait = EventDiagnostics.Finding.Wait
+  package struct Look {
+    /// One of the waits.
+    package struct Wait: Sendable {
+      /// The event and the number of the occurrence; `nil` if they are not known.
+      package let event: EventIdentity?
+      package let sequence: UInt64?
+      /// The time since the wait began.
+      package let duration: Duration
+    }
 
-    /// The most waits that a finding names.
-    static let most = 100
+    /// The most waits that ``waits(for:)`` returns.
+    package static let most = 100
 
     /// A node of the graph of waits.
     private struct Node {
@@ -31,7 +38,7 @@ extension WaitingSends {
     /// The number of nodes and entries that were looked at, for tests.
     private(set) var steps = 0
 
-    init() {
+    package init() {
       entries = WaitingSends.entries.withLock { $0.values.map { $0 } }
         .sortedUnspecialized { ($0.start.sinceOrigin, $0.number) < ($1.start.sinceOrigin, $1.number) }
       // No call has this slot. So no node counts as blocked because of the goal.
@@ -76,7 +83,7 @@ extension WaitingSends {
 
     /// Returns the waits that cannot end before a call has returned, the longest first, and at most
     /// ``most``. Waits for the call itself come before waits that depend on it through others.
-    mutating func waits(for call: RunningCalls.Call) -> [Wait] {
+    package mutating func waits(for call: RunningCalls.Call) -> [Wait] {
       guard let lane = call.lane else {
         // The handler is inline, so its event delivers nothing else until the call ends. Therefore
         // the call holds up all waits for occurrences that this event has not delivered yet.
@@ -85,7 +92,7 @@ extension WaitingSends {
           steps += 1
           guard entries[index].completion.isUndelivered else { continue }
           let duration = now.since(entries[index].start)
-          found.append(Wait(event: call.observed.observers.event, sequence: nil, duration: duration))
+          found.append(Wait(event: call.event, sequence: nil, duration: duration))
         }
         return found
       }
@@ -93,6 +100,9 @@ extension WaitingSends {
       // wait, so it has no slot of its own: then the slot is the one that the lane uses now.
       return waits(for: [lane, call.executionSlot ?? (lane as? Member)?.runningWorker].compactMap { $0 })
     }
+
+    /// Returns the waits that cannot end before a lane begins a call: see ``waits(for:)``.
+    package mutating func waits(behind lane: LaneLoad) -> [Wait] { waits(for: [lane.lane.counters]) }
 
     /// Returns the waits that cannot end before one of some nodes goes on, the longest first, and
     /// at most ``most``.

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The sends, tickets and barriers that tasks wait for, while ``EventDiagnostics`` look for calls
-/// that hang, or the ``EventRegistry`` is on.
+/// The sends, tickets and barriers that tasks wait for, while a watcher looks for calls that hang,
+/// or the ``EventRegistry`` is on.
 ///
 /// At other times no wait is noted, and a wait costs two loads of atomic counters.
-enum WaitingSends {
+package enum WaitingSends {
   struct Entry {
     let completion: Completion
     /// The anchor of the event, if the event may still have to deliver the occurrence.
@@ -30,8 +30,8 @@ enum WaitingSends {
   /// Whether waits are noted.
   static var isWatched: Bool { watchers.load(ordering: .relaxed) > 0 }
 
-  /// Changes the number of diagnostics and inspections for which waits are noted.
-  static func watch(_ change: Int) {
+  /// Changes the number of watchers for which waits are noted.
+  package static func watch(_ change: Int) {
     if watchers.wrappingAdd(change, ordering: .relaxed).newValue == 0 { DeferredWaits.removeAll() }
   }
 

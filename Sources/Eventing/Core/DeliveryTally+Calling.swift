@@ -39,7 +39,7 @@ extension DeliveryTally {
     let (observed, handler) = (observed, HandlerToken(record, anchor))
     while true {
       attempts += 1
-      let call = observed?.began(handler, on: nil)
+      let call = observed?.began(handler, on: nil, attempt: attempts)
       do {
         try body()
         if let call { observed?.ended(call, of: handler, nil) }

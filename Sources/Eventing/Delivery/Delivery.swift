@@ -25,7 +25,7 @@ public struct Delivery: Sendable {
   ///
   /// The handler may block: it delays only its own calls. A handler that blocks takes a thread. On
   /// Linux, Dispatch has at most 255 threads for such queues: if as many handlers block, further
-  /// ones wait, also of other events. ``EventDiagnostics`` with `stuckAfter:` tell of them.
+  /// ones wait, also of other events. `EventDiagnostics` with `stuckAfter:` tell of them.
   ///
   /// - Parameters:
   ///   - priority: The priority that selects the quality of service of the queue.

@@ -15,7 +15,7 @@ public protocol EventProtocol: Actor {
   /// Ends the event's own lock: see ``Event/unlock()``.
   nonisolated func unlock()
   /// Adds an observer: see ``Event/observe(with:)``.
-  @discardableResult nonisolated func observe(with observer: some EventObserver) -> EventObservation
+  @discardableResult nonisolated func observe(with observer: some EventObserver) -> EventRegistration
   /// Waits for all calls for occurrences sent before: see ``Event/quiesce()``.
   nonisolated(nonsending) func quiesce() async
   /// Ends the event: see ``Event/finish()``.

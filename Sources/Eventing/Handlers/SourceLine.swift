@@ -47,6 +47,9 @@
 }
 
 extension HandlerToken {
+  /// The name of the file and the line where the handler was made, for a log.
+  package var sourceText: String? { SourceLine.text(fileID, line) }
+
   /// The file where the handler was made, with its module: `Shop/Orders.swift`.
   ///
   /// In a release build it is `nil` for an inline handler that has neither a name nor any other

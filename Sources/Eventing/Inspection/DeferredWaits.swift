@@ -1,5 +1,5 @@
 /// The last waits with deferred handlers: handlers for which a waiting call does not wait, because
-/// they wait for that call. Waits are noted while an inspection or an ``EventDiagnostics`` watches.
+/// they wait for that call. See ``WaitingSends``, which says when waits are noted.
 ///
 /// A wait with deferred handlers is often short: a poll seldom finds it, and it may end before a
 /// client connects. So the last wait is kept here, for each event and each set of deferred

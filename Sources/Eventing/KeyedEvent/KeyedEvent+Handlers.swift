@@ -112,7 +112,7 @@ extension KeyedEvent {
   public nonisolated(nonsending) func quiesce() async { await event.quiesce() }
   /// Adds an observer, which is told of every occurrence that is sent from now on, to any key or
   /// none; see ``Event/observe(with:)``.
-  @discardableResult public func observe(with observer: some EventObserver) -> EventObservation {
+  @discardableResult public func observe(with observer: some EventObserver) -> EventRegistration {
     event.observe(with: observer)
   }
   /// Ends the event: every occurrence that was sent is delivered, then the event's handlers are

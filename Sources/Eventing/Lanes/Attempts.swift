@@ -244,7 +244,9 @@ extension Member {
       if let cell, observed.cell != nil { observed.cell = cell }
       defer { isFurther = true }
       return Attempt.Observed(
-        occurrence: observed, call: observed.began(HandlerToken(record, anchor), on: self, isFurther: isFurther))
+        occurrence: observed,
+        call: observed.began(
+          HandlerToken(record, anchor), on: self, attempt: unsafe call.attempts, isFurther: isFurther))
     }
   }
 

@@ -573,7 +573,7 @@ extension Lane {
 
   /// The number of occurrences that wait on the lane, without those whose calls run. Callable from
   /// any thread that holds no mutex.
-  var waitingCount: Int { allMembers.reduce(0) { $0 + $1.waitingCount } }
+  package var waitingCount: Int { allMembers.reduce(0) { $0 + $1.waitingCount } }
 }
 
 extension Lane: CustomStringConvertible {

@@ -99,7 +99,7 @@ extension Observed {
 
   /// Adds an observer, which is told of every change that is made from now on; see
   /// ``Event/observe(with:)``. Announcements (``ChangeOptions/prior``) are told as occurrences.
-  @discardableResult public func observe(with observer: some EventObserver) -> EventObservation {
+  @discardableResult public func observe(with observer: some EventObserver) -> EventRegistration {
     storage.event.observe(with: observer)
   }
 }

@@ -79,7 +79,7 @@ extension RemoteKeyedEvent {
   /// Returns whether a handler has this name. O(*n*) for *n* handlers of all keys.
   public func contains(named name: String) -> Bool { event.contains(named: name) }
   /// Adds an observer, which sees the messages of all keys.
-  @discardableResult public func observe(with observer: some EventObserver) -> EventObservation {
+  @discardableResult public func observe(with observer: some EventObserver) -> EventRegistration {
     event.observe(with: observer)
   }
   /// Waits until no call for a begun message is running or queued.

@@ -133,7 +133,7 @@ extension RemoteEvent {
   /// A source of the errors that the handlers throw: see ``Eventing/Event/failures``.
   public var failures: some EventSource<HandlerFailure> { event.failures }
   /// Adds an observer: see ``Eventing/Event/observe(with:)``.
-  @discardableResult public func observe(with observer: some EventObserver) -> EventObservation {
+  @discardableResult public func observe(with observer: some EventObserver) -> EventRegistration {
     event.observe(with: observer)
   }
   /// Waits until no handler call is running or queued for the messages that the engine passed to

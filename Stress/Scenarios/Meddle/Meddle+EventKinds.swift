@@ -1,4 +1,5 @@
 import Eventing
+import EventingDiagnostics
 
 // Calls the methods of all types except plain events, as far as they do not suspend.
 extension Meddle.World {

@@ -73,26 +73,28 @@ extension Meddle.World {
     let checks: Checks
     let canary = Canary(.handler)
 
-    func accepted(sequence: UInt64, event: String?) {
-      let isSound = sequence > 0 && event?.isEmpty != true && canary.isAlive
-      checks.expect(.g21, isSound, "an observer was told of occurrence \(sequence)")
-    }
-    func began(_ handler: HandlerToken, sequence: UInt64) {
-      checks.expect(.g21, canary.isAlive && handler.name?.isEmpty != true, "a released observer was called")
-    }
-    func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {
-      let isOurs = error == nil || error is Faults.Problem
-      checks.expect(.g19, isOurs && duration >= .zero && canary.isAlive, "an observer was told of \(duration)")
-    }
-    func removed(_ handler: HandlerToken) {
-      checks.expect(.g21, canary.isAlive && handler.name?.isEmpty != true, "a released observer was called")
+    func observe(_ step: EventStep) {
+      checks.expect(.g21, canary.isAlive, "a released observer was called")
+      if let handler = step.handler {
+        checks.expect(.g21, handler.name?.isEmpty != true, "an observer was told of a handler with an empty name")
+      }
+      switch step.kind {
+      case .accepted:
+        let isSound = step.sequence.map { $0 > 0 } == true && step.event.name?.isEmpty != true
+        checks.expect(.g21, isSound, "an observer was told of occurrence \(step.sequence ?? 0)")
+      case .ended:
+        let isOurs = step.error == nil || step.error is Faults.Problem
+        let isSound = isOurs && step.duration.map { $0 >= .zero } == true
+        checks.expect(.g19, isSound, "an observer was told of \(step.duration ?? .zero)")
+      default: break
+      }
     }
   }
 
   /// Takes a random step: begins an observation of the event, begins and ends observations at once,
   /// or adds a once handler for unheard occurrences.
   func watch<Payload: Meddle.Freight>(_ event: Event<Payload>, _ worker: Worker) {
-    let observation: EventObservation
+    let observation: EventRegistration
     switch worker.random.below(5) {
     case 0: observation = event.observe(with: Watch(checks: checks))
     case 1: observation = event.observe(with: diagnostics.current)

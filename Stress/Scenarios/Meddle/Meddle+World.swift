@@ -1,5 +1,6 @@
 import Dispatch
 import Eventing
+import EventingDiagnostics
 import Foundation
 
 extension Meddle {
@@ -134,7 +135,7 @@ extension Meddle {
     let forwards = Shelf<HandlerBag>(5)
     let tickets = Shelf<Ticket>(12)
     let loops = Shelf<Task<Void, Never>>(6)
-    let observations = Shelf<EventObservation>(3)
+    let observations = Shelf<EventRegistration>(3)
     let carried = Shelf<EventContext.Carrying>(2)
 
     let serial = DispatchQueue(label: "stress.meddle.serial")

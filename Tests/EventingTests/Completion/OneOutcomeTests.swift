@@ -23,22 +23,21 @@ import Testing
       traced.withLock { $0[sequence, default: []].append(outcome) }
     }
 
-    func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
-      open.withLock { $0.observed += 1 }
+    func observe(_ step: EventStep) {
+      guard let sequence = step.sequence else { return }
+      switch step.kind {
+      case .began: open.withLock { $0.observed += 1 }
+      case .ended:
+        open.withLock { $0.observed -= 1 }
+        tell(sequence, step.error == nil ? .delivered : .failed)
+      case .dropped:
+        if step.duration != nil { open.withLock { $0.observed -= 1 } }
+        tell(sequence, .dropped)
+      case .skipped: tell(sequence, .skipped)
+      case .held: tell(sequence, .held)
+      default: break
+      }
     }
-    func ended(
-      _ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?, in event: EventIdentity
-    ) {
-      open.withLock { $0.observed -= 1 }
-      tell(sequence, error == nil ? .delivered : .failed)
-    }
-    func skipped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { tell(sequence, .skipped) }
-    func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { tell(sequence, .dropped) }
-    func dropped(_ handler: HandlerToken, sequence: UInt64, after duration: Duration, in event: EventIdentity) {
-      open.withLock { $0.observed -= 1 }
-      tell(sequence, .dropped)
-    }
-    func held(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { tell(sequence, .held) }
 
     func began(_ occurrence: TracedOccurrence, payload: TracedPayload) {}
     func ended(event: EventIdentity, sequence: UInt64) {}

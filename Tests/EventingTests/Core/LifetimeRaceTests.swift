@@ -61,7 +61,7 @@ import Testing
     final class Watcher: EventObserver {
       let canary: Canary
       init(_ live: LiveCount) { canary = Canary(live) }
-      func added(_ handler: HandlerToken, event: String?) { canary.sing() }
+      func observe(_ step: EventStep) { if step.kind == .added { canary.sing() } }
     }
     await #expect(processExitsWith: .success) {
       endProcessIfItHangs()

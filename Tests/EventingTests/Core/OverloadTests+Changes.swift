@@ -9,7 +9,7 @@ import Testing
 // Tests of guarantees G15 and G22: the number of waiting changes is bounded, like the number of
 // waiting occurrences.
 extension OverloadTests {
-  struct Nothing: EventObserver {}
+  struct Nothing: EventObserver { func observe(_ step: EventStep) {} }
 
   @Test func observationsThatComeAndGoBesidePostsLeaveMemoryBounded() async {
     await #expect(processExitsWith: .success) {
@@ -93,7 +93,7 @@ extension OverloadTests {
     /// has one handler. For each new observation, the event calls `added` once, with this handler.
     final class Where: EventObserver {
       let threads = Recorder<ThreadNumber>()
-      func added(_ handler: HandlerToken, event: String?) { threads.record(.current) }
+      func observe(_ step: EventStep) { if step.kind == .added { threads.record(.current) } }
     }
     let (event, watcher, poster) = (Event<Int>(), Where(), ConditionLock<ThreadNumber?>(nil))
     let (isInside, mayLeave) = (Gate(), Gate())

@@ -1,4 +1,5 @@
 import Eventing
+import EventingDiagnostics
 import Testing
 
 /// Tests of `EventDiagnostics` while events are made and released, and with many handlers.

@@ -1,4 +1,5 @@
 import Eventing
+import EventingDiagnostics
 import Testing
 
 /// Tests that diagnostics forget an event when its observation ends, and tell of a batch's call
@@ -35,15 +36,15 @@ import Testing
   @Test func whatAnObserverWasToldOfEndsWithTheObservation() async {
     final class Counts: EventObserver {
       let running = Guarded(0), handlers = Guarded(0)
-      func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { running.withLock { $0 += 1 } }
-      func ended(
-        _ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?, in event: EventIdentity
-      ) {
-        running.withLock { $0 -= 1 }
+      func observe(_ step: EventStep) {
+        switch step.kind {
+        case .began: running.withLock { $0 += 1 }
+        case .ended, .left: running.withLock { $0 -= 1 }
+        case .added: handlers.withLock { $0 += 1 }
+        case .removed: handlers.withLock { $0 -= 1 }
+        default: break
+        }
       }
-      func left(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { running.withLock { $0 -= 1 } }
-      func added(_ handler: HandlerToken, in event: EventIdentity) { handlers.withLock { $0 += 1 } }
-      func removed(_ handler: HandlerToken, in event: EventIdentity) { handlers.withLock { $0 -= 1 } }
       var all: [Int] { [running.withLock { $0 }, handlers.withLock { $0 }] }
     }
     let (event, counts, begun, gate) = (Event<Int>("event"), Counts(), Gate(), Gate())

@@ -2,31 +2,17 @@ import Dispatch
 import Eventing
 import Testing
 
-/// Tests of the identity that every callback of an observer receives. Observers that implement the
-/// older callbacks without an identity are still called.
+/// Tests of the identity that each step of an observer names.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct EventIdentityTests {
-  /// An observer that records each callback with the identity that it receives.
+  /// An observer that records each step with the identity that it names.
   struct Named: EventObserver {
     let log = Recorder<(call: String, event: EventIdentity)>()
-    private func note(_ call: String, _ event: EventIdentity) { log.record((call, event)) }
-
-    func accepted(sequence: UInt64, in event: EventIdentity) { note("accepted", event) }
-    func began(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { note("began", event) }
-    func ended(
-      _ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?, in event: EventIdentity
-    ) {
-      note("ended", event)
-    }
-    func skipped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { note("skipped", event) }
-    func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { note("dropped", event) }
-    func held(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { note("held", event) }
-    func added(_ handler: HandlerToken, in event: EventIdentity) { note("added", event) }
-    func removed(_ handler: HandlerToken, in event: EventIdentity) { note("removed", event) }
+    func observe(_ step: EventStep) { log.record((step.kind.description, step.event)) }
 
     func calls(_ event: EventIdentity) -> [String] { log.values.filter { $0.event == event }.map(\.call) }
   }
 
-  @Test func everyCallbackNamesItsEvent() async {
+  @Test func everyStepNamesItsEvent() async {
     let (event, other, named) = (Event<Int>("orders"), Event<String>("orders"), Named())
     for observed in [event, other] as [any EventProtocol] { observed.observe(with: named) }
     let token = event.addHandler { _ in }
@@ -51,7 +37,7 @@ import Testing
     withExtendedLifetime(payloads) {}
   }
 
-  @Test func callbacksOnLanesNameTheirEvent() async {
+  @Test func stepsOnLanesNameTheirEvent() async {
     let (event, named, gate, begun) = (Event<Int>(), Named(), Gate(), Gate())
     let token = event.add(
       BoundedLane.inOrder.handler(.oldest(1), until: gate) { (_: Int) in begun.open() })
@@ -102,28 +88,5 @@ import Testing
     keyed.post(1, to: "lobby")
     #expect(named.calls(keyed.identity) == ["accepted"])
     #expect(ObjectIdentifier(keyed.identity.payloadType) == ObjectIdentifier(Pair.self))
-  }
-
-  /// An observer that implements the older callbacks, and one newer one.
-  final class Mixed: EventObserver {
-    let lines = Recorder<String>()
-    func accepted(sequence: UInt64, event: String?) { lines.record("accepted in \(event ?? "?")") }
-    func began(_ handler: HandlerToken, sequence: UInt64) { lines.record("began") }
-    func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {
-      lines.record("ended")
-    }
-    func added(_ handler: HandlerToken, event: String?) { lines.record("added to \(event ?? "?")") }
-    func removed(_ handler: HandlerToken) { lines.record("never called") }
-    func removed(_ handler: HandlerToken, in event: EventIdentity) { lines.record("removed from \(event)") }
-  }
-
-  @Test func olderRequirementsAreCalledUnlessTheNewerOneIsThere() {
-    let (event, mixed) = (Event<Int>("orders"), Mixed())
-    event.observe(with: mixed)
-    let token = event.addHandler { _ in }
-    event.post(1)
-    event.remove(token)
-    #expect(
-      mixed.lines.values == ["added to orders", "accepted in orders", "began", "ended", "removed from orders"])
   }
 }

@@ -1,4 +1,5 @@
 import Eventing
+import EventingDiagnostics
 import Testing
 
 /// Tests that `EventDiagnostics` report lanes on which more and more occurrences wait.

@@ -1,4 +1,5 @@
 #if DEBUG
+  import EventingDiagnostics
   import Testing
 
   @testable import Eventing
@@ -22,7 +23,7 @@
       await begun.opened()
       while WaitingSends.noted < count { await Task.yield() }
       var look = WaitingSends.Look()
-      let calls = Eventing.RunningCalls.all.filter { $0.observed.observers.include(watch.diagnostics) }
+      let calls = Eventing.RunningCalls.all.filter { $0.isObserved { ($0 as? EventDiagnostics) === watch.diagnostics } }
       #expect(calls.count == count)
       for call in calls { #expect(look.waits(for: call).count == 1) }
       gate.open()

@@ -1,5 +1,6 @@
 import Dispatch
 import Eventing
+import EventingDiagnostics
 import Testing
 
 extension ObserverTests {
@@ -10,7 +11,7 @@ extension ObserverTests {
       let tokens = Recorder<HandlerToken>()
       let canary: Canary
       init(_ live: LiveCount) { canary = Canary(live) }
-      func added(_ handler: HandlerToken, event: String?) { tokens.record(handler) }
+      func observe(_ step: EventStep) { if let handler = step.handler { tokens.record(handler) } }
     }
     let live = LiveCount()
     for _ in 0..<10 {
@@ -42,7 +43,9 @@ extension ObserverTests {
     let log: Recorder<UInt64>
     let canary: Canary
     init(_ log: Recorder<UInt64>, _ live: LiveCount) { (self.log, canary) = (log, Canary(live)) }
-    func accepted(sequence: UInt64, event: String?) { log.record(sequence) }
+    func observe(_ step: EventStep) {
+      if step.kind == .accepted, let sequence = step.sequence { log.record(sequence) }
+    }
   }
 
   @Test func diagnosticsDoNotMixEventsUp() {

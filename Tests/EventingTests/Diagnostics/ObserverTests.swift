@@ -1,5 +1,6 @@
 import Dispatch
 import Eventing
+import EventingDiagnostics
 import EventingTesting
 import Synchronization
 import Testing
@@ -11,19 +12,16 @@ import Testing
     let lines = Recorder<String>()
     let durations = Recorder<Duration>()
 
-    private func name(_ handler: HandlerToken) -> String { handler.name ?? "?" }
-
-    func accepted(sequence: UInt64, event: String?) { lines.record("\(event ?? "?") \(sequence)") }
-    func began(_ handler: HandlerToken, sequence: UInt64) { lines.record("began \(name(handler)) \(sequence)") }
-    func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {
-      lines.record("ended \(name(handler)) \(sequence)\(error == nil ? "" : " failed")")
-      durations.record(duration)
+    func observe(_ step: EventStep) {
+      let (name, sequence) = (step.handler.map { $0.name ?? "?" } ?? "", step.sequence.map { " \($0)" } ?? "")
+      switch step.kind {
+      case .accepted: lines.record("\(step.event.name ?? "?")\(sequence)")
+      case .ended: lines.record("ended \(name)\(sequence)\(step.error == nil ? "" : " failed")")
+      case .left: break
+      default: lines.record("\(step.kind) \(name)\(sequence)")
+      }
+      if step.kind == .ended, let duration = step.duration { durations.record(duration) }
     }
-    func skipped(_ handler: HandlerToken, sequence: UInt64) { lines.record("skipped \(name(handler)) \(sequence)") }
-    func dropped(_ handler: HandlerToken, sequence: UInt64) { lines.record("dropped \(name(handler)) \(sequence)") }
-    func held(_ handler: HandlerToken, sequence: UInt64) { lines.record("held \(name(handler)) \(sequence)") }
-    func added(_ handler: HandlerToken, event: String?) { lines.record("added \(name(handler))") }
-    func removed(_ handler: HandlerToken) { lines.record("removed \(name(handler))") }
 
     var since: [String] {
       defer { lines.removeAll() }
@@ -118,7 +116,9 @@ import Testing
     struct Named: EventObserver {
       let name: String
       let log: Recorder<String>
-      func accepted(sequence: UInt64, event: String?) { log.record("\(name) \(sequence)") }
+      func observe(_ step: EventStep) {
+        if step.kind == .accepted, let sequence = step.sequence { log.record("\(name) \(sequence)") }
+      }
     }
     let first = event.observe(with: Named(name: "a", log: log))
     event.observe(with: Named(name: "b", log: log))
@@ -133,8 +133,10 @@ import Testing
     final class Adder: EventObserver {
       let event: Event<Int>
       init(_ event: Event<Int>) { self.event = event }
-      func accepted(sequence: UInt64, event name: String?) { if sequence < 100 { event.post(0) } }
-      func removed(_ handler: HandlerToken) { event.addHandler(named: "again") { _ in } }
+      func observe(_ step: EventStep) {
+        if step.kind == .accepted, let sequence = step.sequence, sequence < 100 { event.post(0) }
+        if step.kind == .removed { event.addHandler(named: "again") { _ in } }
+      }
     }
     let (event, calls) = (Event<Int>(), Counter())
     let observation = event.observe(with: Adder(event))
@@ -214,7 +216,9 @@ import Testing
     let (seen, accepted, unheard) = (PlainLog(), Recorder<UInt64>(), Counter())
     struct Accepting: EventObserver {
       let log: Recorder<UInt64>
-      func accepted(sequence: UInt64, event: String?) { log.record(sequence) }
+      func observe(_ step: EventStep) {
+        if step.kind == .accepted, let sequence = step.sequence { log.record(sequence) }
+      }
     }
     event.addHandler { seen.values.append($0) }
     let count = 5_000
@@ -278,8 +282,8 @@ import Testing
   @Test func toolsOfTheLibraryAreNotObserved() async throws {
     final class Types: EventObserver {
       let seen = Guarded<Set<String>>([])
-      func added(_ handler: HandlerToken, in event: EventIdentity) {
-        seen.withLock { _ = $0.insert("\(event.payloadType)") }
+      func observe(_ step: EventStep) {
+        if step.kind == .added { seen.withLock { _ = $0.insert("\(step.event.payloadType)") } }
       }
     }
     struct Order: Sendable {}

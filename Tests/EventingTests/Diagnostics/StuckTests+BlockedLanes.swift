@@ -1,5 +1,6 @@
 import Dispatch
 import Eventing
+import EventingDiagnostics
 import EventingTesting
 import Testing
 

@@ -1,4 +1,5 @@
 import Eventing
+import EventingDiagnostics
 import Testing
 
 /// Tests that the report of a stuck call names the sends and barriers that wait for the call, if

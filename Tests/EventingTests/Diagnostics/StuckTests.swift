@@ -1,5 +1,6 @@
 import Dispatch
 import Eventing
+import EventingDiagnostics
 import Testing
 
 /// Tests that `EventDiagnostics` report each hanging call once, while it hangs, and name the sends
@@ -99,7 +100,7 @@ import Testing
 
   @Test func callsOfOtherEventsAreNotTold() async {
     let (event, other, watch, begun, gate) = (Event<Int>(), Event<Int>(), Watch(), Countdown(3), Gate())
-    struct Nothing: EventObserver {}
+    struct Nothing: EventObserver { func observe(_ step: EventStep) {} }
     other.observe(with: Nothing())
     let observation = event.observe(with: watch.diagnostics)
     let unobserved = Event<Int>()

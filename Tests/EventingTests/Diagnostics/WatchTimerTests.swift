@@ -3,6 +3,7 @@ import Testing
 
 #if DEBUG
   @testable import Eventing
+  @testable import EventingDiagnostics
 
   /// Tests of the timer of diagnostics. The process has one such timer, which runs only while
   /// diagnostics watch something.

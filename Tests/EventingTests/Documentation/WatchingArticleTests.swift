@@ -1,4 +1,5 @@
 import Eventing
+import EventingDiagnostics
 import Testing
 
 /// Runs the examples of the article "Watching events".
@@ -37,8 +38,9 @@ import Testing
     @Sendable func log(_ line: String) { Self.logged.record(line) }
 
     struct DropLogger: EventObserver {
-      func dropped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) {
-        log("\(handler.name ?? "a handler") of \(event) had no room for #\(sequence)")
+      func observe(_ step: EventStep) {
+        guard step.kind == .dropped, let handler = step.handler, let sequence = step.sequence else { return }
+        log("\(handler.name ?? "a handler") of \(step.event) had no room for #\(sequence)")
       }
     }
     let watching = orders.observe(with: DropLogger())            // until watching.end()

@@ -191,8 +191,8 @@ import Testing
     #expect(event.handlerCount == 0)
   }
 
-  @Test func anObserverThatImplementsNoRequirementIsNotifiedWithoutHarm() async {
-    struct Idle: EventObserver {}
+  @Test func anObserverThatDoesNothingHarmsNothing() async {
+    struct Idle: EventObserver { func observe(_ step: EventStep) {} }
     let (event, gate) = (Event<Int>(), Gate())
     let observation = event.observe(with: Idle())
     let skipped = event.addHandler { _ in }

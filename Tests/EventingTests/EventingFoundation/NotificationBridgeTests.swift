@@ -203,7 +203,7 @@ import Testing
 
 private final class SkippedCounter: EventObserver {
   let count = Counter()
-  func skipped(_ handler: HandlerToken, sequence: UInt64, in event: EventIdentity) { count.add() }
+  func observe(_ step: EventStep) { if step.kind == .skipped { count.add() } }
 }
 
 private let number: @Sendable (PostedNotification) -> Int? = { $0.userInfo?["number"] as? Int }

@@ -11,7 +11,7 @@ import Testing
 /// Tests of snapshots: the place in the source, the key, the counts, and the waiting occurrences.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SnapshotTests {
   struct Problem: Error {}
-  struct Nothing: EventObserver {}
+  struct Nothing: EventObserver { func observe(_ step: EventStep) {} }
 
   // MARK: Failures
 

@@ -1,3 +1,4 @@
+import EventingDiagnostics
 import EventingTesting
 import Testing
 

@@ -1,4 +1,5 @@
 import Eventing
+import EventingDiagnostics
 import EventingTesting
 import Testing
 

@@ -248,9 +248,10 @@ import Testing
   @Test func observersSeeEachAttempt() async {
     final class Watcher: EventObserver {
       let seen = Recorder<String>()
-      func began(_ handler: HandlerToken, sequence: UInt64) { seen.record("began") }
-      func ended(_ handler: HandlerToken, sequence: UInt64, duration: Duration, error: (any Error)?) {
-        seen.record(error == nil ? "returned" : "threw")
+      func observe(_ step: EventStep) {
+        guard let attempt = step.attempt else { return }
+        if step.kind == .began { seen.record("began \(attempt)") }
+        if step.kind == .ended { seen.record("\(step.error == nil ? "returned" : "threw") \(attempt)") }
       }
     }
     for place in RetryTests.places {
@@ -258,7 +259,7 @@ import Testing
       event.add(RetryTests.handler(place, Unsteady(failures: 1)).retrying(.immediately(attempts: 2)))
       let observation = event.observe(with: watcher)
       _ = await event.send(1)
-      #expect(watcher.seen.values == ["began", "threw", "began", "returned"], "\(place)")
+      #expect(watcher.seen.values == ["began 1", "threw 1", "began 2", "returned 2"], "\(place)")
       withExtendedLifetime(observation) {}
     }
   }

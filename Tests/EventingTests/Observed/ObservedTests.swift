@@ -197,7 +197,7 @@ extension ObservedTests {
   @Test func valuesAndKeysHaveTheVerbsOfEvents() async {
     final class Count: EventObserver {
       let accepted = Recorder<String>()
-      func accepted(sequence: UInt64, in event: EventIdentity) { accepted.record("\(event.number)") }
+      func observe(_ step: EventStep) { if step.kind == .accepted { accepted.record("\(step.event.number)") } }
     }
     final class Owner: Sendable {}
     let (value, seen, count) = (Observed(0), Recorder<Int>(), Count())

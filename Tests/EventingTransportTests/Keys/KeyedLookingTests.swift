@@ -64,7 +64,7 @@ import Testing
 
   private struct Watcher: EventObserver {
     let notes: Notes<String>
-    func began(_ handler: HandlerToken, sequence: UInt64) { notes.note("began") }
+    func observe(_ step: EventStep) { if step.kind == .began { notes.note("began") } }
   }
 
   @Test func anObserverSeesTheMessagesOfAllKeys() throws {

@@ -203,9 +203,9 @@ import Testing
 
   private struct Watcher: EventObserver {
     let notes: Notes<String>
-    func added(_ handler: HandlerToken, event: String?) { notes.note("added to \(event ?? "")") }
-    func began(_ handler: HandlerToken, sequence: UInt64) { notes.note("began") }
-    func removed(_ handler: HandlerToken) { notes.note("removed") }
+    func observe(_ step: EventStep) {
+      if [.added, .began, .removed].contains(step.kind) { notes.note("\(step.kind) \(step.event)") }
+    }
   }
 
   @Test func anObserverSeesWhatMessagesDo() throws {
@@ -220,7 +220,7 @@ import Testing
       event.remove(token)
       observation.end()
       event.addHandler { _ in }
-      try require(notes.values == ["added to numbers", "began", "removed"], "\(notes.values)")
+      try require(notes.values == ["added numbers", "began numbers", "removed numbers"], "\(notes.values)")
     }
   }
 

@@ -1,4 +1,5 @@
 import Eventing
+import EventingDiagnostics
 import Testing
 
 /// Runs the examples of the guide "On the server".

@@ -1,3 +1,5 @@
+public import Eventing
+
 extension EventDiagnostics {
   /// One finding: a handler that is slow or stuck, a lane that grows, or an event with many
   /// handlers.
@@ -19,9 +21,9 @@ extension EventDiagnostics {
       /// Calls wait on a handler's lane, none of them has begun within the limit, and no other call
       /// of the handler runs. Something else blocks the queue, the actor or the threads that the
       /// handler needs: for instance, the program's own work on the queue, or more blocked
-      /// ``Delivery/background`` handlers than Dispatch has threads. See ``Finding/handler``,
+      /// `.background` handlers than Dispatch has threads. See ``Finding/handler``,
       /// ``Finding/duration``, ``Finding/waitingCount`` and ``Finding/waits``. Reported once, until
-      /// the lane makes progress. A lane that is locked, and a shared ``Lane``, are not reported.
+      /// the lane makes progress. A lane that is locked, and a shared `Lane`, are not reported.
       public static var blockedLane: Kind { Kind(name: "blockedLane") }
       /// More than 1,024 occurrences wait on a handler's lane, or in the buffer of a sequence, and
       /// more than at the last look: see ``Finding/handler`` and ``Finding/waitingCount``. Reported
@@ -49,6 +51,10 @@ extension EventDiagnostics {
       public let sequence: UInt64?
       /// The time since the wait began.
       public let duration: Duration
+
+      init(_ wait: WaitingSends.Look.Wait) {
+        (event, sequence, duration) = (wait.event, wait.sequence, wait.duration)
+      }
     }
 
     /// The kind of the finding.
@@ -64,12 +70,12 @@ extension EventDiagnostics {
     /// has begun no call; `nil` for any other finding.
     public let duration: Duration?
     /// The number of occurrences that wait on the lane of the handler: see
-    /// ``HandlerSnapshot/waitingCount``. 0 for a finding about an event.
+    /// `HandlerSnapshot.waitingCount`. 0 for a finding about an event.
     public let waitingCount: Int
-    /// The name of the shared ``Lane`` of the handler; `nil` if the handler shares no lane, or the
+    /// The name of the shared `Lane` of the handler; `nil` if the handler shares no lane, or the
     /// lane has no name.
     public let laneName: String?
-    /// The number of occurrences that wait on the shared ``Lane`` of the handler, for any handler
+    /// The number of occurrences that wait on the shared `Lane` of the handler, for any handler
     /// of that lane; `nil` if the handler shares no lane.
     public let laneWaitingCount: Int?
     /// The waits that cannot end before a stuck call has returned, or before a blocked lane begins
@@ -86,7 +92,8 @@ extension EventDiagnostics {
 
     init(
       _ kind: Kind, _ event: EventIdentity, handler: HandlerToken? = nil, duration: Duration? = nil,
-      waitingCount: Int = 0, on lane: Lane? = nil, waits: [Wait] = [], handlerCount: Int? = nil, limit: Limit,
+      waitingCount: Int = 0, on lane: Lane? = nil, waits: [WaitingSends.Look.Wait] = [], handlerCount: Int? = nil,
+      limit: Limit,
       names: [(name: String?, count: Int)] = []
     ) {
       self.kind = kind
@@ -96,7 +103,7 @@ extension EventDiagnostics {
       self.waitingCount = waitingCount
       laneName = lane?.name
       laneWaitingCount = lane?.waitingCount
-      self.waits = waits
+      self.waits = waits.map { Wait($0) }
       self.handlerCount = handlerCount
       self.limit = limit
       handlerNames = names
@@ -134,7 +141,7 @@ extension EventDiagnostics.Finding: CustomStringConvertible {
         + names.joined(separator: ", ")
     }
     let subject = "\(handler.name ?? handler.description) of \(event ?? "an event")"
-    let location = SourceLine.text(handler.fileID, handler.line).map { ", \($0)" } ?? ""
+    let location = handler.sourceText.map { ", \($0)" } ?? ""
     let time = duration ?? .zero
     let waiting = (waitingCount > 0 ? ", \(waitingCount) waiting" : "") + laneText
     switch kind {

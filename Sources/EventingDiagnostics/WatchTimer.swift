@@ -1,4 +1,5 @@
 import Dispatch
+import Eventing
 
 /// The one timer of the process, by which diagnostics look for calls that hang.
 ///
@@ -93,10 +94,8 @@ final class WatchTimer: Sendable {
   /// Makes the looks that are due, with no mutex held.
   private func fire() {
     let now = DispatchTime.now()
-    let due = state.withLock { $0.watchers.values.filter { $0.due <= now } }.sortedUnspecialized {
-      $0.number < $1.number
-    }
-    .map(\.diagnostics)
+    let due = state.withLock { $0.watchers.values.filter { $0.due <= now } }
+      .sorted { $0.number < $1.number }.map(\.diagnostics)
     for diagnostics in due { diagnostics.look() }
     state.withLock { state in
       for diagnostics in due {

@@ -1,4 +1,4 @@
-import Synchronization
+import Eventing
 
 // Looks for stuck calls, blocked lanes and growing lanes. The timer fires at intervals of half the
 // limit for stuck calls, and each time it looks at the running calls and at what waits on the
@@ -24,9 +24,11 @@ extension EventDiagnostics {
     /// The number of calls that the lane has begun or skipped so far.
     let progress: Int
     /// The instant of the first look that found the lane so.
-    let start: StableInstant
+    let start: ContinuousClock.Instant
     /// The number of looks that have found the lane so.
-    var looks = 1
+    var looks = 0
+    /// The number of calls that wait.
+    var waitingCount = 0
   }
 
   /// The number of occurrences that waited on a lane at one look of the timer. The next look
@@ -50,27 +52,26 @@ extension EventDiagnostics {
     for call in calls {
       report(
         Finding(
-          .stuckHandler, call.observed.observers.event, handler: call.handler,
-          duration: StableInstant.now.since(call.start), waitingCount: call.lane?.waitingCount ?? 0,
-          on: call.lane?.sharedLane, waits: waits?.waits(for: call) ?? [], limit: .duration(stuck)))
+          .stuckHandler, call.event, handler: call.handler, duration: call.duration,
+          waitingCount: call.laneLoad?.waitingCount ?? 0, on: call.laneLoad?.sharedLane,
+          waits: waits?.waits(for: call) ?? [], limit: .duration(stuck)))
     }
-    for (watched, lane, stall) in blocked {
+    for (watched, load, stall) in blocked {
       report(
         Finding(
-          .blockedLane, watched.event, handler: watched.handler, duration: StableInstant.now.since(stall.start),
-          waitingCount: lane.unbegunCount, waits: waits?.waits(for: [lane]) ?? [], limit: .duration(stuck)))
+          .blockedLane, watched.event, handler: watched.handler, duration: .now - stall.start,
+          waitingCount: stall.waitingCount, waits: waits?.waits(behind: load) ?? [], limit: .duration(stuck)))
     }
-    for (lane, count, limit) in growingLanes() {
+    for (watched, lane, count, limit) in growingLanes() {
       report(
         Finding(
-          .growingLane, lane.event, handler: lane.handler, waitingCount: count, on: lane.lane?.sharedLane,
-          limit: .count(limit)))
+          .growingLane, watched.event, handler: watched.handler, waitingCount: count, on: lane, limit: .count(limit)))
     }
   }
 
   /// Returns the calls that exactly three looks have seen, this one included.
   private func stuckCalls() -> [RunningCalls.Call] {
-    let running = RunningCalls.all.filter { $0.observed.observers.include(self) }
+    let running = RunningCalls.all.filter { $0.isObserved { ($0 as? EventDiagnostics) === self } }
     let ages = looks.withLock { looks in
       let before = looks.calls
       looks.calls = [:]
@@ -85,44 +86,41 @@ extension EventDiagnostics {
 
   /// Returns the lanes that exactly three looks, this one included, have found with calls that
   /// wait, without a call that runs, and without progress in between.
-  private func blockedLanes() -> [(watched: WatchedLane, lane: DeliveryTarget, stall: Stall)] {
-    let waiting = lanes.compactMap { watched -> (watched: WatchedLane, lane: DeliveryTarget, progress: Int)? in
-      guard let lane = watched.lane?.counters, lane.runningCalls?.count == 0, lane.sharedLane == nil,
-        !lane.record.has(HandlerFlags.lockedAtAll), lane.unbegunCount > 0
-      else { return nil }
-      return (watched, lane, lane.calls.load(ordering: .relaxed) + lane.skipped.load(ordering: .relaxed))
+  private func blockedLanes() -> [(watched: HandlerLane, load: LaneLoad, stall: Stall)] {
+    let waiting = lanes.compactMap { watched -> (watched: HandlerLane, load: LaneLoad, found: LaneLoad.Stall)? in
+      guard let load = watched.lane.load, let stall = load.stall else { return nil }
+      return (watched, load, stall)
     }
-    let now = StableInstant.now
+    let now = ContinuousClock.now
     return looks.withLock { looks in
       let before = looks.stalls
       looks.stalls = [:]
-      return waiting.compactMap { watched, lane, progress in
-        var stall = Stall(progress: progress, start: now)
-        if let earlier = before[watched.handler.id], earlier.progress == progress {
-          stall = earlier
-          stall.looks += 1
-        }
+      return waiting.compactMap { watched, load, found in
+        var stall = Stall(progress: found.progress, start: now)
+        if let earlier = before[watched.handler.id], earlier.progress == found.progress { stall = earlier }
+        stall.looks += 1
+        stall.waitingCount = found.waitingCount
         looks.stalls[watched.handler.id] = stall
-        return stall.looks == 3 ? (watched, lane, stall) : nil
+        return stall.looks == 3 ? (watched, load, stall) : nil
       }
     }
   }
 
   /// Returns the lanes that grow, each with the number of occurrences that wait, and the limit that
   /// this number exceeds.
-  private func growingLanes() -> [(lane: WatchedLane, count: Int, limit: Int)] {
+  private func growingLanes() -> [(watched: HandlerLane, lane: Lane?, count: Int, limit: Int)] {
     let waiting = lanes.compactMap { watched in
-      watched.lane.map { (watched: watched, count: $0.waitingCount, isLocked: $0.record.has(HandlerFlags.lockedAtAll)) }
+      watched.lane.load.map { (watched: watched, lane: $0.sharedLane, count: $0.waitingCount, isLocked: $0.isLocked) }
     }
     return looks.withLock { looks in
       let before = looks.lanes
       var after: [UInt64: Backlog] = [:]
-      var growing: [(WatchedLane, Int, Int)] = []
+      var growing: [(HandlerLane, Lane?, Int, Int)] = []
       for lane in waiting where lane.count > 0 {
         let last = before?[lane.watched.handler.id]
         var limit = lane.count > Self.backlogLimit ? last?.limit ?? Self.backlogLimit : Self.backlogLimit
         if before != nil, !lane.isLocked, lane.count > last?.count ?? 0, lane.count > limit {
-          growing.append((lane.watched, lane.count, limit))
+          growing.append((lane.watched, lane.lane, lane.count, limit))
           limit = 2 * lane.count
         }
         after[lane.watched.handler.id] = Backlog(count: lane.count, limit: limit)

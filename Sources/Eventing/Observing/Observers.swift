@@ -6,7 +6,6 @@ final class Observation: @unchecked Sendable {
   private let mutex = UnfairMutex()
   /// The observer; `nil` after the observation has ended. Guarded by: mutex.
   @exclusivity(unchecked) private var observer: (any EventObserver)?
-  private let isOver = Atomic<Bool>(false)
 
   /// The handlers that the observer was told of and that have not been removed. Guarded by: mutex.
   @exclusivity(unchecked) private var handlers: [UInt64: (token: HandlerToken, event: EventIdentity)] = [:]
@@ -20,20 +19,16 @@ final class Observation: @unchecked Sendable {
 
   init(_ observer: any EventObserver) {
     unsafe self.observer = observer
-    (observer as? EventDiagnostics)?.observationBegan()
+    (observer as? any ObservationCounter)?.observationBegan()
   }
 
-  deinit { if let observer = unsafe observer { leave(observer) } }
-
-  /// Whether the observation has ended.
-  var hasEnded: Bool { isOver.load(ordering: .acquiring) }
+  deinit { unsafe (observer as? any ObservationCounter)?.observationEnded() }
 
   /// The observer; `nil` after the observation has ended.
   var current: (any EventObserver)? { mutex.withLock { unsafe observer } }
 
   /// Ends the observation. The observer is released after the unlock.
   func end() {
-    isOver.publish(true)
     mutex.lock()
     let gone = unsafe observer
     unsafe observer = nil
@@ -41,19 +36,19 @@ final class Observation: @unchecked Sendable {
     unsafe (self.handlers, self.calls) = ([:], [:])
     mutex.unlock()
     guard let gone else { return }
-    leave(gone)
+    (gone as? any ObservationCounter)?.observationEnded()
     let left = calls.sortedUnspecialized { ($0.key.handler.id, $0.key.sequence) < ($1.key.handler.id, $1.key.sequence) }
-    for (call, event) in left { gone.left(call.handler, sequence: call.sequence, in: event) }
+    for (call, event) in left { gone.observe(EventStep(.left, event, call.handler, call.sequence)) }
     for (token, event) in handlers.values.sortedUnspecialized(by: { $0.token.id < $1.token.id }) {
-      gone.removed(token, in: event)
+      gone.observe(EventStep(.removed, event, token))
     }
   }
 
   /// Returns the observer, and notes that it is told of a handler or of its removal; `nil` after
-  /// the observation has ended. Diagnostics note handlers themselves.
+  /// the observation has ended.
   @inline(never) func note(_ handler: HandlerToken, _ event: EventIdentity, isAdded: Bool) -> (any EventObserver)? {
     mutex.withLock {
-      if unsafe observer != nil, unsafe !(observer is EventDiagnostics) {
+      if unsafe observer != nil {
         unsafe handlers[handler.id] = isAdded ? (handler, event) : nil
       }
       return unsafe observer
@@ -66,18 +61,12 @@ final class Observation: @unchecked Sendable {
     _ handler: HandlerToken, _ sequence: UInt64, _ event: EventIdentity, hasBegun: Bool
   ) -> (any EventObserver)? {
     mutex.withLock {
-      if unsafe observer != nil, unsafe !(observer is EventDiagnostics) {
+      if unsafe observer != nil {
         unsafe calls[Call(handler: handler, sequence: sequence)] = hasBegun ? event : nil
         if !hasBegun { unsafe calls.giveBackRoom() }
       }
       return unsafe observer
     }
-  }
-
-  private func leave(_ observer: any EventObserver) {
-    guard let diagnostics = observer as? EventDiagnostics else { return }
-    diagnostics.observationEnded()
-    diagnostics.forget(ObjectIdentifier(self))
   }
 }
 
@@ -117,39 +106,36 @@ final class Observation: @unchecked Sendable {
   /// Whether there are traces and no observers, so that ``RunningCalls`` notes no call.
   var areTracesOnly: Bool { observations.isEmpty }
 
-  func accepted(_ sequence: UInt64) { tell { $0.accepted(sequence: sequence, in: event) } }
+  func accepted(_ sequence: UInt64) { tell(EventStep(.accepted, event, nil, sequence)) }
   /// Tells the observers that a handler was added. Isolation: core.
   func added(_ handler: HandlerToken) {
-    for observation in observations {
-      guard let observer = observation.note(handler, event, isAdded: true) else { continue }
-      if let diagnostics = observer as? EventDiagnostics {
-        unsafe diagnostics.added(handler, in: event, on: handler.record.details?.route?.lane, by: observation)
-      } else {
-        observer.added(handler, in: event)
-      }
-    }
+    if observations.isEmpty { return }
+    let lane = unsafe handler.record.details?.route?.lane.map { WatchedLane($0) }
+    let step = EventStep(.added, event, handler, lane: lane)
+    for observation in observations { observation.note(handler, event, isAdded: true)?.observe(step) }
   }
   func removed(_ handler: HandlerToken) {
-    for observation in observations { observation.note(handler, event, isAdded: false)?.removed(handler, in: event) }
+    let step = EventStep(.removed, event, handler)
+    for observation in observations { observation.note(handler, event, isAdded: false)?.observe(step) }
   }
 
-  /// Returns whether diagnostics are among the observers whose observation has not ended.
-  func include(_ diagnostics: EventDiagnostics) -> Bool {
-    observations.contains { ($0.current as? EventDiagnostics) === diagnostics }
+  /// Returns whether an observer whose observation has not ended satisfies a condition.
+  func contains(where isWanted: (any EventObserver) -> Bool) -> Bool {
+    observations.contains { $0.current.map(isWanted) ?? false }
   }
 
-  /// Calls a closure with each observer that is told of the beginning or the end of a call.
-  fileprivate func tell(
-    _ handler: HandlerToken, _ sequence: UInt64, hasBegun: Bool, _ body: (any EventObserver) -> Void
+  /// Tells the observers that a call of a handler begins or has ended.
+  @inline(never) fileprivate func tell(
+    _ handler: HandlerToken, _ sequence: UInt64, hasBegun: Bool, _ step: EventStep
   ) {
     for observation in observations {
-      if let observer = observation.note(handler, sequence, event, hasBegun: hasBegun) { body(observer) }
+      observation.note(handler, sequence, event, hasBegun: hasBegun)?.observe(step)
     }
   }
 
-  /// Calls a closure with each observer whose observation has not ended.
-  fileprivate func tell(_ body: (any EventObserver) -> Void) {
-    for observation in observations { if let observer = observation.current { body(observer) } }
+  /// Tells the observers whose observation has not ended.
+  @inline(never) fileprivate func tell(_ step: EventStep) {
+    for observation in observations { observation.current?.observe(step) }
   }
 }
 
@@ -189,16 +175,20 @@ final class Observation: @unchecked Sendable {
     }
   }
 
+  private func tell(_ kind: EventStep.Kind, _ handler: HandlerToken) {
+    if !observers.areTracesOnly { observers.tell(EventStep(kind, observers.event, handler, sequence)) }
+  }
+
   func skipped(_ handler: HandlerToken) {
-    observers.tell { $0.skipped(handler, sequence: sequence, in: observers.event) }
+    tell(.skipped, handler)
     trace { $0.noCall(.skipped, handler: TracedHandler(handler.record), event: observers.event, sequence: sequence) }
   }
   func dropped(_ handler: HandlerToken) {
-    observers.tell { $0.dropped(handler, sequence: sequence, in: observers.event) }
+    tell(.dropped, handler)
     trace { $0.noCall(.dropped, handler: TracedHandler(handler.record), event: observers.event, sequence: sequence) }
   }
   func held(_ handler: HandlerToken) {
-    observers.tell { $0.held(handler, sequence: sequence, in: observers.event) }
+    tell(.held, handler)
     trace { $0.noCall(.held, handler: TracedHandler(handler.record), event: observers.event, sequence: sequence) }
   }
 
@@ -216,21 +206,25 @@ final class Observation: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - lane: The lane that runs the call; `nil` for an inline handler.
+  ///   - attempt: The number of the attempt.
   ///   - isFurther: Whether the call is that of a batch, of which another payload has been told.
-  ///     Then it counts no second time among the ``RunningCalls``, and diagnostics hear nothing.
+  ///     Then it counts no second time among the ``RunningCalls``.
   /// - Returns: The running call. When it has ended, the caller calls ``ended(_:of:_:)``, which
   ///   tells the observers.
   func began(
-    _ handler: HandlerToken, on lane: DeliveryTarget?, isFurther: Bool = false
+    _ handler: HandlerToken, on lane: DeliveryTarget?, attempt: Int = 1, isFurther: Bool = false
   ) -> ObservedCall {
     if observers.areTracesOnly {
       let start = StableInstant(sinceOrigin: .zero)
-      return ObservedCall(start: start, place: nil, traced: beginTraced(TracedHandler(handler.record), on: lane))
+      return ObservedCall(
+        start: start, attempt: attempt, place: nil, traced: beginTraced(TracedHandler(handler.record), on: lane))
     }
-    observers.tell(handler, sequence, hasBegun: true) { $0.began(handler, sequence: sequence, in: observers.event) }
+    let step = EventStep(.began, observers.event, handler, sequence, attempt: attempt, isFurther: isFurther)
+    observers.tell(handler, sequence, hasBegun: true, step)
     let start = StableInstant.now
     let place = isFurther ? .shared : RunningCalls.begin(handler, self, start, on: lane)
-    return ObservedCall(start: start, place: place, traced: beginTraced(TracedHandler(handler.record), on: lane))
+    return ObservedCall(
+      start: start, attempt: attempt, place: place, traced: beginTraced(TracedHandler(handler.record), on: lane))
   }
 
   /// Tells the observers that a call has ended, and with which error. Called once for a call.
@@ -238,35 +232,36 @@ final class Observation: @unchecked Sendable {
     if let traced = call.traced {
       endTraced(traced, of: TracedHandler(handler.record), error == nil ? .returned : .threw)
     }
-    guard let place = call.place else { return }
-    let duration = StableInstant.now.since(call.start)
-    RunningCalls.end(place)
-    observers.tell(handler, sequence, hasBegun: false) { observer in
-      if place.isShared, observer is EventDiagnostics { return }
-      observer.ended(handler, sequence: sequence, duration: duration, error: error, in: observers.event)
-    }
+    end(call, of: handler, .ended, error)
   }
 
   /// Tells the observers that a call has ended that a newer occurrence had cancelled. Called in the
   /// place of ``ended(_:of:_:)``.
   @inline(never) func dropped(_ call: ObservedCall, of handler: HandlerToken) {
     if let traced = call.traced { endTraced(traced, of: TracedHandler(handler.record), .dropped) }
+    end(call, of: handler, .dropped, nil)
+  }
+
+  private func end(_ call: ObservedCall, of handler: HandlerToken, _ kind: EventStep.Kind, _ error: (any Error)?) {
     guard let place = call.place else { return }
     let duration = StableInstant.now.since(call.start)
     RunningCalls.end(place)
-    observers.tell(handler, sequence, hasBegun: false) {
-      $0.dropped(handler, sequence: sequence, after: duration, in: observers.event)
-    }
+    observers.tell(
+      handler, sequence, hasBegun: false,
+      EventStep(
+        kind, observers.event, handler, sequence, duration: duration, attempt: call.attempt, error: error,
+        isFurther: place.isShared))
   }
 
   /// Tells the observers that the payload was handed over to a sequence or another event.
   ///
   /// - Parameter call: The call that traces know already; `nil` for a new one.
   func handedOver(_ handler: HandlerToken, as call: TracedCall? = nil) {
-    observers.tell(handler, sequence, hasBegun: true) { $0.began(handler, sequence: sequence, in: observers.event) }
-    observers.tell(handler, sequence, hasBegun: false) {
-      $0.ended(handler, sequence: sequence, duration: .zero, error: nil, in: observers.event)
-    }
+    let event = observers.event
+    observers.tell(handler, sequence, hasBegun: true, EventStep(.began, event, handler, sequence, attempt: 1))
+    observers.tell(
+      handler, sequence, hasBegun: false,
+      EventStep(.ended, event, handler, sequence, duration: .zero, attempt: 1))
     let traced = TracedHandler(handler.record)
     if let call = call ?? beginTraced(traced, on: nil) { endTraced(call, of: traced, .returned) }
   }
@@ -276,6 +271,7 @@ final class Observation: @unchecked Sendable {
 @usableFromInline struct ObservedCall: Sendable {
   /// When the call began. Not read if the event has traces and no observers.
   fileprivate let start: StableInstant
+  fileprivate let attempt: Int
   /// The place of the call in ``RunningCalls``; `nil` if the event has traces and no observers.
   fileprivate let place: RunningCalls.Location?
   /// The call, as traces know it; `nil` if the event is not traced.

@@ -4,17 +4,27 @@ import Synchronization
 ///
 /// A call is added when its observers are told of its beginning, and removed when they are told of
 /// its end. Calls of events without observers are not here, and cost nothing.
-enum RunningCalls {
-  struct Call: Sendable {
+package enum RunningCalls {
+  package struct Call: Sendable {
     /// A number that no other call has.
-    let number: UInt64
-    let handler: HandlerToken
+    package let number: UInt64
+    package let handler: HandlerToken
     let observed: ObservedOccurrence
     let start: StableInstant
     /// The lane that runs the call; `nil` for an inline handler.
     let lane: DeliveryTarget?
     /// The execution slot of an asynchronous call.
     let executionSlot: ExecutionSlot?
+
+    package var event: EventIdentity { observed.observers.event }
+    /// The time since the call began.
+    package var duration: Duration { StableInstant.now.since(start) }
+    package var laneLoad: LaneLoad? { lane.map { LaneLoad($0) } }
+
+    /// Returns whether an observer of the event satisfies a condition.
+    package func isObserved(where isWanted: (any EventObserver) -> Bool) -> Bool {
+      observed.observers.contains(where: isWanted)
+    }
   }
 
   /// The place of a call, by which the call is removed.
@@ -103,7 +113,7 @@ enum RunningCalls {
   }
 
   /// All running calls of observed events, the longest first.
-  static var all: [Call] {
+  package static var all: [Call] {
     shards.flatMap { $0.withLock { $0.calls.values.map(\.call) } }
       .sortedUnspecialized { ($0.start.sinceOrigin, $0.number) < ($1.start.sinceOrigin, $1.number) }
   }

@@ -1,0 +1,155 @@
+/// An observer of events, which is told of each step in their work.
+///
+///     struct DropLogger: EventObserver {
+///       func observe(_ step: EventStep) {
+///         guard step.kind == .dropped, let sequence = step.sequence else { return }
+///         print("\(step.event) had no room for #\(sequence)")
+///       }
+///     }
+///     let watching = progress.observe(with: DropLogger())
+///
+/// For one event, the kinds `accepted`, `added` and `removed` come one at a time, in order. The
+/// other kinds may come from several threads at once.
+public protocol EventObserver: Sendable {
+  /// Called with each step of the observed events.
+  ///
+  /// The call comes on the thread that delivers, or on the handler's lane. The handlers that follow
+  /// wait for it, so keep it short. No mutex is held during the call, and the observer may call any
+  /// method of any event.
+  ///
+  /// - Parameter step: The step. Ignore a kind that you do not know: later versions may add some.
+  func observe(_ step: EventStep)
+}
+
+/// An observer that is also told when its observations begin and end.
+package protocol ObservationCounter: EventObserver {
+  /// An observation by this observer begins.
+  func observationBegan()
+  /// An observation by this observer has ended.
+  func observationEnded()
+}
+
+/// One step in the work of an event, as its observers are told of it.
+///
+/// Later versions may add kinds and properties.
+public struct EventStep: Sendable {
+  /// The kind of a step. Later versions may add more.
+  public struct Kind: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the kind.
+    public let description: String
+
+    /// The delivery of an occurrence begins, before any handler is called.
+    public static var accepted: Kind { Kind(description: "accepted") }
+    /// An attempt of a handler's call begins. For a sequence or a forward, the call is the
+    /// hand-over of the payload. The call of a batch begins and ends once for each payload.
+    public static var began: Kind { Kind(description: "began") }
+    /// An attempt has returned or thrown, or was longer than its time limit. The duration is that
+    /// of the whole attempt, suspensions included.
+    public static var ended: Kind { Kind(description: "ended") }
+    /// A handler skipped an occurrence. It was locked, or it was removed or used up while the
+    /// occurrence waited for it. Or a view, an interceptor or a failure kept the occurrence from
+    /// it.
+    public static var skipped: Kind { Kind(description: "skipped") }
+    /// A handler had no room for an occurrence (``Buffering``), its pace left the occurrence out,
+    /// or a newer one replaced it. If a newer one had cancelled the call
+    /// (``Handler/restarting()``), the step comes when that call has ended, in the place of
+    /// ``ended``, and has a duration.
+    public static var dropped: Kind { Kind(description: "dropped") }
+    /// A lock holds an occurrence for a handler: see ``Holding``.
+    public static var held: Kind { Kind(description: "held") }
+    /// A handler was added. When an observation begins, this comes first for each handler that is
+    /// already there.
+    public static var added: Kind { Kind(description: "added") }
+    /// A handler was removed or used up, or its owner or event is gone. Its last call may still be
+    /// running. When an observation ends, this comes for each handler that is still there.
+    public static var removed: Kind { Kind(description: "removed") }
+    /// The observation ends, and this call has not ended: the observer is not told of its end.
+    public static var left: Kind { Kind(description: "left") }
+  }
+
+  /// The kind of the step.
+  public let kind: Kind
+  /// The event.
+  public let event: EventIdentity
+  /// The handler; `nil` for ``Kind/accepted``.
+  public let handler: HandlerToken?
+  /// The sequence number of the occurrence; `nil` for ``Kind/added`` and ``Kind/removed``.
+  public let sequence: UInt64?
+  /// The duration of the attempt, if one has ended; otherwise `nil`.
+  public let duration: Duration?
+  /// The number of the attempt that begins or has ended, 1 for the first one of a call; otherwise
+  /// `nil`.
+  public let attempt: Int?
+  /// The error with which the attempt failed, as in its ``HandlerFailure``; `nil` if it did not
+  /// fail.
+  public let error: (any Error)?
+  /// Whether the call is that of a batch, of which another payload has been told.
+  package let isFurther: Bool
+  /// The lane of a handler that is added; `nil` if the handler runs inline.
+  package let lane: WatchedLane?
+
+  init(
+    _ kind: Kind, _ event: EventIdentity, _ handler: HandlerToken? = nil, _ sequence: UInt64? = nil,
+    duration: Duration? = nil, attempt: Int? = nil, error: (any Error)? = nil, isFurther: Bool = false,
+    lane: WatchedLane? = nil
+  ) {
+    (self.kind, self.event, self.handler, self.sequence) = (kind, event, handler, sequence)
+    (self.duration, self.attempt, self.error) = (duration, attempt, error)
+    (self.isFurther, self.lane) = (isFurther, lane)
+  }
+}
+
+/// An observation of one event, or of all new events, that can be ended. Dropping it changes
+/// nothing.
+public struct EventRegistration: Sendable {
+  let onEnd: @Sendable () -> Void
+
+  /// Ends the observation. The observer is told which calls it leaves, and that the handlers are
+  /// gone: ``EventStep/Kind/left`` and ``EventStep/Kind/removed``. After the return it is not
+  /// called.
+  ///
+  /// A call that another thread had already begun may still be running. Further calls of `end()`
+  /// have no effect. Callable from any thread and inside a handler.
+  public func end() { onEnd() }
+}
+
+extension Event {
+  /// Adds an observer, which is told of every occurrence that is sent from now on.
+  ///
+  /// Effective on return, and callable from any thread and inside a handler. Several observers are
+  /// told in the order in which they were added. The event retains an observer until the
+  /// observation is ended, or the event is released.
+  ///
+  /// An observed event has no fast path: each occurrence is enqueued, and the queue is drained at
+  /// once. Events without observers pay nothing.
+  ///
+  /// - Parameter observer: The observer.
+  /// - Returns: The observation, which ``EventRegistration/end()`` ends. Without that call, the
+  ///   observation lasts as long as the event.
+  /// - Complexity: O(*n*) for *n* handlers and observers.
+  @discardableResult public nonisolated func observe(with observer: some EventObserver) -> EventRegistration {
+    let observation = Observation(observer)
+    core.observe(in: observation, name)
+    return EventRegistration { [weak core] in
+      observation.end()
+      core?.forgetObservers()
+    }
+  }
+}
+
+extension EventObserver {
+  /// Observes every event that is created from now on, in the whole process.
+  ///
+  /// Effective on return, and callable from any thread. The observer is retained until the
+  /// observation is ended. Each of the events loses its fast path: see ``Event/observe(with:)``.
+  ///
+  /// - Returns: The observation, which ``EventRegistration/end()`` ends.
+  @discardableResult public func observeNewEvents() -> EventRegistration {
+    let observation = Observation(self)
+    NewEvents.add(observation)
+    return EventRegistration {
+      NewEvents.remove(observation)
+      observation.end()
+    }
+  }
+}

@@ -1,0 +1,162 @@
+public import Eventing
+
+/// An observer that reports slow handlers, calls that hang, lanes that begin no call, lanes that
+/// grow, and events with too many handlers.
+///
+/// Too many handlers usually mean that some were never removed.
+///
+///     EventDiagnostics(slowerThan: .milliseconds(100), stuckAfter: .seconds(10)) { finding in
+///       log(finding)
+///     }.observeNewEvents()    // when the program starts; or event.observe(with:) for one event
+///
+/// A slow handler is reported when its call has ended. A stuck one is reported while it hangs.
+///
+/// One instance can observe any number of events, from any threads.
+// Safe: each field that changes says what guards it.
+public final class EventDiagnostics: EventObserver, Sendable {
+  /// The duration up to which a call is not reported as slow.
+  private let slowest: Duration?
+  /// The time after which a call that has not ended is reported.
+  let stuck: Duration?
+  /// The number of handlers up to which an event is not reported.
+  private let most: Int?
+  let report: @Sendable (Finding) -> Void
+  /// The handlers of each observed event.
+  private let events = Guarded<[EventIdentity: Handlers]>([:])
+  /// The running calls and the lanes, as the last look of the timer found them.
+  let looks = Guarded(Looks())
+
+  /// The handlers of one event.
+  fileprivate struct Handlers {
+    /// The handlers, by the ids of their tokens.
+    var members: [UInt64: Member] = [:]
+    /// The number of handlers above which the event is reported. It doubles with each report.
+    var limit: Int
+  }
+
+  /// A handler of an observed event.
+  fileprivate struct Member {
+    let handler: HandlerToken
+    /// The lane; `nil` for an inline handler, and if lanes are not watched.
+    let lane: WatchedLane?
+    /// The number of steps `added`, minus those of `removed`: one for each observation. Below 0 if
+    /// the end of an observation overtakes its beginning.
+    var count: Int
+  }
+
+  /// Creates an observer. Pass it to ``Event/observe(with:)``, or call
+  /// `observeNewEvents()`.
+  ///
+  /// With a limit for stuck calls, one timer for the whole process looks at the running calls of
+  /// the observed events, twice within the limit. The timer exists while such diagnostics observe
+  /// something. It does not see calls that began before their event was observed.
+  ///
+  /// - Parameters:
+  ///   - slowest: The duration up to which a call is not reported as slow; `nil` reports no slow
+  ///     call. For an asynchronous handler, suspensions count.
+  ///   - stuck: The time after which a call that has not ended is reported; `nil` reports no such
+  ///     call. Each such call is reported once, while it hangs, before twice that time has passed.
+  ///     Calls of inline handlers, which block their poster, count, too. A lane that has begun none
+  ///     of its waiting calls in that time is reported, too. A lane on which more than
+  ///     1,024 occurrences wait, and more than at the last look, is reported, too. The lane of a
+  ///     locked handler is not reported.
+  ///   - most: The number of handlers up to which an event is not reported; `nil` reports no event.
+  ///     A number below 0 counts as 0. An event is reported again each time that its number of
+  ///     handlers has doubled.
+  ///   - report: A closure that receives each finding. It runs on the thread that delivers, on the
+  ///     handler's lane, or on the queue of the timer, with no mutex held. Keep it short: on the
+  ///     timer's queue, other diagnostics wait for it.
+  public init(
+    slowerThan slowest: Duration? = nil, stuckAfter stuck: Duration? = nil, moreHandlersThan most: Int? = nil,
+    _ report: @escaping @Sendable (Finding) -> Void
+  ) {
+    self.slowest = slowest
+    self.stuck = stuck.map { max(.zero, $0) }
+    self.most = most
+    self.report = report
+  }
+
+  // MARK: Steps
+
+  /// Notes a handler that comes or goes, and reports a slow call or an event with too many
+  /// handlers.
+  public func observe(_ step: EventStep) {
+    guard let handler = step.handler else { return }
+    switch step.kind {
+    case .added: add(handler, step, +1)
+    case .removed: add(handler, step, -1)
+    case .ended, .dropped:
+      guard !step.isFurther, let slowest, let duration = step.duration, duration > slowest else { return }
+      report(Finding(.slowHandler, step.event, handler: handler, duration: duration, limit: .duration(slowest)))
+    default: break
+    }
+  }
+
+  private func add(_ handler: HandlerToken, _ step: EventStep, _ change: Int) {
+    let lane = stuck == nil ? nil : step.lane
+    // The tables are changed in place: if each addition copied them, adding *n* handlers would cost
+    // O(*n*²).
+    let (names, gone) = events.withLock { events -> ([String?]?, Member?) in
+      var gone: Member?
+      events[step.event, default: Handlers(limit: max(0, most ?? .max))].note(handler, lane, change, &gone)
+      if events[step.event]?.members.isEmpty == true { events[step.event] = nil }
+      return (events[step.event]?.namesOfTooMany(after: change), gone)
+    }
+    withExtendedLifetime(gone) {}  // released after the unlock
+    guard let most, let names else { return }
+    let counts = Dictionary(grouping: names, by: \.self).map { (name: $0.key, count: $0.value.count) }
+    let sorted = counts.sorted {
+      $0.count != $1.count ? $0.count > $1.count : ($0.name ?? "") < ($1.name ?? "")
+    }
+    report(Finding(.manyHandlers, step.event, handlerCount: names.count, limit: .count(most), names: sorted))
+  }
+
+  /// The lanes of the observed events, in the order in which the handlers were made.
+  var lanes: [HandlerLane] {
+    var lanes: [HandlerLane] = []
+    events.withLock { events in
+      for (event, handlers) in events {
+        for member in handlers.members.values {
+          if let lane = member.lane { lanes.append(HandlerLane(handler: member.handler, event: event, lane: lane)) }
+        }
+      }
+    }
+    return lanes.sorted { $0.handler.id < $1.handler.id }
+  }
+}
+
+/// A handler of an observed event, and its lane.
+struct HandlerLane: Sendable {
+  let handler: HandlerToken
+  let event: EventIdentity
+  let lane: WatchedLane
+}
+
+extension EventDiagnostics.Handlers {
+  /// Changes how often a handler was told of.
+  fileprivate mutating func note(
+    _ handler: HandlerToken, _ lane: WatchedLane?, _ change: Int, _ gone: inout EventDiagnostics.Member?
+  ) {
+    var member = members[handler.id] ?? EventDiagnostics.Member(handler: handler, lane: lane, count: 0)
+    member.count += change
+    if member.count == 0 { gone = members.removeValue(forKey: handler.id) } else { members[handler.id] = member }
+  }
+
+  /// Returns the names of all handlers if an addition has made them too many.
+  fileprivate mutating func namesOfTooMany(after change: Int) -> [String?]? {
+    guard change > 0, members.count > limit else { return nil }
+    limit = max(1, limit) * 2
+    return members.values.map(\.handler.name)
+  }
+}
+
+extension EventDiagnostics: ObservationCounter {
+  /// If there is a limit for stuck calls, the timer looks for them from the first observation on.
+  package func observationBegan() {
+    if let stuck, !stuck.isForever { WatchTimer.shared.add(self, every: stuck / 2) }
+  }
+
+  package func observationEnded() {
+    if let stuck, !stuck.isForever { WatchTimer.shared.remove(self) }
+  }
+}
