@@ -83,9 +83,9 @@ extension Completion {
     }
     #if DEBUG
       if isTracked, let (executionSlot, nodes) = withMutex({ nodesDeferred(waiter(id)) }),
-        let lane = executionSlot.lane, !lane.isReported.load(ordering: .relaxed)
+        let target = executionSlot.target, !target.isReported.load(ordering: .relaxed)
       {
-        CycleReport.tell(lane, waitingFor: Set(nodes.map(\.title)).sortedUnspecialized(by: <))
+        CycleReport.tell(target, waitingFor: Set(nodes.map(\.title)).sortedUnspecialized(by: <))
       }
     #endif
   }

@@ -208,9 +208,9 @@ enum WaitNeeds {
 
   #if DEBUG
     // Safe: set before any other thread has the execution slot.
-    /// The lane of the slot, for a ``CycleReport``.
-    weak var lane: DeliveryTarget?
-    override var title: String { lane?.title ?? super.title }
+    /// The place where calls wait for the slot, for a ``CycleReport``.
+    weak var target: DeliveryTarget?
+    override var title: String { target?.title ?? super.title }
   #endif
 
   init(of handler: UInt64 = 0) { self.handler = handler }

@@ -191,7 +191,7 @@ extension EventCore {
   /// Sends a completion through all lanes, behind the calls that wait there. Isolation: core.
   private func sendBarrier(_ completion: Completion) {
     unsafe forEachSlot { slot in
-      unsafe slot.pointee.record.details?.route?.lane?.sendBarrier(completion)
+      unsafe slot.pointee.record.details?.route?.target?.sendBarrier(completion)
     }
     if let pendingWork = pendingWorkReference.load() {
       for lane in unsafe pendingWork.retiringLanes { lane.sendBarrier(completion) }

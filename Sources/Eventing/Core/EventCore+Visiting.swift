@@ -43,7 +43,7 @@ extension EventCore {
     // An inline forward delivers to its target before `visitNow` returns. A trace shows the call of
     // the forward as the cause of that delivery. So traces are told here, before `visitNow`, that
     // the call begins.
-    let isInlineForward = unsafe details.options.isForward && details.route?.lane == nil
+    let isInlineForward = unsafe details.options.isForward && details.route?.target == nil
     let forwarded = isInlineForward ? tally.observed?.beginTraced(TracedHandler(token.record), on: nil) : nil
     let path = unsafe visitNow(slot, payload, &tally)
     if tally.report.delivered > before.delivered {

@@ -58,7 +58,7 @@ public import Synchronization
       let record = unsafe slot.pointee.record
       unsafe record.index = -1
       unsafe record.details?.keyTable = nil  // breaks a cycle: the table retains the slot, which retains the record
-      let lane = unsafe record.details?.route?.lane
+      let lane = unsafe record.details?.route?.target
       if let target = lane as? PacedTarget { paced.append(target) }
       retire(record)
       lane?.endDelays()

@@ -53,8 +53,8 @@ struct DistinctSource<Source: EventSource>: EventSource {
       place,
       .relay { record, anchor in
         let route = HandlerRoute(place, body, type, record, anchor, modifiers)
-        let lane = route.lane
-        return TransformedHandler(lane: lane) { incoming, owner, tally in
+        let lane = route.target
+        return TransformedHandler(target: lane) { incoming, owner, tally in
           let (payload, losses) = (incoming.payload(Source.Payload.self), lane?.counters.losses ?? 0)
           let account = tally.completion?.account
           if account?.isRepeated != true, last.isEqual(to: payload, losses) {

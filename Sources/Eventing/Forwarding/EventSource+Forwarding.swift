@@ -63,7 +63,7 @@ extension EventSource {
     var handler = Handler<Payload>(
       .inline,
       .relay { record, anchor in
-        TransformedHandler(lane: nil) { payload, owner, tally in
+        TransformedHandler(target: nil) { payload, owner, tally in
           _ = strongTarget  // retained by the closure
           guard let owner else { return false }
           // Safe: the owner of the handler is the target. A source through which the handler is
@@ -109,7 +109,7 @@ extension EventSource {
     var handler = Handler<Payload>(
       .inline,
       .relay { record, anchor in
-        TransformedHandler(lane: nil) { payload, _, tally in
+        TransformedHandler(target: nil) { payload, _, tally in
           guard let other = transform(payload.payload(Payload.self)) else {
             tally.noteLeftOut()
             return false

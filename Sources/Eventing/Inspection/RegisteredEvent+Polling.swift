@@ -122,7 +122,7 @@ extension EventCore {
       let skipped = unsafe slot.pointee.skipped.load(ordering: .relaxed)
       reading.found.append(
         unsafe EventReading.Found(
-          record: record, key: details?.key, target: details?.route?.lane,
+          record: record, key: details?.key, target: details?.route?.target,
           skipped: skipped + (details?.unheard.load(ordering: .relaxed) ?? 0), held: held(record),
           offered: offered(to: details?.keyTable)))
     }

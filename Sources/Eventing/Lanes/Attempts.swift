@@ -43,7 +43,7 @@ extension Member {
   func run(_ worker: Worker, on place: isolated (any Actor)?) async -> NextStep {
     while true {
       if isReplaced(worker.call) { return .ended(.dropped) }
-      if let step = step(after: await makeAttempt(worker.call, on: place), on: worker) { return step }
+      if let step = step(after: await attempt(worker.call, on: place), on: worker) { return step }
     }
   }
 
@@ -71,9 +71,9 @@ extension Member {
       if isReplaced(call) { return .ended(.dropped) }
       let attempt: Attempt
       if modifiers.batch == nil, let context = unsafe call.completion?.context {
-        attempt = context.run { attemptNow(call) }
+        attempt = context.run { attemptInCell(call) }
       } else {
-        attempt = attemptNow(call)
+        attempt = attemptInCell(call)
       }
       if let step = step(after: attempt, on: worker) { return step }
     }
@@ -109,12 +109,12 @@ extension Member {
     return true
   }
 
-  private func attemptNow(_ call: Call) -> Attempt {
-    guard let cell = newCell(for: call) else { return attemptNow(call, nil) }
-    return CallCell.$current.withValue(cell) { attemptNow(call, cell) }
+  private func attemptInCell(_ call: Call) -> Attempt {
+    guard let cell = newCell(for: call) else { return callHandler(call, nil) }
+    return CallCell.$current.withValue(cell) { callHandler(call, cell) }
   }
 
-  @inline(never) private func attemptNow(_ call: Call, _ cell: CallCell?) -> Attempt {
+  @inline(never) private func callHandler(_ call: Call, _ cell: CallCell?) -> Attempt {
     var owner: (any AnyObject & Sendable)?
     guard let body = unsafe body, claimAttempt(call, &owner) else { return .refused }
     let observed = began(call, cell)
@@ -131,40 +131,40 @@ extension Member {
     }
   }
 
-  private func makeAttempt(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
+  private func attempt(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
     if limitQueue != nil || modifiers.isRestarting { return await attemptInTask(call, on: place) }
-    return await attemptOnOwner(call, on: place)
+    return await attemptOnActor(call, on: place)
   }
 
-  private func attemptOnOwner(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
-    guard case .isolated? = unsafe body else { return await attemptHere(call, on: place) }
+  private func attemptOnActor(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
+    guard case .isolated? = unsafe body else { return await attemptInContext(call, on: place) }
     // The lane retains the owner only for the length of an attempt.
-    if let actor = record.options.owner?.actor { return await attemptHere(call, on: actor) }
+    if let actor = record.options.owner?.actor { return await attemptInContext(call, on: actor) }
     _ = anchor.remove(record)
     return .refused
   }
 
-  @inline(never) private func attemptHere(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
+  @inline(never) private func attemptInContext(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
     guard modifiers.batch == nil, let context = unsafe call.completion?.context else {
-      return await attemptNow(call, on: place)
+      return await attemptInCell(call, on: place)
     }
     return await context.run(on: place) {
       _ = place
-      return await attemptNow(call, on: place)
+      return await attemptInCell(call, on: place)
     }
   }
 
-  private func attemptNow(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
-    guard let cell = newCell(for: call) else { return await attemptNow(call, nil, on: place) }
+  private func attemptInCell(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
+    guard let cell = newCell(for: call) else { return await callHandler(call, nil, on: place) }
     return await CallCell.$current.withValue(cell) {
       _ = place
-      return await attemptNow(call, cell, on: place)
+      return await callHandler(call, cell, on: place)
     }
   }
 
   /// No suspension lies between the claim and the first line of the closure. So a handler that was
   /// removed on its own actor is not called afterwards.
-  @inline(never) private func attemptNow(_ call: Call, _ cell: CallCell?, on place: isolated (any Actor)?) async
+  @inline(never) private func callHandler(_ call: Call, _ cell: CallCell?, on place: isolated (any Actor)?) async
     -> Attempt
   {
     var owner: (any AnyObject & Sendable)?
@@ -204,7 +204,7 @@ extension Member {
       }
     }
     if let timer, let limit = modifiers.timeLimit { timer.start(after: limit.duration) }
-    let task = Scheduling.innerTask(on: lane.taskExecutor) { await self.attemptOnOwner(call, on: place) }
+    let task = Scheduling.innerTask(on: lane.taskExecutor) { await self.attemptOnActor(call, on: place) }
     attempt.set(task)
     let result = await withTaskCancellationHandler {
       await task.value

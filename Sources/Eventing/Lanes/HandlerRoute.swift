@@ -52,14 +52,14 @@
     }
   }
 
-  /// The lane, or the sink of a sequence; `nil` if the handler runs inline.
-  var lane: DeliveryTarget? {
+  /// The place where occurrences wait; `nil` if the handler runs inline.
+  var target: DeliveryTarget? {
     switch self {
     case .call, .intercept, .retried: nil
     case .lane(let member): member
     case .paced(let target): target
     case .sequence(let sink): sink
-    case .relay(let transformed): transformed.lane
+    case .relay(let transformed): transformed.target
     }
   }
 
@@ -133,7 +133,7 @@
 
 /// A handler behind a transform, or a forward: transforms the payload, and delivers the result.
 @usableFromInline struct TransformedHandler: Sendable {
-  let lane: DeliveryTarget?
+  let target: DeliveryTarget?
   /// Does what ``HandlerRoute/deliver(_:_:_:_:_:)`` does. If the transform has no result, returns
   /// false before the claim, so that a payload that a filter rejects does not use up a once
   /// handler, and notes that decision by ``DeliveryTally/noteLeftOut()``.
@@ -217,7 +217,7 @@ extension AnyHandler {
     let (place, body, type, modifiers) = (inner.place, inner.body, inner.type, inner.options.modifierBox?.modifiers)
     let makeTransformed: @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler = { record, anchor in
       let route = HandlerRoute(place, body, type, record, anchor, modifiers)
-      return TransformedHandler(lane: route.lane) { incoming, owner, tally in
+      return TransformedHandler(target: route.target) { incoming, owner, tally in
         conversion(incoming, &tally) { payload, tally in route.deliver(payload, owner, record, anchor, &tally) }
       }
     }

@@ -238,7 +238,7 @@ import Synchronization
     if let worker = unsafe idle.popLast() { return worker }
     let worker = Worker(of: isShared ? 0 : unsafe onlyMember?.record.id ?? 0)
     #if DEBUG
-      worker.lane = unsafe onlyMember ?? members.values.first?.member
+      worker.target = unsafe onlyMember ?? members.values.first?.member
     #endif
     unsafe worker.index = workers.count
     unsafe workers.append(worker)
@@ -556,7 +556,7 @@ extension Lane {
             // If the handler has no pace, the barrier goes to the lane at once. It also goes to the
             // lane at once if the handler has no slot, because the handler has not joined the table
             // yet or has left it. Then no occurrence waits in its pace.
-            let target: DeliveryTarget = unsafe record.index >= 0 ? record.route?.lane ?? member : member
+            let target: DeliveryTarget = unsafe record.index >= 0 ? record.route?.target ?? member : member
             target.sendBarrier(completion)
             core.unregisterDead()
             completion.arrive(member, nil)

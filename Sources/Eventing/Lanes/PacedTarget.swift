@@ -30,7 +30,7 @@ import Synchronization
   ) {
     self.pace = pace
     self.inner = inner
-    lane = inner.lane
+    lane = inner.target
     self.type = type
     queue = DelayQueues.of(pace.clock, for: anchor)
     unsafe pending = PayloadQueue(type)

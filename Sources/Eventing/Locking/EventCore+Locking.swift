@@ -193,7 +193,7 @@ extension EventCore {
     if ended.count > 1 { ended = ended.sortedUnspecialized { isBefore($0.record, $1.record) } }
     deliver(ended)
     for (record, buffer) in ended {
-      if !record.has(HandlerFlags.notCallable) { unsafe record.details?.route?.lane?.resume() }
+      if !record.has(HandlerFlags.notCallable) { unsafe record.details?.route?.target?.resume() }
       // A pace that resumes may have called a once handler, which is used up now.
       unregisterDead()
       mutex.lock()

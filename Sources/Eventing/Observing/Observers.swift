@@ -110,7 +110,7 @@ final class Observation: @unchecked Sendable {
   /// Tells the observers that a handler was added. Isolation: core.
   func added(_ handler: HandlerToken) {
     if observations.isEmpty { return }
-    let lane = unsafe handler.record.details?.route?.lane.map { WatchedLane($0) }
+    let lane = unsafe handler.record.details?.route?.target.map { WatchedLane($0) }
     let step = EventStep(.added, event, handler, lane: lane)
     for observation in observations { observation.note(handler, event, isAdded: true)?.observe(step) }
   }

@@ -254,7 +254,7 @@ extension EventCore {
       slotBody = body
     }
     if handler.options.owner == nil {
-      if case .lane(let member) = route { unsafe record.plainLane = .passUnretained(member) }
+      if case .lane(let member) = route { unsafe record.plainMember = .passUnretained(member) }
       if case .sequence(let sink) = route { unsafe record.plainSequence = .passUnretained(sink) }
     }
     return PendingHandler(slotBody, record)

@@ -139,7 +139,7 @@ extension EventCore {
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
       unsafe include(
-        record, record.details?.route?.lane,
+        record, record.details?.route?.target,
         skipped: slot.pointee.skipped.load(ordering: .relaxed) + (record.details?.unheard.load(ordering: .relaxed) ?? 0)
       )
     }

@@ -215,10 +215,10 @@ extension EventCore {
     unsafe (details.route, details.key) = (nil, nil)
     mutex.unlock()
     withExtendedLifetime(key) {}
-    unsafe details.plainLane = nil
+    unsafe details.plainMember = nil
     unsafe details.plainSequence = nil
     unsafe details.view = nil
-    guard let lane = route?.lane else {
+    guard let lane = route?.target else {
       details.set(HandlerFlags.removed)
       return nil
     }

@@ -48,7 +48,7 @@ import Synchronization
     // Safe: the flag `detailed` says that the record is a `DetailedRecord`, as in
     // `HandlerRecord.details`.
     let record = unsafe Unmanaged<DetailedRecord>.fromOpaque(held.toOpaque())
-    if let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainLane }) {
+    if let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainMember }) {
       unsafe lane._withUnsafeGuaranteedRef { $0.deliver(payload, &tally) }
       if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.hasPostBody }) {
         unsafe setPostBody(record, lane.takeUnretainedValue())

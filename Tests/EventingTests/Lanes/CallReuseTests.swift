@@ -78,7 +78,7 @@ extension Event<Int> {
   {
     let token = add(
       Handler(on: .concurrent(limit: limit)) { payload async throws in await body(payload) }.inOrder { $0 })[0]
-    guard let lane = token.record.details?.route?.lane else { preconditionFailure("expected a lane") }
+    guard let lane = token.record.details?.route?.target else { preconditionFailure("expected a lane") }
     return lane
   }
 }

@@ -26,7 +26,7 @@ extension LaneTests {
     let (event, queue, looks, left) = (Event<Slow>(), DispatchQueue(label: "test"), Looks(), Recorder<Int>())
     queue.suspend()
     let token = event.addHandler(on: .queue(queue, buffering: buffering)) { _ in }
-    let lane = try #require(token.record.details?.route?.lane)
+    let lane = try #require(token.record.details?.route?.target)
     let post: @Sendable () -> Void = {
       event.post(
         Slow {
