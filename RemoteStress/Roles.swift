@@ -97,7 +97,7 @@
         do {
           listening = try await event.listen(
             as: group, startingAt: .first, inFlight: 64,
-            retry: .backoff(from: .milliseconds(20), to: .seconds(1), attempts: 8), deadLetter: "dead.\(group)",
+            retry: .exponential(from: .milliseconds(20), to: .seconds(1), attempts: 8), deadLetter: "dead.\(group)",
             deduplicating: .last(100_000))
         } catch { try await Task.sleep(for: .milliseconds(50)) }
       }

@@ -86,8 +86,8 @@ extension EventDiagnostics {
 
   /// Returns the lanes that exactly three looks, this one included, have found with calls that
   /// wait, without a call that runs, and without progress in between.
-  private func blockedLanes() -> [(watched: HandlerLane, load: LaneLoad, stall: Stall)] {
-    let waiting = lanes.compactMap { watched -> (watched: HandlerLane, load: LaneLoad, found: LaneLoad.Stall)? in
+  private func blockedLanes() -> [(watched: WatchedHandler, load: LaneLoad, stall: Stall)] {
+    let waiting = lanes.compactMap { watched -> (watched: WatchedHandler, load: LaneLoad, found: LaneLoad.Stall)? in
       guard let load = watched.lane.load, let stall = load.stall else { return nil }
       return (watched, load, stall)
     }
@@ -108,14 +108,14 @@ extension EventDiagnostics {
 
   /// Returns the lanes that grow, each with the number of occurrences that wait, and the limit that
   /// this number exceeds.
-  private func growingLanes() -> [(watched: HandlerLane, lane: Lane?, count: Int, limit: Int)] {
+  private func growingLanes() -> [(watched: WatchedHandler, lane: HandlerLane?, count: Int, limit: Int)] {
     let waiting = lanes.compactMap { watched in
       watched.lane.load.map { (watched: watched, lane: $0.sharedLane, count: $0.waitingCount, isLocked: $0.isLocked) }
     }
     return looks.withLock { looks in
       let before = looks.lanes
       var after: [UInt64: Backlog] = [:]
-      var growing: [(HandlerLane, Lane?, Int, Int)] = []
+      var growing: [(WatchedHandler, HandlerLane?, Int, Int)] = []
       for lane in waiting where lane.count > 0 {
         let last = before?[lane.watched.handler.id]
         var limit = lane.count > Self.backlogLimit ? last?.limit ?? Self.backlogLimit : Self.backlogLimit

@@ -112,12 +112,12 @@ public final class EventDiagnostics: EventObserver, Sendable {
   }
 
   /// The lanes of the observed events, in the order in which the handlers were made.
-  var lanes: [HandlerLane] {
-    var lanes: [HandlerLane] = []
+  var lanes: [WatchedHandler] {
+    var lanes: [WatchedHandler] = []
     events.withLock { events in
       for (event, handlers) in events {
         for member in handlers.members.values {
-          if let lane = member.lane { lanes.append(HandlerLane(handler: member.handler, event: event, lane: lane)) }
+          if let lane = member.lane { lanes.append(WatchedHandler(handler: member.handler, event: event, lane: lane)) }
         }
       }
     }
@@ -126,7 +126,7 @@ public final class EventDiagnostics: EventObserver, Sendable {
 }
 
 /// A handler of an observed event, and its lane.
-struct HandlerLane: Sendable {
+struct WatchedHandler: Sendable {
   let handler: HandlerToken
   let event: EventIdentity
   let lane: WatchedLane

@@ -23,7 +23,8 @@ extension EventDiagnostics {
       /// handler needs: for instance, the program's own work on the queue, or more blocked
       /// `.background` handlers than Dispatch has threads. See ``Finding/handler``,
       /// ``Finding/duration``, ``Finding/waitingCount`` and ``Finding/waits``. Reported once, until
-      /// the lane makes progress. A lane that is locked, and a shared `Lane`, are not reported.
+      /// the lane makes progress. A lane that is locked, and a shared `HandlerLane`, are not
+      /// reported.
       public static var blockedLane: Kind { Kind(name: "blockedLane") }
       /// More than 1,024 occurrences wait on a handler's lane, or in the buffer of a sequence, and
       /// more than at the last look: see ``Finding/handler`` and ``Finding/waitingCount``. Reported
@@ -72,11 +73,11 @@ extension EventDiagnostics {
     /// The number of occurrences that wait on the lane of the handler: see
     /// `HandlerSnapshot.waitingCount`. 0 for a finding about an event.
     public let waitingCount: Int
-    /// The name of the shared `Lane` of the handler; `nil` if the handler shares no lane, or the
-    /// lane has no name.
+    /// The name of the shared `HandlerLane` of the handler; `nil` if the handler shares no lane, or
+    /// the lane has no name.
     public let laneName: String?
-    /// The number of occurrences that wait on the shared `Lane` of the handler, for any handler
-    /// of that lane; `nil` if the handler shares no lane.
+    /// The number of occurrences that wait on the shared `HandlerLane` of the handler, for any
+    /// handler of that lane; `nil` if the handler shares no lane.
     public let laneWaitingCount: Int?
     /// The waits that cannot end before a stuck call has returned, or before a blocked lane begins
     /// a call, the longest first. There are at most 100. Waits for the handler itself come before
@@ -92,7 +93,8 @@ extension EventDiagnostics {
 
     init(
       _ kind: Kind, _ event: EventIdentity, handler: HandlerToken? = nil, duration: Duration? = nil,
-      waitingCount: Int = 0, on lane: Lane? = nil, waits: [WaitingSends.Look.Wait] = [], handlerCount: Int? = nil,
+      waitingCount: Int = 0, on lane: HandlerLane? = nil, waits: [WaitingSends.Look.Wait] = [],
+      handlerCount: Int? = nil,
       limit: Limit,
       names: [(name: String?, count: Int)] = []
     ) {

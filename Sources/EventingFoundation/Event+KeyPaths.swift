@@ -18,14 +18,14 @@
     ///     the event has no handlers yet.
     public init<Object: NSObject, Value: Sendable>(
       observing object: Object, _ keyPath: KeyPath<Object, Value>, options: ChangeOptions = [.old, .new]
-    ) where Payload == Change<Value> {
+    ) where Payload == ValueChange<Value> {
       self.init("\(keyPath)")
       var wanted: NSKeyValueObservingOptions = []
       if options.contains(.old) { wanted.insert(.old) }
       if options.contains(.new) { wanted.insert(.new) }
       if options.contains(.prior) { wanted.insert(.prior) }
       let observation = object.observe(keyPath, options: wanted) { [weak self] _, change in
-        self?.post(Change(old: change.oldValue, new: change.newValue, isPrior: change.isPrior))
+        self?.post(ValueChange(old: change.oldValue, new: change.newValue, isPrior: change.isPrior))
       }
       keep(KeyPathObservation(observation))
     }

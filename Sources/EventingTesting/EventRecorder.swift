@@ -58,20 +58,20 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
   /// - Parameters:
   ///   - source: The event, view, key or observed value to record.
   ///   - delivery: Where the handler runs.
-  public init(_ source: some EventSource<Payload>, on delivery: Delivery = .inline) {
+  public init(_ source: some EventSource<Payload>, on delivery: SyncDelivery = .inline) {
     self.source = source
     listen(source.addHandler(on: delivery) { [end = HandlerEnd(self)] payload in end.recorder?.note(payload) })
   }
 
   /// Creates a recorder with a handler on the main actor. In all other respects, works like
-  /// ``init(_:on:)-(_,Delivery)``.
+  /// ``init(_:on:)-(_,SyncDelivery)``.
   public init(_ source: some EventSource<Payload>, on delivery: MainDelivery) {
     self.source = source
     listen(source.addHandler(on: delivery) { [end = HandlerEnd(self)] payload in end.recorder?.note(payload) })
   }
 
   /// Creates a recorder with an asynchronous handler. In all other respects, works like
-  /// ``init(_:on:)-(_,Delivery)``.
+  /// ``init(_:on:)-(_,SyncDelivery)``.
   public init(_ source: some EventSource<Payload>, asynchronouslyOn delivery: AsyncDelivery) {
     self.source = source
     listen(source.addHandler(on: delivery) { [end = HandlerEnd(self)] payload async in end.recorder?.note(payload) })

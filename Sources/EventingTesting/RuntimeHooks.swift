@@ -9,7 +9,7 @@ import Eventing
 // symbol is missing, as in a program that links the runtime statically, no hook is installed. Then
 // the main actor's tasks, and each `Task {}` without a preference, are not part of a simulation.
 
-#if os(Linux) && !EVENTING_NO_RUNTIME_SPI
+#if os(Linux) && !EVENTING_DOCUMENTED_ONLY
   #if canImport(Musl)
     import Musl
   #else

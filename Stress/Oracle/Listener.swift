@@ -41,7 +41,7 @@ final class Listener: @unchecked Sendable, CustomStringConvertible {
   /// of the run.
   var fate: UInt64 = 0
   /// A closure that each call runs when the call has been recorded.
-  var reaction: (@Sendable (Change<Tone>) -> Void)?
+  var reaction: (@Sendable (ValueChange<Tone>) -> Void)?
   /// The number of calls that are running.
   private let inside = Atomic<Int>(0)
 
@@ -82,7 +82,7 @@ final class Listener: @unchecked Sendable, CustomStringConvertible {
     adding.finish()
   }
 
-  private func call(_ change: Change<Tone>, _ canary: Canary) {
+  private func call(_ change: ValueChange<Tone>, _ canary: Canary) {
     let call = Call(
       old: change.old?.name, new: change.new?.name, basis: change.new?.basis, isPrior: change.isPrior, at: Clock.now)
     let others = inside.wrappingAdd(1, ordering: .relaxed).oldValue

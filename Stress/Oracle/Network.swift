@@ -71,7 +71,7 @@ final class Network: Sendable {
   }
 
   /// A call of a handler of a node, as the handler recorded it.
-  struct Arrival: Sendable {
+  struct EventArrival: Sendable {
     let senderLog: Int32
     let index: Int32
     let origin: Int
@@ -88,7 +88,7 @@ final class Network: Sendable {
       at = Clock.now
     }
 
-    func isSame(as other: Arrival) -> Bool {
+    func isSame(as other: EventArrival) -> Bool {
       senderLog == other.senderLog && index == other.index && trace == other.trace && origin == other.origin
     }
   }
@@ -99,9 +99,9 @@ final class Network: Sendable {
   // when no handler runs.
   final class Node: @unchecked Sendable {
     let event = Event<Traveller>("node")
-    private(set) var arrivals: [Arrival] = []
-    private(set) var queued: [Arrival] = []
-    private(set) var awaited: [Arrival] = []
+    private(set) var arrivals: [EventArrival] = []
+    private(set) var queued: [EventArrival] = []
+    private(set) var awaited: [EventArrival] = []
 
     init(_ context: ScenarioContext) {
       let (canary, checks, fates) = (Canary(.handler), context.checks, (0..<3).map { _ in context.makeFate() })
@@ -109,19 +109,19 @@ final class Network: Sendable {
         if !canary.isAlive || !traveller.payload.canary.isAlive {
           checks.violate(.g22, "a handler uses a released object")
         }
-        arrivals.append(Arrival(traveller))
+        arrivals.append(EventArrival(traveller))
         try checks.faults.meet(fates[0], traveller.number)
       }
       event.addHandler(on: .background) { [unowned self] traveller in
         var luck = Random(seed: fates[1] &+ UInt64(traveller.number))
         checks.faults.delay(&luck)
-        queued.append(Arrival(traveller))
+        queued.append(EventArrival(traveller))
         try checks.faults.fail(&luck)
       }
       event.addHandler { [unowned self] traveller in
         var luck = Random(seed: fates[2] &+ UInt64(traveller.number))
         await checks.faults.delayTask(&luck, isSuspended: traveller.payload.index % 3 == 0)
-        awaited.append(Arrival(traveller))
+        awaited.append(EventArrival(traveller))
         try checks.faults.fail(&luck)
       }
     }
@@ -153,7 +153,7 @@ final class Network: Sendable {
 
   /// Returns the edges that the payload of an arrival passed from its origin to a node; `nil` if no
   /// such edges exist.
-  static func path(of arrival: Arrival, to node: Int) -> [Int]? {
+  static func path(of arrival: EventArrival, to node: Int) -> [Int]? {
     var (path, here): ([Int], Int) = ([], arrival.origin)
     func fill(to next: Int) -> Bool {
       guard next != here else { return true }

@@ -24,7 +24,7 @@ final class SenderLog: @unchecked Sendable {
   /// The number of the worker's removals that did not find exactly the handlers or forwards to
   /// remove.
   var missing = 0
-  private var tickets: [(index: Int, ticket: Ticket)] = []
+  private var tickets: [(index: Int, ticket: SendTicket)] = []
 
   init(_ number: Int) { self.number = number }
 
@@ -43,7 +43,7 @@ final class SenderLog: @unchecked Sendable {
   }
 
   func keep(_ report: SendReport, of payload: StressPayload) { reports.append((Int(payload.index), report)) }
-  func keep(_ ticket: Ticket, of payload: StressPayload) { tickets.append((Int(payload.index), ticket)) }
+  func keep(_ ticket: SendTicket, of payload: StressPayload) { tickets.append((Int(payload.index), ticket)) }
 
   /// Awaits the reports of all tickets.
   func awaitReports() async {

@@ -25,7 +25,7 @@ extension Worker {
   func lost() { faults.count(.drop) }
 
   /// Keeps a ticket, so that its report is verified. If a fault is due, drops the ticket instead.
-  func keep(_ ticket: Ticket, of payload: StressPayload) {
+  func keep(_ ticket: SendTicket, of payload: StressPayload) {
     if !faults.strikes(.drop, &luck) { senderLog.keep(ticket, of: payload) }
   }
 

@@ -15,7 +15,7 @@ struct Ending: Scenario {
   // Safe: accessed by that worker alone during a race, and by the scenario between races.
   final class Share: @unchecked Sendable {
     var event: Event<StressPayload>?
-    var tickets: [Ticket] = []
+    var tickets: [SendTicket] = []
 
     init(_ event: Event<StressPayload>) { self.event = event }
   }

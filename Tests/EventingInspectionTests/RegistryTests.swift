@@ -30,7 +30,7 @@ import Testing
     defer { EventRegistry.stop() }
     let keyed = KeyedEvent<String, Int>("keyed")
     let observed = Observed(1)
-    let question = Question<Int, Int>("question")
+    let question = EventQuestion<Int, Int>("question")
     let before = Event<Int>("included")
     EventRegistry.include(keyed.inspected + observed.inspected + question.inspected + before.inspected)
     let kinds = try [keyed.inspected, observed.inspected, question.inspected, before.inspected].map {

@@ -26,7 +26,7 @@
       let pause = Duration.milliseconds(50)
       try await event.listen(
         as: "one", startingAt: .first,
-        retry: .backoff(from: pause, to: pause, attempts: attempts, jitter: false), deadLetter: "test.dead")
+        retry: .exponential(from: pause, to: pause, attempts: attempts, jitter: false), deadLetter: "test.dead")
       return event
     }
 

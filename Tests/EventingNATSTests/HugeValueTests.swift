@@ -13,7 +13,7 @@
       let server = try NATSServer()
       let nats = try await server.connect(publishTimeout: Self.huge)
       let stream = try await nats.stream("TEST", subjects: ["test.>"], maxAge: Self.huge)
-      let retry = RetryPolicy.backoff(from: Self.huge, to: Self.huge, attempts: .max)
+      let retry = RetryPolicy.exponential(from: Self.huge, to: Self.huge, attempts: .max)
       for (transport, retry) in [(stream, retry), (nats.plain, nil)] {
         let event = RemoteEvent<Int>("test.a", over: transport)
         let numbers = Guarded<[Int]>([])

@@ -58,10 +58,10 @@ func modify(_ event: Event<String>) {
   event.addHandler(on: .concurrent(limit: 8)) { _ in }.inOrder(by: \String.count)  // expected-error {{'inOrder(by:)' is unavailable: modify the handler}}
   event.addHandler(on: .concurrent(limit: 8)) { _ in }.inOrder { $0.count }  // expected-error {{'inOrder(by:)' is unavailable: modify the handler}}
   event.addHandler { text in print(text) }.debounced(for: .seconds(1))  // expected-error {{'debounced(for:)' is unavailable: modify the handler before it is added: event.add(Handler { … }.debounced(for: .milliseconds(300)))}}
-  event.addHandler { text in print(text) }.throttled(to: .seconds(1))  // expected-error {{'throttled(to:)' is unavailable: modify the handler before it is added: event.add(Handler { … }.throttled(to: .milliseconds(100)))}}
+  event.addHandler { text in print(text) }.throttled(every: .seconds(1))  // expected-error {{'throttled(every:)' is unavailable: modify the handler before it is added: event.add(Handler { … }.throttled(every: .milliseconds(100)))}}
   event.addHandler { text in print(text) }.deadLetters.addHandler { _ in }  // expected-error {{'deadLetters' is unavailable: an event has dead letters: event.deadLetters.addHandler { letter in … }}}
   event.debounced(for: .seconds(1)).addHandler { text in print(text) }  // expected-error {{'debounced(for:)' is unavailable: a handler has a pace: event.add(Handler { … }.debounced(for: .milliseconds(300)))}}
-  event.throttled(to: .seconds(1)).addHandler { text in print(text) }  // expected-error {{'throttled(to:)' is unavailable: a handler has a pace: event.add(Handler { … }.throttled(to: .milliseconds(100)))}}
+  event.throttled(every: .seconds(1)).addHandler { text in print(text) }  // expected-error {{'throttled(every:)' is unavailable: a handler has a pace: event.add(Handler { … }.throttled(every: .milliseconds(100)))}}
   event.debounce(for: .seconds(1)).addHandler { text in print(text) }  // expected-error {{'debounce(for:)' is unavailable: a handler has a pace}}
   event.filter { !$0.isEmpty }.throttle(for: .seconds(1)).addHandler { text in print(text) }  // expected-error {{'throttle(for:)' is unavailable: a handler has a pace}}
 }

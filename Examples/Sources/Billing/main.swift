@@ -20,7 +20,7 @@ shop.placed.addHandler { order in
 }
 let listening = try await shop.placed.listen(
   as: "billing", startingAt: .first, inFlight: 4,
-  retry: .backoff(from: .milliseconds(20), to: .seconds(1), attempts: 3), deadLetter: "orders.unbilled")
+  retry: .exponential(from: .milliseconds(20), to: .seconds(1), attempts: 3), deadLetter: "orders.unbilled")
 say("\(name) listens")
 
 await untilTerminated()

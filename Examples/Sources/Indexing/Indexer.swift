@@ -54,7 +54,7 @@ public final class Indexer: Sendable {
 
     // Backpressure: at most this many files wait for the reader, however large the folder is.
     let window = 64
-    var waiting: [Ticket] = []
+    var waiting: [SendTicket] = []
     var unreadable = 0
     for file in found {
       if isStopped { break }

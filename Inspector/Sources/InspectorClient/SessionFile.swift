@@ -54,7 +54,7 @@ public struct SessionFile: Sendable {
   ) throws(LinkError) {
     if members["recording"] != nil {
       throw LinkError(
-        "\(path): expected a recorded inspection, got a recording of payloads; EventReplay replays it in the app")
+        "\(path): expected a recorded inspection, got a recording of payloads; EventPlayback replays it in the app")
     }
     guard let version = members["inspection"]?.int else {
       let begin = String(decoding: line.prefix(40), as: UTF8.self)

@@ -15,7 +15,7 @@ struct Inspector: AsyncParsableCommand {
 
       record keeps what the page shows, and replay shows it again. Recordings of payloads are made inside the app, \
       since payloads do not leave it through the socket: EventRecording(to: "monday.jsonl") writes one, \
-      EventReplay("monday.jsonl").run(into:) replays it. The documentation of EventingInspection shows both.
+      EventPlayback("monday.jsonl").run(into:) replays it. The documentation of EventingInspection shows both.
       """,
     subcommands: [Show.self, Trace.self, Record.self, Replay.self], defaultSubcommand: Show.self)
 }

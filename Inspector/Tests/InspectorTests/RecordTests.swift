@@ -93,7 +93,7 @@ import Testing
 
   @Test(arguments: [
     ("", "expected a recorded inspection, got an empty file"),
-    (#"{"recording":1,"epoch":0}"#, "EventReplay replays it in the app"),
+    (#"{"recording":1,"epoch":0}"#, "EventPlayback replays it in the app"),
     (#"{"inspection":2,"hello":{}}"#, "expected version 1 of a recorded inspection, got version 2"),
     ("[1,2]", #"expected a first line {"inspection":1,"hello":…}, got [1,2]"#),
   ]) func aFileOfAnotherKindIsNamed(text: String, words: String) throws {

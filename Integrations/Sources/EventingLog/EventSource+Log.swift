@@ -72,7 +72,7 @@ extension Event {
     to logger: Logger, at level: Logger.Level = .notice
   ) -> HandlerToken {
     let event = identity
-    return unheard.addHandler(named: "log") { occurrence in
+    return unhandled.addHandler(named: "log") { occurrence in
       logger.log(
         level: level, "no handler took an occurrence",
         metadata: ["event": "\(event)", "sequence": "\(occurrence.sequence)"])

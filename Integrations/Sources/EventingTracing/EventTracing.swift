@@ -5,26 +5,22 @@ public import Tracing
 /// Makes spans of sends and handlers, and passes the trace context of the sender to handlers, on
 /// lanes and in other processes.
 ///
-///     EventTracing.carry()                // once, when the program starts
+///     EventTracing.propagate()                // once, when the program starts
 ///     orders.addHandler(EventTracing.traced("billing") { order in try await bill(order) })
 ///     await orders.tracedSend(order)      // a span, with one for billing inside
 ///
 /// Payloads are never written into a span.
 public enum EventTracing {
-  /// The carrying of a context, from ``EventTracing/carry(headers:by:)`` to ``end()``. The carrying
-  /// goes on if this value is released.
-  public struct Carrying: Sendable {
-    fileprivate let inProcess: EventContext.Carrying?
-    fileprivate let remote: [RemoteContext.Carrying]
+  /// The propagation of a context, which lasts until it is ended. Dropping this value changes
+  /// nothing.
+  public struct Propagation: Sendable {
+    fileprivate let parts: [EventRegistration]
 
-    /// Stops carrying the context. Further calls have no effect. Any thread may call this method.
-    public func end() {
-      inProcess?.end()
-      for each in remote { each.end() }
-    }
+    /// Ends the propagation. Further calls have no effect. Any thread may call this method.
+    public func end() { for part in parts { part.end() } }
   }
 
-  /// Carries the trace context of a sender to its handlers, wherever they run.
+  /// Propagates the trace context of a sender to its handlers, wherever they run.
   ///
   /// In this process, a handler on a lane sees the sender's `InstrumentationContext.current`. When
   /// a message is published, the instrument writes the context into headers. In other processes,
@@ -36,22 +32,21 @@ public enum EventTracing {
   ///     binding of a task-local value for each message. If empty, the context stays in this
   ///     process.
   ///   - instrument: The instrument; `nil` for the one that the program has bootstrapped.
-  /// - Returns: A value whose ``Carrying/end()`` stops carrying the context. Call `carry` only
-  ///   once.
-  @discardableResult public static func carry(
+  /// - Returns: A value whose ``Propagation/end()`` stops this. Call `propagate` only once.
+  @discardableResult public static func propagate(
     headers: [String] = ["traceparent"], by instrument: (any Instrument)? = nil
-  ) -> Carrying {
+  ) -> Propagation {
     guard !headers.isEmpty else {
-      return Carrying(inProcess: EventContext.carry(InstrumentationContext.$current), remote: [])
+      return Propagation(parts: [EventContext.propagate(InstrumentationContext.$current)])
     }
-    let remote = headers.enumerated().map { index, header in
-      RemoteContext.carry(InstrumentationContext.$current, header: header) { context in
+    let parts = headers.enumerated().map { index, header in
+      RemoteContext.propagate(InstrumentationContext.$current, header: header) { context in
         context.map { self.headers(of: $0, by: instrument) }?[header]
       } decode: { text in
         .some(context(adding: text, of: header, isFirst: index == 0, by: instrument))
       }
     }
-    return Carrying(inProcess: nil, remote: remote)
+    return Propagation(parts: parts)
   }
 
   /// Returns the headers of the current context, for a message that is published later.

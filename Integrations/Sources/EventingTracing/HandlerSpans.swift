@@ -6,9 +6,9 @@ public import Tracing
 ///
 ///     HandlerSpans().observeNewEvents()        // or event.observe(with: HandlerSpans())
 ///
-/// The span is a child of the sender's span: see ``EventTracing/carry(headers:by:)``. An observer
-/// cannot bind a context around a call. So spans that the handler starts are siblings of this one.
-/// For a handler that starts spans, use
+/// The span is a child of the sender's span: see ``EventTracing/propagate(headers:by:)``. An
+/// observer cannot bind a context around a call. So spans that the handler starts are siblings of
+/// this one. For a handler that starts spans, use
 /// ``EventTracing/traced(_:by:_:)-(_,_,(Payload)throws->Void)``.
 public final class HandlerSpans: EventObserver {
   private struct Call: Hashable {

@@ -6,8 +6,8 @@ extension Event {
   /// Sends a payload inside a span, and waits as ``Eventing/Event/send(_:from:)`` does.
   ///
   /// The span has the name of the event, and the counts of the report. It records the errors of
-  /// handlers. The handlers see the span as their parent: see ``EventTracing/carry(headers:by:)``.
-  /// Any task may call this method, also inside a handler.
+  /// handlers. The handlers see the span as their parent: see
+  /// ``EventTracing/propagate(headers:by:)``. Any task may call this method, also inside a handler.
   ///
   /// - Parameters:
   ///   - payload: The value that the handlers receive.
@@ -36,7 +36,7 @@ extension RemoteEvent {
   /// Publishes a payload inside a span. In all other respects, works like `publish`.
   ///
   /// The span has the subject of the event. Its context is written into the headers of the message:
-  /// see ``EventTracing/carry(headers:by:)``.
+  /// see ``EventTracing/propagate(headers:by:)``.
   ///
   /// - Parameters:
   ///   - payload: The payload.

@@ -53,7 +53,7 @@ import UnixSignals
       let (orders, placed) = (Event<Int>("orders"), RemoteEvent<Int>("placed", over: InMemoryTransport()))
       let order = 1
 
-      EventTracing.carry()              // call it once, at the start: lanes and other processes get the trace context
+      EventTracing.propagate()              // call it once, at the start: lanes and other processes get the trace context
       orders.addHandler(EventTracing.traced("billing") { order in try await bill(order) })
       await orders.tracedSend(order)    // makes a span; billing has a child span, on whatever lane it runs
       try await placed.tracedPublish(order)

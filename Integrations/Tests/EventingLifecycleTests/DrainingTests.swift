@@ -81,7 +81,7 @@ import Testing
         }
         if attempt < 3 { throw Refusal() }
         done.post(job)
-      }.retrying(.backoff(from: .milliseconds(20), to: .milliseconds(20), attempts: 3, jitter: false)))
+      }.retrying(.exponential(from: .milliseconds(20), to: .milliseconds(20), attempts: 3, jitter: false)))
     jobs.deadLetters.addHandler { _ in letters.withLock { $0 += 1 } }
     done.addHandler { job async in
       await Task.yield()

@@ -6,13 +6,13 @@ import InMemoryTracing
 import Testing
 import Tracing
 
-// `EventTracing.carry` affects the whole process, so the tests run one after the other.
+// `EventTracing.propagate` affects the whole process, so the tests run one after the other.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct TracingTests {
   private struct Failure: Error {}
   private let tracer = InMemoryTracer.w3c()
 
   @Test func handlersOnEveryLaneAreChildrenOfTheSend() async throws {
-    let carrying = EventTracing.carry(headers: [])
+    let carrying = EventTracing.propagate(headers: [])
     defer { carrying.end() }
     let orders = Event<Int>("orders")
     orders.addHandler(EventTracing.traced("inline", by: tracer) { _ in })
@@ -32,7 +32,7 @@ import Tracing
   }
 
   @Test func aSpanThatAHandlerStartsIsAChildOfTheHandler() async throws {
-    let carrying = EventTracing.carry(headers: [])
+    let carrying = EventTracing.propagate(headers: [])
     defer { carrying.end() }
     let orders = Event<Int>("orders")
     orders.addHandler(
@@ -46,7 +46,7 @@ import Tracing
   }
 
   @Test func errorsAreRecordedInTheSpansOfHandlerAndSend() async throws {
-    let carrying = EventTracing.carry(headers: [])
+    let carrying = EventTracing.propagate(headers: [])
     defer { carrying.end() }
     let orders = Event<Int>("orders")
     orders.addHandler(EventTracing.traced("inline", by: tracer) { (_: Int) throws in throw Failure() })
@@ -60,7 +60,7 @@ import Tracing
   }
 
   @Test func theObserverMakesASpanOfEachCall() async throws {
-    let carrying = EventTracing.carry(headers: [])
+    let carrying = EventTracing.propagate(headers: [])
     defer { carrying.end() }
     let orders = Event<Int>("orders")
     orders.addHandler(named: "billing") { _ async in await Task.yield() }
@@ -82,7 +82,7 @@ import Tracing
   }
 
   @Test func theContextTravelsInTheHeadersOfAMessage() async throws {
-    let carrying = EventTracing.carry(headers: ["traceparent", "tracestate"], by: W3CInstrument())
+    let carrying = EventTracing.propagate(headers: ["traceparent", "tracestate"], by: W3CInstrument())
     defer { carrying.end() }
     let placed = RemoteEvent<Int>("orders.placed", over: InMemoryTransport())
     let headers = EventRecorder(placed.remoteOccurrences.map(\.headers))
@@ -109,7 +109,7 @@ import Tracing
   }
 
   @Test func aHeaderOfAnotherProgramIsTheParent() async throws {
-    let carrying = EventTracing.carry(by: W3CInstrument())
+    let carrying = EventTracing.propagate(by: W3CInstrument())
     defer { carrying.end() }
     let bus = InMemoryTransport()
     let placed = RemoteEvent<Int>("orders.placed", over: bus)
@@ -137,7 +137,7 @@ import Tracing
   }
 
   @Test func nothingIsCarriedAfterTheEnd() async throws {
-    EventTracing.carry(by: W3CInstrument()).end()
+    EventTracing.propagate(by: W3CInstrument()).end()
     let orders = Event<Int>("orders")
     orders.addHandler(EventTracing.traced("task", by: tracer) { _ async in })
     await orders.tracedSend(1, by: tracer)

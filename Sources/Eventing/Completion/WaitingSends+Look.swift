@@ -108,7 +108,8 @@ extension WaitingSends {
     /// at most ``most``.
     ///
     /// Each node that waits for a blocked one is blocked, too. So the result includes waits for
-    /// calls that are queued behind the call, and waits for another handler on the same ``Lane``.
+    /// calls that are queued behind the call, and waits for another handler on the same
+    /// ``HandlerLane``.
     mutating func waits(for blocked: [WaitNode]) -> [Wait] {
       var queue = blocked.map { ObjectIdentifier($0) }
       var seen = Set(queue)

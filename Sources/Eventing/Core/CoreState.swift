@@ -8,8 +8,8 @@
   @inlinable static var busy: UInt { 1 }
   /// A thread has enqueued work, and no drain has looked into the mailbox since.
   @inlinable static var queued: UInt { 2 }
-  /// Set while the event is idle, if it keeps a history, is observed or has an `unheard` event. The
-  /// flag makes ``EventCore/enter()`` fail, so that an occurrence is enqueued, or delivered by
+  /// Set while the event is idle, if it keeps a history, is observed or has an `unhandled` event.
+  /// The flag makes ``EventCore/enter()`` fail, so that an occurrence is enqueued, or delivered by
   /// ``EventCore/postWithReplay(_:)``. A drain clears the flag, and sets it again when it leaves.
   @inlinable static var mustEnqueue: UInt { 4 }
   /// All flags.

@@ -9,8 +9,8 @@ extension EventCore {
     set { unsafe traits = newValue ? traits | 1 : traits & ~1 }
   }
 
-  /// Whether the event keeps a history, is observed or has an `unheard` event, so that ``enter()``
-  /// fails even if the event is idle. Isolation: core.
+  /// Whether the event keeps a history, is observed or has an `unhandled` event, so that
+  /// ``enter()`` fails even if the event is idle. Isolation: core.
   @inlinable var mustEnqueue: Bool {
     get { unsafe traits & 2 != 0 }
     set { unsafe traits = newValue ? traits | 2 : traits & ~2 }

@@ -66,7 +66,7 @@ extension EventCore {
   }
 
   /// Submits: see ``Event/submit(_:from:)``.
-  func submit(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) -> Ticket {
+  func submit(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) -> SendTicket {
     let completion = Completion(.ticket, from: sender)
     if isTraced { completion.noteOrigin() }
     if WaitingSends.isWatched { completion.note(.ticket, at: anchorReference.load()) }
@@ -77,6 +77,6 @@ extension EventCore {
     } else if enqueue(payload, completion) {
       OverloadControl.slowDown()
     }
-    return Ticket(completion: completion)
+    return SendTicket(completion: completion)
   }
 }

@@ -39,8 +39,8 @@ import Synchronization
   @exclusivity(unchecked) var ownedObjects: [any AnyObject & Sendable] = []
   /// The posts that wait for an instant of a clock. Guarded by: core.mutex.
   @exclusivity(unchecked) var laterPosts = LaterPosts()
-  /// The `unheard` event, which receives the occurrences that reached no handler.
-  let unheardReference = OnceReference<UnheardEvent>()
+  /// The `unhandled` event, which receives the occurrences that reached no handler.
+  let unhandledReference = OnceReference<UnheardEvent>()
   /// The closure that tells a transport of readiness: see `EventCore.announceReadiness()`.
   let readinessReference = OnceReference<ReadinessListener>()
   /// The number of handlers that are also called before the value of an ``Observed`` changes. Read

@@ -1,6 +1,6 @@
 public import Dispatch
 
-/// Where and how a handler runs: the value in a ``Delivery``, ``AsyncDelivery`` or
+/// Where and how a handler runs: the value in a ``SyncDelivery``, ``AsyncDelivery`` or
 /// ``MainDelivery``.
 ///
 /// A priority is stored as its raw value. Modules that import this one do not know the layout of
@@ -14,7 +14,7 @@ public import Dispatch
   case inOrder(UInt8?, Buffering)
   case concurrent(Int, Buffering)
   case task(UInt8?)
-  case lane(Lane, Buffering)
+  case lane(HandlerLane, Buffering)
   /// In order, where a new occurrence cancels the call that runs.
   case restarting
   /// The tasks that iterate over a sequence.
@@ -54,7 +54,7 @@ extension ExecutionPlace {
   var inSeveralEvents: ExecutionPlace {
     switch self {
     case .background(let priority, let buffering): .queue(Scheduling.backgroundQueue(priority), buffering)
-    case .inOrder(let priority, let buffering): .lane(Lane(priority: priority), buffering)
+    case .inOrder(let priority, let buffering): .lane(HandlerLane(priority: priority), buffering)
     default: self
     }
   }

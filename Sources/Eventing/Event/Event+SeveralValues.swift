@@ -11,7 +11,7 @@ extension Event {
   /// Sends a tuple, given as separate values, and returns a ticket: see ``submit(_:from:)``.
   @inlinable public nonisolated func submit<First, Second, each Value>(
     _ first: First, _ second: Second, _ value: repeat each Value, from sender: (any AnyObject & Sendable)? = nil
-  ) -> Ticket where Payload == (First, Second, repeat each Value) {
+  ) -> SendTicket where Payload == (First, Second, repeat each Value) {
     submit((first, second, repeat each value), from: sender)
   }
 
@@ -29,7 +29,9 @@ extension Event where Payload == Void {
   @inlinable public nonisolated func post(from sender: (any AnyObject & Sendable)? = nil) { post((), from: sender) }
 
   /// Sends without a value, and returns a ticket: see ``submit(_:from:)``.
-  public nonisolated func submit(from sender: (any AnyObject & Sendable)? = nil) -> Ticket { submit((), from: sender) }
+  public nonisolated func submit(from sender: (any AnyObject & Sendable)? = nil) -> SendTicket {
+    submit((), from: sender)
+  }
 
   /// Sends without a value, and waits: see ``send(_:from:)``.
   @inlinable @discardableResult

@@ -18,7 +18,7 @@ extension Event {
   /// sequence number and instant.
   ///
   /// The view keeps the event alive.
-  public nonisolated var occurrences: some EventSource<Occurrence<Payload>> { OccurrenceView(event: self) }
+  public nonisolated var occurrences: some EventSource<EventOccurrence<Payload>> { OccurrenceView(event: self) }
 }
 
 /// A view of an event that cannot send.
@@ -34,14 +34,14 @@ struct SourceView<Payload: Sendable>: EventSource {
 struct OccurrenceView<Inner: Sendable>: EventSource {
   let event: Event<Inner>
 
-  func add(_ handlers: [Handler<Occurrence<Inner>>]) -> [HandlerToken] { event.add(handlers.map(ofPayloads)) }
-  func attach(_ handler: Handler<Occurrence<Inner>>) -> HandlerToken { event.attach(ofPayloads(handler)) }
+  func add(_ handlers: [Handler<EventOccurrence<Inner>>]) -> [HandlerToken] { event.add(handlers.map(ofPayloads)) }
+  func attach(_ handler: Handler<EventOccurrence<Inner>>) -> HandlerToken { event.attach(ofPayloads(handler)) }
   func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 
   /// Returns a handler of payloads that passes whole occurrences on to `handler`.
-  private func ofPayloads(_ handler: Handler<Occurrence<Inner>>) -> Handler<Inner> {
+  private func ofPayloads(_ handler: Handler<EventOccurrence<Inner>>) -> Handler<Inner> {
     var handler = handler.converted { [name = event.name] payload, tally in
-      Occurrence(
+      EventOccurrence(
         payload: payload, sender: tally.sender, eventName: name, sequence: tally.sequence,
         instant: (tally.instant ?? .now).instant)
     }

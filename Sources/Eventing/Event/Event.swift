@@ -19,7 +19,7 @@
 /// These calls, ``post(_:from:)`` and ``submit(_:from:)`` need no `await` and never wait for a
 /// handler on another thread. If the event is busy, they enqueue their work. If too much work is
 /// queued, the caller also pauses for some microseconds. Results that take time are awaited:
-/// ``send(_:from:)``, ``quiesce()``, ``Ticket/report`` and ``handlers``.
+/// ``send(_:from:)``, ``quiesce()``, ``SendTicket/report`` and ``handlers``.
 ///
 /// **Inside a handler.** A handler may call any method of any event, including its own event.
 ///
@@ -94,7 +94,7 @@ extension Event {
   ///
   /// - Parameters:
   ///   - payload: The value that the handlers receive.
-  ///   - sender: The object that sends, for ``Occurrence/sender``. It is held weakly while the
+  ///   - sender: The object that sends, for ``EventOccurrence/sender``. It is held weakly while the
   ///     occurrence is queued. Pass no sender in the `deinit` of an Objective-C object, to which no
   ///     weak reference can be made any more.
   /// - Complexity: O(handlers). If the event is idle and all handlers are inline, `post` allocates
@@ -146,7 +146,7 @@ extension Event {
   ///   - sender: The object that sends: see ``post(_:from:)``.
   /// - Returns: A ticket for the report on this occurrence. Dropping the ticket changes nothing.
   /// - Complexity: O(handlers), and one allocation more than ``post(_:from:)``.
-  public nonisolated func submit(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
+  public nonisolated func submit(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> SendTicket {
     lend(payload) { core.submit($0, from: sender) }
   }
 }

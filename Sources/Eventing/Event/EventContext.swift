@@ -2,39 +2,31 @@ import Synchronization
 
 /// The task-local values that travel with an occurrence to its handlers.
 ///
-///     EventContext.carry(RequestID.$current)   // once, when the program starts
+///     EventContext.propagate(RequestID.$current)   // once, when the program starts
 ///
 /// A handler on a lane runs in a task or a block of its own, which has no task-local values of the
 /// sender. An occurrence that was queued may be delivered on another thread. In both cases the
 /// handler sees the sender's values of the task-locals that are carried. For payloads that a new
-/// handler receives from the past (see ``Replay``), the handler sees the values of the task that
-/// added the handler.
+/// handler receives from the past (see ``EventReplay``), the handler sees the values of the task
+/// that added the handler.
 ///
 /// Priority is not carried. A lane has the priority that its delivery names. An
 /// ``AsyncDelivery/task`` handler of a `send` is a child task of the sender, at the sender's
 /// priority. If a task awaits another task, Swift escalates the priority of the awaited task as
 /// usual.
 public enum EventContext {
-  /// A task-local value that is being carried. Dropping this changes nothing.
-  public struct Carrying: Sendable {
-    let id: Int
-    /// Stops carrying the value. Further calls have no effect.
-    ///
-    /// Callable from any thread. Occurrences that are already queued keep their values.
-    public func end() { ContextRegistry.shared.remove(id) }
-  }
-
-  /// Carries a task-local value with every occurrence that is sent from now on, in the whole
+  /// Propagates a task-local value with every occurrence that is sent from now on, in the whole
   /// process.
   ///
   /// Callable from any thread. Each occurrence that goes to a lane, or is queued, then costs one
   /// more allocation.
   ///
   /// - Parameter value: The projected value of the task-local, such as `RequestID.$current`.
-  /// - Returns: A value whose ``Carrying/end()`` stops this. Each call of `carry` needs its own
-  ///   call of `end()`.
-  @discardableResult public static func carry<Value: Sendable>(_ value: TaskLocal<Value>) -> Carrying {
-    Carrying(id: ContextRegistry.shared.add { BoundValue(local: value, value: value.get()) })
+  /// - Returns: A registration whose ``EventRegistration/end()`` stops this. Occurrences that are
+  ///   already queued keep their values. Each call of `propagate` needs its own call of `end()`.
+  @discardableResult public static func propagate<Value: Sendable>(_ value: TaskLocal<Value>) -> EventRegistration {
+    let id = ContextRegistry.shared.add { BoundValue(local: value, value: value.get()) }
+    return EventRegistration { ContextRegistry.shared.remove(id) }
   }
 
   /// The executor that runs the asynchronous handlers of the caller's events; `nil` for Swift's

@@ -39,16 +39,16 @@ extension EventBus {
   /// - Complexity: O(*n* log *n*) for *n* events of the bus. Each occurrence of any event then
   ///   costs a cast.
   @discardableResult public func addHandler<P: Sendable>(
-    forAll type: P.Type, named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0,
+    forAll type: P.Type, named name: String? = nil, on delivery: SyncDelivery = .inline, priority: Int = 0,
     once: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (P) throws -> Void
   ) -> HandlerToken {
     let place = delivery.place.inSeveralEvents
-    return addEverywhere(Handler(on: Delivery(place), body), name, priority, once, nil, SourceLine(fileID, line))
+    return addEverywhere(Handler(on: SyncDelivery(place), body), name, priority, once, nil, SourceLine(fileID, line))
   }
 
   /// Adds an asynchronous handler that is called with every payload of a type: see
-  /// ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
+  /// ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
     once: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
@@ -59,7 +59,7 @@ extension EventBus {
   }
 
   /// Adds a synchronous handler on the main actor that is called with every payload of a type: see
-  /// ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
+  /// ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -69,7 +69,7 @@ extension EventBus {
   }
 
   /// Adds an asynchronous handler on the main actor that is called with every payload of a type:
-  /// see ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
+  /// see ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -83,7 +83,7 @@ extension EventBus {
 extension EventBus {
   /// Adds a handler that is called with its owner and every payload of a type. The handler ends
   /// when the owner is released. Otherwise like
-  /// ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
+  /// ``addHandler(forAll:named:on:priority:once:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_)``.
   ///
   /// - Parameters:
   ///   - type: The type to which payloads are cast.
@@ -98,7 +98,7 @@ extension EventBus {
   ///   - body: The closure that is called with the owner and each payload of the type.
   /// - Returns: A token for the handler in all events. Dropping it changes nothing.
   @discardableResult public func addHandler<P: Sendable, Owner: AnyObject & Sendable>(
-    forAll type: P.Type, named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0,
+    forAll type: P.Type, named name: String? = nil, on delivery: SyncDelivery = .inline, priority: Int = 0,
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Owner, P) throws -> Void
   ) -> HandlerToken {
@@ -109,7 +109,7 @@ extension EventBus {
   }
 
   /// Adds an asynchronous handler that is given its owner: see
-  /// ``addHandler(forAll:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
+  /// ``addHandler(forAll:named:on:priority:once:owner:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable, Owner: AnyObject & Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
@@ -122,7 +122,7 @@ extension EventBus {
   }
 
   /// Adds a synchronous handler on the main actor that is given its owner: see
-  /// ``addHandler(forAll:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
+  /// ``addHandler(forAll:named:on:priority:once:owner:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable, Owner: AnyObject & Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
@@ -135,7 +135,7 @@ extension EventBus {
   }
 
   /// Adds an asynchronous handler on the main actor that is given its owner: see
-  /// ``addHandler(forAll:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
+  /// ``addHandler(forAll:named:on:priority:once:owner:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<P: Sendable, Owner: AnyObject & Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,

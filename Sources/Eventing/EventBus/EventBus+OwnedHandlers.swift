@@ -16,7 +16,7 @@ extension EventBus {
   ///   - body: The closure that is called with the owner and each payload.
   /// - Returns: A token that names the handler. Dropping it changes nothing.
   @discardableResult public func addHandler<Payload: Sendable, Owner: AnyObject & Sendable>(
-    for type: Payload.Type, named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0,
+    for type: Payload.Type, named name: String? = nil, on delivery: SyncDelivery = .inline, priority: Int = 0,
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Owner, Payload) throws -> Void
   ) -> HandlerToken {
@@ -26,7 +26,7 @@ extension EventBus {
 
   /// Adds, to the event of a type, an asynchronous handler that is given its owner, and ends with
   /// it. Otherwise like
-  /// ``addHandler(for:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
+  /// ``addHandler(for:named:on:priority:once:owner:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<Payload: Sendable, Owner: AnyObject & Sendable>(
     for type: Payload.Type, named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
@@ -38,7 +38,7 @@ extension EventBus {
 
   /// Adds, to the event of a type, a handler on the main actor that is given its owner, and ends
   /// with it. Otherwise like
-  /// ``addHandler(for:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
+  /// ``addHandler(for:named:on:priority:once:owner:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<Payload: Sendable, Owner: AnyObject & Sendable>(
     for type: Payload.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
@@ -50,7 +50,7 @@ extension EventBus {
 
   /// Adds, to the event of a type, an asynchronous handler on the main actor that is given its
   /// owner, and ends with it. Otherwise like
-  /// ``addHandler(for:named:on:priority:once:owner:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_,_)``.
+  /// ``addHandler(for:named:on:priority:once:owner:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_,_)``.
   @discardableResult public func addHandler<Payload: Sendable, Owner: AnyObject & Sendable>(
     for type: Payload.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,

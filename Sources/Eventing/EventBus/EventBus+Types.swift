@@ -16,14 +16,16 @@ extension EventBus {
 
   /// Sends through the event of the payload's type and returns a ticket: see
   /// ``Event/submit(_:from:)``.
-  public func submit<Payload: Sendable>(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
+  public func submit<Payload: Sendable>(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil)
+    -> SendTicket
+  {
     event(for: Payload.self).submit(payload, from: sender)
   }
 
   /// Adds a handler to the event of a type.
   ///
   /// ``event(for:)`` makes the event if there is none. All else is as for
-  /// ``EventSource/addHandler(named:on:priority:once:fileID:line:_:)-(_,Delivery,_,_,_,_,_)``.
+  /// ``EventSource/addHandler(named:on:priority:once:fileID:line:_:)-(_,SyncDelivery,_,_,_,_,_)``.
   ///
   /// - Parameters:
   ///   - type: The payload type.
@@ -36,7 +38,7 @@ extension EventBus {
   ///   - body: The closure that is called with each payload.
   /// - Returns: A token that names the handler. Dropping it changes nothing.
   @discardableResult public func addHandler<Payload: Sendable>(
-    for type: Payload.Type, named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0,
+    for type: Payload.Type, named name: String? = nil, on delivery: SyncDelivery = .inline, priority: Int = 0,
     once: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Payload) throws -> Void
@@ -46,7 +48,7 @@ extension EventBus {
   }
 
   /// Adds an asynchronous handler to the event of a type: see
-  /// ``addHandler(for:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
+  /// ``addHandler(for:named:on:priority:once:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_)``.
   @discardableResult public func addHandler<Payload: Sendable>(
     for type: Payload.Type, named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
     once: Bool = false,
@@ -58,7 +60,7 @@ extension EventBus {
   }
 
   /// Adds a synchronous handler on the main actor to the event of a type: see
-  /// ``addHandler(for:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
+  /// ``addHandler(for:named:on:priority:once:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_)``.
   @discardableResult public func addHandler<Payload: Sendable>(
     for type: Payload.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -69,7 +71,7 @@ extension EventBus {
   }
 
   /// Adds an asynchronous handler on the main actor to the event of a type: see
-  /// ``addHandler(for:named:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
+  /// ``addHandler(for:named:on:priority:once:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_)``.
   @discardableResult public func addHandler<Payload: Sendable>(
     for type: Payload.Type, named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,

@@ -8,7 +8,7 @@ extension EventSource {
   ///     orderPlaced.addHandler(Ledger.book, of: ledger, with: account, "web")
   ///
   /// The handler ends with its owner, which is held weakly. All else is as for
-  /// ``addHandler(named:on:priority:once:_:of:fileID:line:)-(_,Delivery,_,_,_,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:_:of:fileID:line:)-(_,SyncDelivery,_,_,_,_,_,_)``.
   ///
   /// - Parameters:
   ///   - name: The name in logs and snapshots. Several handlers may share a name.
@@ -24,7 +24,7 @@ extension EventSource {
   /// - Returns: A token that names the handler. Dropping it changes nothing.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, First: Sendable, each Bound: Sendable>(
-    named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false,
+    named name: String? = nil, on delivery: SyncDelivery = .inline, priority: Int = 0, once: Bool = false,
     _ method: @escaping @Sendable (Owner) -> @Sendable (Payload, First, repeat each Bound) throws -> Void,
     of owner: Owner, with first: First, _ bound: repeat each Bound,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -37,7 +37,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous method of an owner, with arguments that follow the payload: see
-  /// ``addHandler(named:on:priority:once:_:of:with:_:fileID:line:)-(_,Delivery,_,_,_,_,_,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:_:of:with:_:fileID:line:)-(_,SyncDelivery,_,_,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, First: Sendable, each Bound: Sendable>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
@@ -53,7 +53,7 @@ extension EventSource {
   }
 
   /// Adds a main-actor method of an owner, with arguments that follow the payload: see
-  /// ``addHandler(named:on:priority:once:_:of:with:_:fileID:line:)-(_,Delivery,_,_,_,_,_,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:_:of:with:_:fileID:line:)-(_,SyncDelivery,_,_,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, First: Sendable, each Bound: Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
@@ -71,7 +71,7 @@ extension EventSource {
 
   /// Adds an asynchronous main-actor method of an owner, with arguments that follow the payload:
   /// see
-  /// ``addHandler(named:on:priority:once:_:of:with:_:fileID:line:)-(_,Delivery,_,_,_,_,_,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:_:of:with:_:fileID:line:)-(_,SyncDelivery,_,_,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, First: Sendable, each Bound: Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,

@@ -20,7 +20,7 @@ extension EventSource {
   ///   - priority: Handlers of higher priority come first; handlers of equal priority, in the order
   ///     in which they were added.
   ///   - once: Whether the handler is called at most once: see
-  ///     ``once(named:on:priority:fileID:line:_:)-(_,Delivery,_,_,_,_)``.
+  ///     ``once(named:on:priority:fileID:line:_:)-(_,SyncDelivery,_,_,_,_)``.
   ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
   ///   - line: The line where the handler is made.
   ///   - body: The closure that is called with each payload.
@@ -28,7 +28,7 @@ extension EventSource {
   /// - Complexity: O(1), or O(priorities) for the first handler of a priority.
   @inlinable @discardableResult
   public nonisolated func addHandler(
-    named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false,
+    named name: String? = nil, on delivery: SyncDelivery = .inline, priority: Int = 0, once: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
@@ -36,7 +36,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler, whose calls by default come one at a time, in order: see
-  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,Delivery,_,_,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,SyncDelivery,_,_,_,_,_)``.
   @discardableResult
   public nonisolated func addHandler(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
@@ -47,7 +47,7 @@ extension EventSource {
   }
 
   /// Adds a synchronous handler that runs on the main actor: see
-  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,Delivery,_,_,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,SyncDelivery,_,_,_,_,_)``.
   @discardableResult
   public nonisolated func addHandler(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
@@ -58,7 +58,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler that runs on the main actor, one call at a time, in order: see
-  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,Delivery,_,_,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,SyncDelivery,_,_,_,_,_)``.
   @discardableResult
   public nonisolated func addHandler(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
@@ -72,7 +72,7 @@ extension EventSource {
   ///
   /// The handler ends when the actor is released. The actor is held weakly, and strongly for the
   /// length of a call. If the handler is removed on that actor, no call runs afterwards. All else
-  /// is as for ``addHandler(named:on:priority:once:fileID:line:_:)-(_,Delivery,_,_,_,_,_)``.
+  /// is as for ``addHandler(named:on:priority:once:fileID:line:_:)-(_,SyncDelivery,_,_,_,_,_)``.
   ///
   /// - Parameters:
   ///   - name: The name in logs and snapshots. Several handlers may share a name.

@@ -23,7 +23,7 @@ extension EventSource {
   /// If the closure returns ``Interception/stop``, all following handlers are skipped, on lanes and
   /// inline alike. The ``SendReport`` counts them as skipped, and once handlers are not used up. An
   /// error is a failure like any other, and the occurrence proceeds, unless the event's policy is
-  /// ``FailurePolicy/stop``. A locked or removed interceptor stops nothing.
+  /// ``FailurePolicy/skipLaterHandlers``. A locked or removed interceptor stops nothing.
   ///
   /// This takes effect before it returns, and may be called from any thread and inside any handler:
   /// see ``EventSource``.

@@ -23,7 +23,7 @@ extension EventSource {
   /// - Returns: A token that names the handler. Dropping it changes nothing.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, each Value>(
-    named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false,
+    named name: String? = nil, on delivery: SyncDelivery = .inline, priority: Int = 0, once: Bool = false,
     _ method: @escaping @Sendable (Owner) -> @Sendable (repeat each Value) throws -> Void,
     of owner: Owner, fileID: StaticString = #fileID, line: UInt = #line
   ) -> HandlerToken where Payload == (repeat each Value) {
@@ -35,7 +35,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous method of an owner as a handler: see
-  /// ``addHandler(named:on:priority:once:_:of:fileID:line:)-(_,Delivery,_,_,_,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:_:of:fileID:line:)-(_,SyncDelivery,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, each Value>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
@@ -50,7 +50,7 @@ extension EventSource {
   }
 
   /// Adds a main-actor method of an owner as a handler: see
-  /// ``addHandler(named:on:priority:once:_:of:fileID:line:)-(_,Delivery,_,_,_,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:_:of:fileID:line:)-(_,SyncDelivery,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, each Value>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
@@ -65,7 +65,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous main-actor method of an owner as a handler: see
-  /// ``addHandler(named:on:priority:once:_:of:fileID:line:)-(_,Delivery,_,_,_,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:_:of:fileID:line:)-(_,SyncDelivery,_,_,_,_,_,_)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable, each Value>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,

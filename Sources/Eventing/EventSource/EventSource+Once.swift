@@ -8,7 +8,7 @@ extension EventSource {
   /// adding methods take `once: true`.
   ///
   /// All else is as for
-  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,Delivery,_,_,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,SyncDelivery,_,_,_,_,_)``.
   ///
   /// - Parameters:
   ///   - name: The name in logs and snapshots. Several handlers may share a name.
@@ -20,7 +20,7 @@ extension EventSource {
   /// - Returns: A token that names the handler. Dropping it changes nothing.
   @inlinable @discardableResult
   public nonisolated func once(
-    named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0,
+    named name: String? = nil, on delivery: SyncDelivery = .inline, priority: Int = 0,
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
@@ -28,7 +28,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler for exactly one call: see
-  /// ``once(named:on:priority:fileID:line:_:)-(_,Delivery,_,_,_,_)``.
+  /// ``once(named:on:priority:fileID:line:_:)-(_,SyncDelivery,_,_,_,_)``.
   @discardableResult
   public nonisolated func once(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
@@ -39,7 +39,7 @@ extension EventSource {
   }
 
   /// Adds a synchronous handler on the main actor for exactly one call: see
-  /// ``once(named:on:priority:fileID:line:_:)-(_,Delivery,_,_,_,_)``.
+  /// ``once(named:on:priority:fileID:line:_:)-(_,SyncDelivery,_,_,_,_)``.
   @discardableResult
   public nonisolated func once(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,
@@ -50,7 +50,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler on the main actor for exactly one call: see
-  /// ``once(named:on:priority:fileID:line:_:)-(_,Delivery,_,_,_,_)``.
+  /// ``once(named:on:priority:fileID:line:_:)-(_,SyncDelivery,_,_,_,_)``.
   @discardableResult
   public nonisolated func once(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0,

@@ -18,7 +18,7 @@ extension EventSource {
   /// owner is gone.
   ///
   /// All else is as for
-  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,Delivery,_,_,_,_,_)``.
+  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,SyncDelivery,_,_,_,_,_)``.
   ///
   /// - Parameters:
   ///   - name: The name in logs and snapshots. Several handlers may share a name.
@@ -32,7 +32,7 @@ extension EventSource {
   /// - Returns: A token that names the handler. Dropping it changes nothing.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
-    named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false, owner: Owner,
+    named name: String? = nil, on delivery: SyncDelivery = .inline, priority: Int = 0, once: Bool = false, owner: Owner,
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Owner, Payload) throws -> Void
   ) -> HandlerToken {
@@ -42,7 +42,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler that receives its owner. Otherwise like
-  /// `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
+  /// `addHandler(named:on:priority:once:owner:_:)` with a `SyncDelivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
@@ -56,7 +56,7 @@ extension EventSource {
   }
 
   /// Adds a synchronous handler on the main actor that receives its owner. Otherwise like
-  /// `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
+  /// `addHandler(named:on:priority:once:owner:_:)` with a `SyncDelivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -70,7 +70,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler on the main actor that receives its owner. Otherwise like
-  /// `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
+  /// `addHandler(named:on:priority:once:owner:_:)` with a `SyncDelivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -84,10 +84,10 @@ extension EventSource {
   }
 
   /// Adds a handler of a signal that receives its owner. Otherwise like
-  /// `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
+  /// `addHandler(named:on:priority:once:owner:_:)` with a `SyncDelivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
-    named name: String? = nil, on delivery: Delivery = .inline, priority: Int = 0, once: Bool = false, owner: Owner,
+    named name: String? = nil, on delivery: SyncDelivery = .inline, priority: Int = 0, once: Bool = false, owner: Owner,
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Owner) throws -> Void
   ) -> HandlerToken where Payload == Void {
@@ -96,7 +96,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler of a signal that receives its owner. Otherwise like
-  /// `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
+  /// `addHandler(named:on:priority:once:owner:_:)` with a `SyncDelivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
@@ -110,7 +110,7 @@ extension EventSource {
   }
 
   /// Adds a synchronous handler of a signal on the main actor that receives its owner. Otherwise
-  /// like `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
+  /// like `addHandler(named:on:priority:once:owner:_:)` with a `SyncDelivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
@@ -123,7 +123,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler of a signal on the main actor that receives its owner. Otherwise
-  /// like `addHandler(named:on:priority:once:owner:_:)` with a `Delivery`.
+  /// like `addHandler(named:on:priority:once:owner:_:)` with a `SyncDelivery`.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,

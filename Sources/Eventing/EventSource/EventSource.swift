@@ -6,7 +6,7 @@
 /// Every adding method is declared here, and each promises:
 ///
 /// - **Order.** Every occurrence sent after the method has returned reaches the handler. No
-///   occurrence sent before does, except for the values that a ``Replay`` repeats.
+///   occurrence sent before does, except for the values that an ``EventReplay`` repeats.
 /// - **Concurrency.** Callable from any thread or task without `await`. It never waits for a
 ///   handler. If more than 256 adds are queued, the caller also sleeps for some microseconds.
 /// - **Inside a handler.** A handler that is added while an occurrence is being delivered does not
@@ -97,7 +97,7 @@ extension EventSource {
 
   /// Adds a synchronous handler, by `attachInline` if it is inline and has no name or priority.
   @inlinable @inline(__always) nonisolated func attachSync(
-    _ delivery: Delivery, _ name: String?, _ priority: Int, _ once: Bool, _ fileID: StaticString, _ line: UInt,
+    _ delivery: SyncDelivery, _ name: String?, _ priority: Int, _ once: Bool, _ fileID: StaticString, _ line: UInt,
     _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
     if name == nil, priority == 0, case .inline = delivery.place {
@@ -109,7 +109,7 @@ extension EventSource {
   /// Adds a synchronous handler that is not inline, or has a name or priority. Not inlined, so that
   /// call sites stay small.
   @inlinable @inline(never) nonisolated func attachDetailed(
-    _ delivery: Delivery, _ name: String?, _ priority: Int, _ once: Bool, _ source: SourceLine,
+    _ delivery: SyncDelivery, _ name: String?, _ priority: Int, _ once: Bool, _ source: SourceLine,
     _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
     let handler = Handler<Payload>(delivery.place, .direct(HandlerClosure<Payload>(body).erased), source)

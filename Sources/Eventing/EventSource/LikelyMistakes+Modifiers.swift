@@ -13,12 +13,12 @@ extension EventSource {
   public nonisolated func debounce(for pause: Duration) -> Self { fatalError("unavailable") }
 
   @available(
-    *, unavailable, message: "a handler has a pace: event.add(Handler { … }.throttled(to: .milliseconds(100)))"
+    *, unavailable, message: "a handler has a pace: event.add(Handler { … }.throttled(every: .milliseconds(100)))"
   )
-  public nonisolated func throttled(to interval: Duration) -> Self { fatalError("unavailable") }
+  public nonisolated func throttled(every interval: Duration) -> Self { fatalError("unavailable") }
 
   @available(
-    *, unavailable, message: "a handler has a pace: event.add(Handler { … }.throttled(to: .milliseconds(100)))"
+    *, unavailable, message: "a handler has a pace: event.add(Handler { … }.throttled(every: .milliseconds(100)))"
   )
   public nonisolated func throttle(for interval: Duration) -> Self { fatalError("unavailable") }
 }
@@ -71,9 +71,9 @@ extension HandlerToken {
 
   @available(
     *, unavailable,
-    message: "modify the handler before it is added: event.add(Handler { … }.throttled(to: .milliseconds(100)))"
+    message: "modify the handler before it is added: event.add(Handler { … }.throttled(every: .milliseconds(100)))"
   )
-  @discardableResult public func throttled(to interval: Duration) -> HandlerToken { fatalError("unavailable") }
+  @discardableResult public func throttled(every interval: Duration) -> HandlerToken { fatalError("unavailable") }
 
   @available(*, unavailable, message: "an event has dead letters: event.deadLetters.addHandler { letter in … }")
   public var deadLetters: Event<DeadLetter<String>> { fatalError("unavailable") }

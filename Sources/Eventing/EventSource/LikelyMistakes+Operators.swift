@@ -45,7 +45,7 @@ extension EventSource {
   }
 
   @available(
-    *, unavailable, message: "a handler has a pace: event.add(Handler { … }.throttled(to: .milliseconds(100)))"
+    *, unavailable, message: "a handler has a pace: event.add(Handler { … }.throttled(every: .milliseconds(100)))"
   )
   public nonisolated func throttle<Scheduler>(
     for interval: Duration, scheduler: Scheduler, latest: Bool

@@ -6,7 +6,7 @@ public import Dispatch
 extension EventSource {
   @available(*, unavailable, message: "label the name: addHandler(named: \"…\") { … }")
   @discardableResult public nonisolated func addHandler(
-    _ name: String, on delivery: Delivery = .inline, priority: Int = 0,
+    _ name: String, on delivery: SyncDelivery = .inline, priority: Int = 0,
     _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken { fatalError("unavailable") }
 
@@ -50,7 +50,7 @@ extension EventSource {
 
 extension Handler {
   @available(*, unavailable, message: "where it runs is said when it is made: Handler(on: .background) { … }")
-  public func on(_ delivery: Delivery) -> Handler { fatalError("unavailable") }
+  public func on(_ delivery: SyncDelivery) -> Handler { fatalError("unavailable") }
   @available(*, unavailable, message: "where it runs is said when it is made: Handler(on: .main) { … }")
   public func on(_ delivery: MainDelivery) -> Handler { fatalError("unavailable") }
 }

@@ -12,12 +12,14 @@ public struct FailurePolicy: Hashable, Sendable {
   ///
   /// The handlers that follow count as skipped, as after ``Interception/stop``. A handler that runs
   /// elsewhere throws too late to stop the occurrence.
-  public static var stop: FailurePolicy { FailurePolicy(kind: .stop) }
+  public static var skipLaterHandlers: FailurePolicy { FailurePolicy(kind: .stop) }
 
   /// Removes a handler when it has thrown a number of times in all, wherever it runs.
   ///
   /// - Parameter count: The number of errors. A count below 1 counts as 1.
-  public static func remove(after count: Int) -> FailurePolicy { FailurePolicy(kind: .remove(max(1, count))) }
+  public static func removeHandler(afterFailures count: Int) -> FailurePolicy {
+    FailurePolicy(kind: .remove(max(1, count)))
+  }
 }
 
 extension FailurePolicy: CustomStringConvertible {
@@ -25,8 +27,8 @@ extension FailurePolicy: CustomStringConvertible {
   public var description: String {
     switch kind {
     case .collect: "collect"
-    case .stop: "stop"
-    case .remove(let count): "remove(after: \(count))"
+    case .stop: "skipLaterHandlers"
+    case .remove(let count): "removeHandler(afterFailures: \(count))"
     }
   }
 }
@@ -49,7 +51,7 @@ extension FailurePolicy: CustomStringConvertible {
 
   private struct Count {
     /// The number of errors that the handler's calls threw: one for each call that failed.
-    /// `FailurePolicy.remove(after:)` limits it.
+    /// `FailurePolicy.removeHandler(afterFailures:)` limits it.
     var errors = 0
     /// The number of failed calls, as ``counts`` tells it: a failed call of a batch counts once for
     /// each payload of the batch.

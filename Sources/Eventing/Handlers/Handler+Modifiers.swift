@@ -12,7 +12,7 @@ extension Handler {
   public func priority(_ priority: Int) -> Handler { with { $0.options.priority = priority } }
 
   /// Returns a copy that is called once for each time that it is added: see
-  /// ``EventSource/once(named:on:priority:fileID:line:_:)-(_,Delivery,_,_,_,_)``.
+  /// ``EventSource/once(named:on:priority:fileID:line:_:)-(_,SyncDelivery,_,_,_,_)``.
   @inlinable public func once() -> Handler {
     var copy = self
     copy.isOnce = true

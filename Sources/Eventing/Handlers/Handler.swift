@@ -36,13 +36,13 @@ public struct Handler<Payload: Sendable>: Sendable {
   ///   - body: The closure that is called with each payload. An error that it throws appears in the
   ///     ``SendReport`` and in ``Event/failures``.
   @inlinable public init(
-    on delivery: Delivery = .inline, fileID: StaticString = #fileID, line: UInt = #line,
+    on delivery: SyncDelivery = .inline, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Payload) throws -> Void
   ) {
     self.init(delivery.place, .direct(HandlerClosure<Payload>(body).erased), SourceLine(fileID, line))
   }
 
-  /// Creates an asynchronous handler: see ``init(on:fileID:line:_:)-(Delivery,_,_,_)``.
+  /// Creates an asynchronous handler: see ``init(on:fileID:line:_:)-(SyncDelivery,_,_,_)``.
   @inlinable public init(
     on delivery: AsyncDelivery = .inOrder, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Payload) async throws -> Void
@@ -51,7 +51,7 @@ public struct Handler<Payload: Sendable>: Sendable {
   }
 
   /// Creates a synchronous handler that runs on the main actor: see
-  /// ``init(on:fileID:line:_:)-(Delivery,_,_,_)``.
+  /// ``init(on:fileID:line:_:)-(SyncDelivery,_,_,_)``.
   @inlinable public init(
     on delivery: MainDelivery, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Payload) throws -> Void
@@ -61,7 +61,7 @@ public struct Handler<Payload: Sendable>: Sendable {
   }
 
   /// Creates an asynchronous handler that runs on the main actor: see
-  /// ``init(on:fileID:line:_:)-(Delivery,_,_,_)``.
+  /// ``init(on:fileID:line:_:)-(SyncDelivery,_,_,_)``.
   @inlinable public init(
     on delivery: MainDelivery, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void
@@ -74,7 +74,7 @@ extension Handler {
   /// Creates a handler that runs isolated to an actor, one call at a time, in order.
   ///
   ///     orders.add(Handler(isolatedTo: store) { store, order in try store.save(order) }
-  ///       .retrying(.backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
+  ///       .retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
   ///
   /// The handler ends when the actor is released. The actor is held weakly, and strongly for the
   /// length of an attempt. If the handler is removed on that actor, no call runs afterwards. All

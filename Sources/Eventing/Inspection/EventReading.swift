@@ -15,7 +15,7 @@ package final class EventReading {
   package internal(set) var isFinished = false
   /// Whether a thread was inside the event.
   package internal(set) var isBusy = false
-  /// The numbers that identify two events that belong to this one: `Event.unheard`, and
+  /// The numbers that identify two events that belong to this one: `Event.unhandled`, and
   /// `Event.failures` (``EventIdentity/number``). 0 for an event that does not exist.
   package internal(set) var children: (unheard: UInt64, failures: UInt64) = (0, 0)
   /// The handlers, in the order in which they are called. Removed handlers whose lanes still run

@@ -184,7 +184,7 @@ extension EventCore {
 protocol QuestionPayload {}
 extension Inquiry: QuestionPayload {}
 
-/// Marks the payload type (``Change``) of an event that delivers the changes of an observed value.
-/// ``EventCore/inspectedKind`` looks for this protocol to recognize such an event.
+/// Marks the payload type (``ValueChange``) of an event that delivers the changes of an observed
+/// value. ``EventCore/inspectedKind`` looks for this protocol to recognize such an event.
 protocol ChangePayload {}
-extension Change: ChangePayload {}
+extension ValueChange: ChangePayload {}

@@ -31,7 +31,7 @@ public struct InspectedEvents: Sendable {
 /// One event that is inspected, as a value that does not keep the event alive.
 package struct InspectedEvent: Sendable {
   /// The kind of an event, by the object that owns it: an ``Event``, a ``KeyedEvent``, an
-  /// ``Observed`` or a ``Question``.
+  /// ``Observed`` or an ``EventQuestion``.
   package enum Kind: String, Sendable { case event, keyed, observed, question }
 
   package let name: String?
@@ -73,7 +73,7 @@ extension Observed: Inspectable {
   }
 }
 
-extension Question: Inspectable {
+extension EventQuestion: Inspectable {
   /// The event that brings a question to its responders: see ``Inspectable``.
   public var inspected: InspectedEvents { InspectedEvents([InspectedEvent(asked.core, asked.name, .question)]) }
 }

@@ -100,7 +100,7 @@ extension RegisteredEvent {
   /// Reads the number of unheard occurrences, and the numbers of the events `unheard` and
   /// `failures`.
   private func readChildren(_ reading: EventReading, _ pendingWork: PendingWork?) {
-    let unheard = (pendingWork?.unheardReference.load()?.event as? any CoreHolder)?.core
+    let unheard = (pendingWork?.unhandledReference.load()?.event as? any CoreHolder)?.core
     reading.unheard = unheard?.sequence
     let failures = anchor.failureReference.load()?.knownEvent
     reading.children = (unheard?.anchor.number ?? 0, failures?.core.anchor.number ?? 0)
@@ -123,14 +123,14 @@ extension EventCore {
       reading.found.append(
         unsafe EventReading.Found(
           record: record, key: details?.key, target: details?.route?.target,
-          skipped: skipped + (details?.unheard.load(ordering: .relaxed) ?? 0), held: held(record),
+          skipped: skipped + (details?.otherSkips.load(ordering: .relaxed) ?? 0), held: held(record),
           offered: offered(to: details?.keyTable)))
     }
     guard let pendingWork else { return }
     for lane in unsafe pendingWork.retiringLanes {
       reading.found.append(
         EventReading.Found(
-          record: lane.record, key: nil, target: lane, skipped: lane.record.unheard.load(ordering: .relaxed),
+          record: lane.record, key: nil, target: lane, skipped: lane.record.otherSkips.load(ordering: .relaxed),
           held: held(lane.record), offered: 0))
     }
   }

@@ -33,7 +33,7 @@ package final class RegisteredEvent: Sendable {
   package var identity: EventIdentity { EventIdentity(name: name, number: id, payloadType: type) }
 
   /// Whether the event is a plain ``Event``, or belongs to a ``KeyedEvent``, an ``Observed`` or a
-  /// ``Question``.
+  /// ``EventQuestion``.
   package var kind: InspectedEvent.Kind { RegisteredEvent.kinds[Int(kindWord.load(ordering: .relaxed))] }
 
   /// Whether some handler was added, as far as the registry knows.

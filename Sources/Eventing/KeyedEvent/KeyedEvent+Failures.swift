@@ -14,9 +14,9 @@ extension KeyedEvent {
   }
 
   /// A source of the occurrences that reached no handler of their key, nor of ``anyKey``: see
-  /// ``Event/unheard``. The key is `nil` if the payload was sent to no key.
-  public var unheard: some EventSource<Occurrence<(key: Key?, payload: Payload)>> {
-    event.unheard.map { whole in
+  /// ``Event/unhandled``. The key is `nil` if the payload was sent to no key.
+  public var unhandled: some EventSource<EventOccurrence<(key: Key?, payload: Payload)>> {
+    event.unhandled.map { whole in
       whole.with((key: whole.payload.key, payload: whole.payload.payload))
     }
   }

@@ -67,13 +67,13 @@ extension KeyedEvent {
   /// Sends a payload to one key without waiting, as ``post(_:to:from:)-(_,Key,_)`` does.
   ///
   /// - Returns: A ticket, whose report can be awaited later.
-  public func submit(_ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
+  public func submit(_ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil) -> SendTicket {
     event.submit(KeyedPayload(key, payload), from: sender)
   }
 
   /// Sends a payload to no key without waiting, as ``postUntargeted(_:from:)`` does. Returns a
   /// ticket, whose report can be awaited later.
-  public func submitUntargeted(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> Ticket {
+  public func submitUntargeted(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> SendTicket {
     event.submit(KeyedPayload(nil, payload), from: sender)
   }
 
@@ -137,5 +137,5 @@ extension KeyedEvent where Key == ObjectKey {
   /// later. See ``submit(_:to:from:)-(_,Key,_)``.
   public func submit(
     _ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil
-  ) -> Ticket { submit(payload, to: ObjectKey(object), from: sender) }
+  ) -> SendTicket { submit(payload, to: ObjectKey(object), from: sender) }
 }

@@ -50,7 +50,7 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
 
   /// A source of all occurrences that are sent to a key, with key, payload, sender, event name,
   /// sequence number and instant. The source retains the event.
-  public var occurrences: some EventSource<Occurrence<(key: Key, payload: Payload)>> {
+  public var occurrences: some EventSource<EventOccurrence<(key: Key, payload: Payload)>> {
     event.occurrences.compactMap { whole in
       whole.payload.key.map { whole.with((key: $0, payload: whole.payload.payload)) }
     }

@@ -69,7 +69,7 @@ import Synchronization
   var unbegunCount: Int { waitingCount }
 
   /// The lane that the handler shares with others; `nil` if there is none.
-  final var sharedLane: Lane? { if case .lane(let lane, _) = record.place { lane } else { nil } }
+  final var sharedLane: HandlerLane? { if case .lane(let lane, _) = record.place { lane } else { nil } }
 
   /// The calls that run now, for a poll; `nil` for a target that does not count the ends of calls,
   /// such as a sink (see ``ended``). Callable from any thread that holds no mutex.

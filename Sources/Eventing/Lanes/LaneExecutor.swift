@@ -26,15 +26,15 @@ enum LaneExecutor: Sendable {
 
 extension ExecutionPlace {
   /// Returns the lane of a handler: a shared one, or a new one.
-  func makeLane(isSynchronous: Bool) -> Lane {
+  func makeLane(isSynchronous: Bool) -> HandlerLane {
     switch self {
-    case .main: Lane(isSynchronous ? .mainBlocks : .mainTasks)
-    case .background(let priority, _): Lane(.queue(Scheduling.backgroundQueue(priority)))
-    case .queue(let queue, _): Lane(.queue(queue))
-    case .inOrder(let priority, _): Lane(.tasks(priority))
-    case .restarting, .actor: Lane(.tasks(nil))
-    case .concurrent(let limit, _): Lane(.tasks(nil), limit: limit, freesWorkerInDelay: true)
-    case .task(let priority): Lane(.taskForEachCall(priority), limit: .max, freesWorkerInDelay: true)
+    case .main: HandlerLane(isSynchronous ? .mainBlocks : .mainTasks)
+    case .background(let priority, _): HandlerLane(.queue(Scheduling.backgroundQueue(priority)))
+    case .queue(let queue, _): HandlerLane(.queue(queue))
+    case .inOrder(let priority, _): HandlerLane(.tasks(priority))
+    case .restarting, .actor: HandlerLane(.tasks(nil))
+    case .concurrent(let limit, _): HandlerLane(.tasks(nil), limit: limit, freesWorkerInDelay: true)
+    case .task(let priority): HandlerLane(.taskForEachCall(priority), limit: .max, freesWorkerInDelay: true)
     case .lane(let lane, _): lane
     case .inline, .sequence: preconditionFailure("\(self) has no lane")
     }

@@ -66,7 +66,7 @@ import Synchronization
   }
 
   /// Removes what comes before the first call. Barriers there have been reached.
-  func popFollowers(_ after: inout Lane.After) {
+  func popFollowers(_ after: inout HandlerLane.After) {
     while unsafe !parked.isEmpty, unsafe !parked.first.isCall {
       let item = unsafe parked.takeFirst()
       if let completion = item.completion { after.add { $0.passed.append((completion, self)) } }

@@ -104,7 +104,7 @@ extension Member {
   }
 
   /// Gives a worker a batch of what waits. The first item is a call.
-  func assignBatch(_ batch: BatchRule, _ worker: Worker, _ after: inout Lane.After) -> Lane.Found {
+  func assignBatch(_ batch: BatchRule, _ worker: Worker, _ after: inout HandlerLane.After) -> HandlerLane.Found {
     var number = unsafe min(largestBatch, inbox.count)
     if unsafe followers > 0 { number = (0..<number).first { unsafe !inbox[$0].isCall } ?? number }
     let open = unsafe inbox.count - followers - gathering
@@ -120,7 +120,9 @@ extension Member {
   }
 
   /// Gives a worker a batch of one key.
-  func assignBatch(_ batch: BatchRule, of key: KeyQueue, _ worker: Worker, _ after: inout Lane.After) -> Lane.Found {
+  func assignBatch(_ batch: BatchRule, of key: KeyQueue, _ worker: Worker, _ after: inout HandlerLane.After)
+    -> HandlerLane.Found
+  {
     key.popFollowers(&after)
     if let timer = unsafe key.timer.take() { after.add { $0.timers.append(timer) } }
     // Under a pause the payloads stay open: the end of the pause enqueues the key.

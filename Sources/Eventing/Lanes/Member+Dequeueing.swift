@@ -7,7 +7,7 @@ extension Member {
   /// Gives a worker the next call of this handler, or does what an item says that is no call.
   ///
   /// - Parameter count: The number of items that may be taken, if ``dequeuesAll``.
-  func assign(_ count: Int, _ worker: Worker, _ after: inout Lane.After) -> Lane.Found {
+  func assign(_ count: Int, _ worker: Worker, _ after: inout HandlerLane.After) -> HandlerLane.Found {
     defer {
       if unsafe !probes.isEmpty, openCount <= 0 {
         after.add { unsafe $0.reached += probes.map { ($0.completion, $0.node, self) } }
@@ -44,7 +44,7 @@ extension Member {
   }
 
   /// Lets a worker take items without the mutex.
-  private func makeReady(_ count: Int, _ worker: Worker) -> Lane.Found {
+  private func makeReady(_ count: Int, _ worker: Worker) -> HandlerLane.Found {
     if unsafe count >= inbox.count {
       unsafe swap(&inbox, &ready)
     } else {
@@ -81,7 +81,7 @@ extension Member {
   /// handler may be over.
   @inline(never) private func reachReady(_ item: Item) -> Bool {
     if let completion = item.completion { completion.arrive(self, nil) }
-    var after = Lane.After()
+    var after = HandlerLane.After()
     let mayBeOver = lane.mutex.withLock { () -> Bool in
       if item.kind == .end { unsafe isEnded = true }
       guard unsafe isEnded, unsafe ready.isEmpty else { return false }
@@ -146,7 +146,9 @@ extension Member {
   }
 
   /// Notes that a worker has taken a call.
-  @inline(__always) func begun(_ worker: Worker, _ hasCompletion: Bool, _ after: inout Lane.After) -> Lane.Found {
+  @inline(__always) func begun(_ worker: Worker, _ hasCompletion: Bool, _ after: inout HandlerLane.After)
+    -> HandlerLane.Found
+  {
     guard isTracked else { return .call }
     unsafe running &+= 1
     unsafe lastNumber &+= 1
@@ -162,7 +164,7 @@ extension Member {
   }
 
   /// Gives a worker the next call of a key that it has just released.
-  func assignParked(_ key: KeyQueue, _ worker: Worker, _ after: inout Lane.After) -> Bool {
+  func assignParked(_ key: KeyQueue, _ worker: Worker, _ after: inout HandlerLane.After) -> Bool {
     if let batch = modifiers.batch {
       // Payloads that gather wait for their time, or for more of them.
       if unsafe key.isOpen || isEnding, assignBatch(batch, of: key, worker, &after) == .call { return true }
@@ -185,7 +187,7 @@ extension Member {
   }
 
   /// Does what an item says that is no call, and that has been taken out of `inbox`.
-  private func reach(_ item: Item, _ worker: Worker, _ after: inout Lane.After) -> Lane.Found {
+  private func reach(_ item: Item, _ worker: Worker, _ after: inout HandlerLane.After) -> HandlerLane.Found {
     unsafe followers -= 1
     unsafe inbox.recycle()
     switch item.kind {
@@ -209,7 +211,7 @@ extension Member {
   }
 
   /// If nothing is left, closes a handler that has reached its end, and lets it forget its keys.
-  func settle(_ after: inout Lane.After) {
+  func settle(_ after: inout HandlerLane.After) {
     guard unsafe running == 0, unsafe inbox.isEmpty else { return }
     if unsafe isEnded, unsafe !isClosed {
       unsafe isClosed = true
@@ -225,7 +227,7 @@ extension Member {
   }
 
   /// Notes that a call has ended.
-  func noteEnd(of call: Call, on worker: Worker, _ after: inout Lane.After) {
+  func noteEnd(of call: Call, on worker: Worker, _ after: inout HandlerLane.After) {
     if isPipeline, unsafe entering == call.number { unsafe entering = 0 }
     unsafe call.number = 0
     unsafe running &-= 1
@@ -238,7 +240,7 @@ extension Member {
   }
 
   /// Lets the next call of a key begin, on the same worker.
-  private func release(_ key: KeyQueue, _ worker: Worker, _ count: Int, _ after: inout Lane.After) {
+  private func release(_ key: KeyQueue, _ worker: Worker, _ count: Int, _ after: inout HandlerLane.After) {
     key.noteEnd(count)
     key.worker.clear()
     key.popFollowers(&after)

@@ -148,7 +148,7 @@ extension Member {
     var gathering: Gathering?
     var timers: [LaneTimer] = []
     /// The barriers that waited for a dropped occurrence only.
-    var after = Lane.After()
+    var after = HandlerLane.After()
     /// The delay and the attempt of the call that the new occurrence replaces.
     var replaced: (delay: LaneTimer?, attempt: CancellableAttempt?)?
     var wakes = false

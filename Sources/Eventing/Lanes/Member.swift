@@ -5,7 +5,7 @@ import Synchronization
 /// Also a node of the graph of waits: sends wait there for calls that have not begun.
 // Safe: each field says what guards it. `lane.mutex` guards the fields from `inbox` on.
 @safe @usableFromInline final class Member: DeliveryTarget, @unchecked Sendable {
-  let lane: Lane
+  let lane: HandlerLane
   let modifiers: HandlerModifiers
   let buffering: Buffering
   let type: PayloadType

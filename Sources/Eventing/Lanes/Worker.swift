@@ -74,7 +74,7 @@ import Synchronization
   }
 
   /// Ends the call that the worker has made. The caller holds the mutex.
-  @inline(__always) func end(_ after: inout Lane.After) {
+  @inline(__always) func end(_ after: inout HandlerLane.After) {
     unsafe owesEnd = false
     withCall { call in
       if unsafe !call.barriers.isEmpty {

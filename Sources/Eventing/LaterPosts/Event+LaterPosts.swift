@@ -31,7 +31,7 @@ extension Event {
   @discardableResult public nonisolated func post(
     _ payload: Payload, after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
     from sender: (any AnyObject & Sendable)? = nil
-  ) -> LaterPost {
+  ) -> ScheduledPost {
     core.post(OwnedPayload(payload), after: delay, clock, from: sender)
   }
 
@@ -39,7 +39,7 @@ extension Event {
   @discardableResult public nonisolated func post<First, Second, each Value>(
     _ first: First, _ second: Second, _ value: repeat each Value, after delay: Duration,
     clock: any Clock<Duration> = ContinuousClock(), from sender: (any AnyObject & Sendable)? = nil
-  ) -> LaterPost where Payload == (First, Second, repeat each Value) {
+  ) -> ScheduledPost where Payload == (First, Second, repeat each Value) {
     post((first, second, repeat each value), after: delay, clock: clock, from: sender)
   }
 }
@@ -49,7 +49,7 @@ extension Event where Payload == Void {
   @discardableResult public nonisolated func post(
     after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
     from sender: (any AnyObject & Sendable)? = nil
-  ) -> LaterPost {
+  ) -> ScheduledPost {
     post((), after: delay, clock: clock, from: sender)
   }
 }
@@ -59,7 +59,7 @@ extension KeyedEvent {
   @discardableResult public func post(
     _ payload: Payload, to key: Key, after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
     from sender: (any AnyObject & Sendable)? = nil
-  ) -> LaterPost {
+  ) -> ScheduledPost {
     event.post(KeyedPayload(key, payload), after: delay, clock: clock, from: sender)
   }
 
@@ -68,7 +68,7 @@ extension KeyedEvent {
   @discardableResult public func postUntargeted(
     _ payload: Payload, after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
     from sender: (any AnyObject & Sendable)? = nil
-  ) -> LaterPost {
+  ) -> ScheduledPost {
     event.post(KeyedPayload(nil, payload), after: delay, clock: clock, from: sender)
   }
 }
@@ -78,7 +78,7 @@ extension KeyedEvent where Key == ObjectKey {
   @discardableResult public func post(
     _ payload: Payload, to object: some AnyObject & Sendable, after delay: Duration,
     clock: any Clock<Duration> = ContinuousClock(), from sender: (any AnyObject & Sendable)? = nil
-  ) -> LaterPost {
+  ) -> ScheduledPost {
     post(payload, to: ObjectKey(object), after: delay, clock: clock, from: sender)
   }
 }
@@ -89,7 +89,7 @@ extension EventBus {
   @discardableResult public func post<Payload: Sendable>(
     _ payload: Payload, after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
     from sender: (any AnyObject & Sendable)? = nil
-  ) -> LaterPost {
+  ) -> ScheduledPost {
     event(for: Payload.self).post(payload, after: delay, clock: clock, from: sender)
   }
 }
@@ -98,7 +98,7 @@ extension EventCore {
   fileprivate func post(
     _ payload: consuming OwnedPayload, after delay: Duration, _ clock: any Clock<Duration>,
     from sender: (any AnyObject & Sendable)?
-  ) -> LaterPost {
+  ) -> ScheduledPost {
     let queue = DelayQueues.of(clock, for: anchor)
     let item = LaterItem(payload, for: self, in: queue, from: sender)
     // From this first `insert` on, which adds the item to the event's list, the end of the event
@@ -108,6 +108,6 @@ extension EventCore {
     } else if !delay.isForever {
       queue.insert(item, after: max(.zero, delay))
     }
-    return LaterPost(item: item)
+    return ScheduledPost(item: item)
   }
 }

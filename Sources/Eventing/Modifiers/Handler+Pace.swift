@@ -33,7 +33,7 @@ extension Handler {
   /// Returns a copy that is called at most once in an interval.
   ///
   ///     progress.add(Handler(on: .main) { fraction in bar.fraction = fraction }
-  ///       .throttled(to: .milliseconds(100)))
+  ///       .throttled(every: .milliseconds(100)))
   ///
   /// The first occurrence is delivered at once; then the latest of each interval. The last one is
   /// always delivered. The others count as dropped. While a call runs that takes longer than the
@@ -48,7 +48,7 @@ extension Handler {
   /// - Parameters:
   ///   - interval: The shortest time between two calls.
   ///   - clock: The clock that measures `interval`.
-  public func throttled(to interval: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Handler {
+  public func throttled(every interval: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Handler {
     var copy = modified { $0.pace = Pace(kind: .throttle(max(.zero, interval)), clock: clock) }
     if !any.place.buffering.isBounded { copy.any.place = any.place.buffered(.paced) }
     return copy.keepingTheLast()

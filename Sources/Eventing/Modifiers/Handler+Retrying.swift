@@ -2,7 +2,7 @@ extension Handler {
   /// Returns a copy that is called again when it throws.
   ///
   ///     orders.add(Handler { order in try await bill(order) }
-  ///       .retrying(.backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
+  ///       .retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
   ///
   /// All attempts are one call: a ``Event/send(_:from:)`` waits for the last attempt, its report
   /// counts the handler once, and ``HandlerFailure/attempts`` says how many there were. Observers

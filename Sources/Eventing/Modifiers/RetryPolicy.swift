@@ -14,6 +14,16 @@ public struct RetryPolicy: Hashable, Sendable {
     RetryPolicy(attempts: max(1, attempts), delays: nil, hasJitter: false)
   }
 
+  /// Returns a policy whose delays are equal.
+  ///
+  /// - Parameters:
+  ///   - delay: The delay before each attempt but the first. A delay below zero is zero.
+  ///   - attempts: The largest number of attempts, the first one included. A number below 1 counts
+  ///     as 1.
+  public static func constant(_ delay: Duration, attempts: Int) -> RetryPolicy {
+    exponential(from: delay, to: delay, attempts: attempts, jitter: false)
+  }
+
   /// Returns a policy whose delays double.
   ///
   /// The jitter keeps clients that failed together from trying again together.
@@ -25,7 +35,7 @@ public struct RetryPolicy: Hashable, Sendable {
   ///     as 1.
   ///   - jitter: Whether each delay is drawn at random, uniformly between half and all of what it
   ///     is without jitter.
-  public static func backoff(
+  public static func exponential(
     from first: Duration, to longest: Duration, attempts: Int, jitter: Bool = true
   ) -> RetryPolicy {
     // Half of the longest delay is still for ever, and its double does not overflow.
@@ -61,6 +71,9 @@ extension RetryPolicy: CustomStringConvertible {
   /// One line for a log.
   public var description: String {
     guard let delays else { return "immediately(attempts: \(attempts))" }
-    return "backoff(from: \(delays.lowerBound), to: \(delays.upperBound), attempts: \(attempts))"
+    if delays.lowerBound == delays.upperBound, !hasJitter {
+      return "constant(\(delays.lowerBound), attempts: \(attempts))"
+    }
+    return "exponential(from: \(delays.lowerBound), to: \(delays.upperBound), attempts: \(attempts))"
   }
 }

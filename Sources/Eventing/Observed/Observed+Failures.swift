@@ -6,11 +6,11 @@ extension Observed {
 
   /// A source of the changes at which a handler failed, after its last attempt, as the handler
   /// received them: see ``Event/deadLetters``. A handler of ``values`` receives the new value only.
-  public var deadLetters: some EventSource<DeadLetter<Change<Value>>> { storage.event.deadLetters }
+  public var deadLetters: some EventSource<DeadLetter<ValueChange<Value>>> { storage.event.deadLetters }
 
-  /// A source of the changes that reached no handler: see ``Event/unheard``. Announcements
+  /// A source of the changes that reached no handler: see ``Event/unhandled``. Announcements
   /// (``ChangeOptions/prior``) are not among them.
-  public var unheard: some EventSource<Occurrence<Change<Value>>> {
-    storage.event.unheard.filter { !$0.payload.isPrior }
+  public var unhandled: some EventSource<EventOccurrence<ValueChange<Value>>> {
+    storage.event.unhandled.filter { !$0.payload.isPrior }
   }
 }

@@ -21,44 +21,44 @@ extension Observed {
   /// - Returns: The token of the handler. Dropping it changes nothing.
   /// - Complexity: O(1), or O(*p*) for handlers with *p* different priorities.
   @inlinable @discardableResult public func addHandler(
-    named name: String? = nil, options: ChangeOptions, on delivery: Delivery = .inline, priority: Int = 0,
+    named name: String? = nil, options: ChangeOptions, on delivery: SyncDelivery = .inline, priority: Int = 0,
     once: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (Change<Value>) throws -> Void
+    _ body: @escaping @Sendable (ValueChange<Value>) throws -> Void
   ) -> HandlerToken {
     changes(options).addHandler(
       named: name, on: delivery, priority: priority, once: once, fileID: fileID, line: line, body)
   }
 
   /// Adds an asynchronous handler of changes. Otherwise like
-  /// ``addHandler(named:options:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
+  /// ``addHandler(named:options:on:priority:once:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_)``.
   @inlinable @discardableResult public func addHandler(
     named name: String? = nil, options: ChangeOptions, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
     once: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (Change<Value>) async throws -> Void
+    _ body: @escaping @Sendable (ValueChange<Value>) async throws -> Void
   ) -> HandlerToken {
     changes(options).addHandler(
       named: name, on: delivery, priority: priority, once: once, fileID: fileID, line: line, body)
   }
 
   /// Adds a synchronous handler of changes on the main actor. Otherwise like
-  /// ``addHandler(named:options:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
+  /// ``addHandler(named:options:on:priority:once:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_)``.
   @inlinable @discardableResult public func addHandler(
     named name: String? = nil, options: ChangeOptions, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @MainActor @Sendable (Change<Value>) throws -> Void
+    _ body: @escaping @MainActor @Sendable (ValueChange<Value>) throws -> Void
   ) -> HandlerToken {
     changes(options).addHandler(
       named: name, on: delivery, priority: priority, once: once, fileID: fileID, line: line, body)
   }
 
   /// Adds an asynchronous handler of changes on the main actor. Otherwise like
-  /// ``addHandler(named:options:on:priority:once:fileID:line:_:)-(_,_,Delivery,_,_,_,_,_)``.
+  /// ``addHandler(named:options:on:priority:once:fileID:line:_:)-(_,_,SyncDelivery,_,_,_,_,_)``.
   @inlinable @discardableResult public func addHandler(
     named name: String? = nil, options: ChangeOptions, on delivery: MainDelivery, priority: Int = 0, once: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @MainActor @Sendable (Change<Value>) async throws -> Void
+    _ body: @escaping @MainActor @Sendable (ValueChange<Value>) async throws -> Void
   ) -> HandlerToken {
     changes(options).addHandler(
       named: name, on: delivery, priority: priority, once: once, fileID: fileID, line: line, body)

@@ -5,7 +5,7 @@ extension Observed: EventSource {
   /// the new value.
   ///
   /// - Returns: The tokens, in the order of the handlers.
-  @inlinable @discardableResult public func add(_ handlers: [Handler<Change<Value>>]) -> [HandlerToken] {
+  @inlinable @discardableResult public func add(_ handlers: [Handler<ValueChange<Value>>]) -> [HandlerToken] {
     changes([.old, .new]).add(handlers)
   }
   /// Adds a ``Handler``, which receives the old and the new value of each change.
@@ -14,7 +14,7 @@ extension Observed: EventSource {
   ///
   /// - Returns: The token of the handler.
   /// - Complexity: O(1), or O(*p*) for handlers with *p* different priorities.
-  @inlinable @discardableResult public func attach(_ handler: Handler<Change<Value>>) -> HandlerToken {
+  @inlinable @discardableResult public func attach(_ handler: Handler<ValueChange<Value>>) -> HandlerToken {
     changes([.old, .new]).attach(handler)
   }
   /// Removes a handler, as ``Event/remove(_:)-(HandlerToken)`` does.
@@ -28,7 +28,7 @@ extension Observed: EventSource {
   /// The source retains the value. A handler that is added through the source does not retain it.
   ///
   /// - Parameter options: Which calls the handlers receive, and what they contain.
-  @inlinable public func changes(_ options: ChangeOptions) -> some EventSource<Change<Value>> {
+  @inlinable public func changes(_ options: ChangeOptions) -> some EventSource<ValueChange<Value>> {
     ChangeSource(storage: storage, options: options)
   }
 
@@ -60,18 +60,20 @@ extension Observed: EventSource {
     self.options = options
   }
 
-  @inlinable func add(_ handlers: [Handler<Change<Value>>]) -> [HandlerToken] {
+  @inlinable func add(_ handlers: [Handler<ValueChange<Value>>]) -> [HandlerToken] {
     storage.event.add(handlers.map(converted))
   }
-  @inlinable func attach(_ handler: Handler<Change<Value>>) -> HandlerToken { storage.event.attach(converted(handler)) }
+  @inlinable func attach(_ handler: Handler<ValueChange<Value>>) -> HandlerToken {
+    storage.event.attach(converted(handler))
+  }
   @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
 
-  @inlinable func converted(_ handler: Handler<Change<Value>>) -> Handler<Change<Value>> {
+  @inlinable func converted(_ handler: Handler<ValueChange<Value>>) -> Handler<ValueChange<Value>> {
     let letter = handler.options.letter  // a dead letter has the change as the handler received it
     let hasPrior = options.contains(.prior) && handler.hasRoomForAnnouncements
-    var handler: Handler<Change<Value>> = handler.viewed { [options] change in
+    var handler: Handler<ValueChange<Value>> = handler.viewed { [options] change in
       if change.isPrior, !hasPrior { return nil }
-      return Change(
+      return ValueChange(
         old: options.contains(.old) ? change.old : nil, new: options.contains(.new) ? change.new : nil,
         isPrior: change.isPrior)
     }
@@ -95,9 +97,9 @@ extension Observed: EventSource {
   @inlinable func add(_ handlers: [Handler<Value>]) -> [HandlerToken] { storage.event.add(handlers.map(converted)) }
   @inlinable func attach(_ handler: Handler<Value>) -> HandlerToken { storage.event.attach(converted(handler)) }
   @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
-  @inlinable func converted(_ handler: Handler<Value>) -> Handler<Change<Value>> {
-    let letter = handler.options.letter.behind(Change<Value>.letterOfNewValue)
-    var handler: Handler<Change<Value>> = handler.viewed { change in change.isPrior ? nil : change.new }
+  @inlinable func converted(_ handler: Handler<Value>) -> Handler<ValueChange<Value>> {
+    let letter = handler.options.letter.behind(ValueChange<Value>.letterOfNewValue)
+    var handler: Handler<ValueChange<Value>> = handler.viewed { change in change.isPrior ? nil : change.new }
     handler.options.letter = letter
     handler.options.wantsReplayValue = wantsReplayValue
     return handler

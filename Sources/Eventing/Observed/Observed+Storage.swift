@@ -11,7 +11,7 @@ extension Observed {
   /// ``ReplayValue/needsSlowChange`` says so.
   // Safe: each field says what guards it.
   @usableFromInline final class Storage: @unchecked Sendable {
-    @usableFromInline let event: Event<Change<Value>>
+    @usableFromInline let event: Event<ValueChange<Value>>
     @usableFromInline let core: EventCore
     @usableFromInline let pendingWork: PendingWork
     @usableFromInline let box: ObservedValue<Value>
@@ -32,22 +32,22 @@ extension Observed {
     @exclusivity(unchecked) var trackedReads: TrackedReads?
 
     init(_ value: Value, _ policy: FailurePolicy) {
-      event = Event<Change<Value>>(onFailure: policy)
+      event = Event<ValueChange<Value>>(onFailure: policy)
       core = event.core
       pendingWork = core.pendingWork
       box = ObservedValue(value)
       // The event may outlive this object, and still add handlers, which need the current value. So
       // the event retains the box.
       unsafe pendingWork.replayValue.makeCurrent = { [box] in
-        OwnedPayload(Change<Value>(old: nil, new: unsafe box.current))
+        OwnedPayload(ValueChange<Value>(old: nil, new: unsafe box.current))
       }
       // The replay value follows the delivered changes, not `current`. A change that is still
       // enqueued reaches a new handler as a change.
-      unsafe pendingWork.replayValue.value = OwnedPayload(Change<Value>(old: nil, new: value))
-      unsafe pendingWork.replayValue.isAnnouncement = { $0.payload(Change<Value>.self).isPrior }
+      unsafe pendingWork.replayValue.value = OwnedPayload(ValueChange<Value>(old: nil, new: value))
+      unsafe pendingWork.replayValue.isAnnouncement = { $0.payload(ValueChange<Value>.self).isPrior }
       unsafe pendingWork.replayValue.make = { payload in
-        let change = payload.payload(Change<Value>.self)
-        return change.isPrior ? nil : OwnedPayload(Change<Value>(old: nil, new: change.new))
+        let change = payload.payload(ValueChange<Value>.self)
+        return change.isPrior ? nil : OwnedPayload(ValueChange<Value>(old: nil, new: change.new))
       }
     }
 
@@ -78,7 +78,7 @@ extension Observed {
       if unsafe core.table.first == nil {
         core.sequence &+= 1
       } else {
-        lend(Change(old: old, new: new)) { change in
+        lend(ValueChange(old: old, new: new)) { change in
           if let cursor = unsafe core.deliver(change, isPost: true) {
             core.postSlowPath(change, from: cursor, sender: nil)
           }
@@ -179,7 +179,7 @@ extension Observed {
       let pendingWork = core.pendingWork
       let completion = Completion.ofSetter
       let isPriorTold = unsafe pendingWork.priorHandlerCount > 0
-      if isPriorTold { lend(Change(old: value, new: new, isPrior: true)) { core.deliverQueued($0, nil) } }
+      if isPriorTold { lend(ValueChange(old: value, new: new, isPrior: true)) { core.deliverQueued($0, nil) } }
       core.mutex.lock()
       if let seen, unsafe version != seen {
         core.mutex.unlock()
@@ -187,7 +187,7 @@ extension Observed {
         return false
       }
       keepReplayValue()
-      let change = unsafe Change(old: box.current, new: new)
+      let change = unsafe ValueChange(old: box.current, new: new)
       unsafe box.current = new
       let isNested = noteChange()
       let memberships = push(new, completion)
@@ -220,7 +220,7 @@ extension Observed {
       let isOverloaded = event.core.enqueue { pendingWork in
         if let seen, unsafe version != seen { return false }
         keepReplayValue()
-        let change = unsafe Change(old: box.current, new: new)
+        let change = unsafe ValueChange(old: box.current, new: new)
         unsafe old = box.current
         unsafe box.current = new
         isNested = noteChange()
@@ -241,7 +241,7 @@ extension Observed {
     /// earlier change is enqueued: then a value is stored already. The caller holds `core.mutex`.
     private func keepReplayValue() {
       guard unsafe pendingWork.replayValue.isCurrent else { return }
-      unsafe pendingWork.replayValue.value = OwnedPayload(Change<Value>(old: nil, new: box.current))
+      unsafe pendingWork.replayValue.value = OwnedPayload(ValueChange<Value>(old: nil, new: box.current))
       unsafe pendingWork.replayValue.isCurrent = false
     }
 
@@ -249,11 +249,11 @@ extension Observed {
     /// occurrence for that call, the announcement, unless it was delivered already (`isPriorTold`).
     /// The caller holds `core.mutex`.
     private func append(
-      _ change: Change<Value>, to pendingWork: PendingWork, _ completion: Completion?, isPriorTold: Bool
+      _ change: ValueChange<Value>, to pendingWork: PendingWork, _ completion: Completion?, isPriorTold: Bool
     ) {
       let thread = Thread.current
       if !isPriorTold, unsafe pendingWork.priorHandlerCount + pendingWork.mailbox.priorHandlerCount > 0 {
-        lend(Change(old: change.old, new: change.new, isPrior: true)) {
+        lend(ValueChange(old: change.old, new: change.new, isPrior: true)) {
           // The announcement, the occurrence before the change, has a completion of its own. Lanes
           // may still read that completion while the delivery of the change writes `observed` into
           // the completion of the change.

@@ -1,9 +1,9 @@
 import Synchronization
 
-// An event with observers, or with an `unheard` event, sets `mustEnqueue`. So `enter()` fails: each
-// occurrence is enqueued, even if the event is idle, and the mailbox is drained at once. An event
-// with a history sets `mustEnqueue`, too, but delivers a post at once if it is idle. Other events
-// pay nothing.
+// An event with observers, or with an `unhandled` event, sets `mustEnqueue`. So `enter()` fails:
+// each occurrence is enqueued, even if the event is idle, and the mailbox is drained at once. An
+// event with a history sets `mustEnqueue`, too, but delivers a post at once if it is idle. Other
+// events pay nothing.
 
 extension EventCore {
   /// Enqueues an observation. When the drain comes to the observation, it tells the observer of the
@@ -51,7 +51,7 @@ extension EventCore {
   /// Returns the observers that have not ended; `nil` if there are none.
   ///
   /// If the last observation has ended, the event gets its fast path back, unless it has a history
-  /// or an `unheard` event. Called by the drain. Isolation: core.
+  /// or an `unhandled` event. Called by the drain. Isolation: core.
   func livingObservers() -> Observers? {
     guard let anchor = anchorReference.load(), let before = unsafe anchor.observers else { return nil }
     let living = before.living
@@ -63,12 +63,12 @@ extension EventCore {
     return living
   }
 
-  /// Sets ``mustEnqueue`` if there is a history, an observer or an `unheard` event, and clears it
+  /// Sets ``mustEnqueue`` if there is a history, an observer or an `unhandled` event, and clears it
   /// otherwise. Called by the drain. When the drain leaves the core, it copies ``mustEnqueue`` into
   /// the state word. Isolation: core.
   func updateMustEnqueue() {
-    let isUnheardWanted = pendingWork.unheardReference.load() != nil
-    mustEnqueue = unsafe pendingWork.history != nil || anchor.observers != nil || isUnheardWanted
+    let isUnhandledWanted = pendingWork.unhandledReference.load() != nil
+    mustEnqueue = unsafe pendingWork.history != nil || anchor.observers != nil || isUnhandledWanted
   }
 
   /// Tells the observers that a handler was added or removed. Isolation: core.

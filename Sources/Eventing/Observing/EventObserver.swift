@@ -99,17 +99,20 @@ public struct EventStep: Sendable {
   }
 }
 
-/// An observation of one event, or of all new events, that can be ended. Dropping it changes
-/// nothing.
+/// An observation, or the propagation of a task-local value, that lasts until it is ended. Dropping
+/// this value changes nothing.
 public struct EventRegistration: Sendable {
-  let onEnd: @Sendable () -> Void
+  private let onEnd: @Sendable () -> Void
 
-  /// Ends the observation. The observer is told which calls it leaves, and that the handlers are
-  /// gone: ``EventStep/Kind/left`` and ``EventStep/Kind/removed``. After the return it is not
-  /// called.
+  package init(_ onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
+
+  /// Ends what was registered. Further calls have no effect.
   ///
-  /// A call that another thread had already begun may still be running. Further calls of `end()`
-  /// have no effect. Callable from any thread and inside a handler.
+  /// An observer is told which calls it leaves, and that the handlers are gone:
+  /// ``EventStep/Kind/left`` and ``EventStep/Kind/removed``. After the return it is not called; a
+  /// call of it that another thread had already begun may still be running.
+  ///
+  /// Callable from any thread and inside a handler.
   public func end() { onEnd() }
 }
 

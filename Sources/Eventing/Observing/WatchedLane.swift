@@ -30,7 +30,7 @@ package struct LaneLoad: Sendable {
   /// The number of occurrences that wait.
   package var waitingCount: Int { lane.waitingCount }
   /// The lane that several handlers may share; `nil` if the handler shares none.
-  package var sharedLane: Lane? { lane.sharedLane }
+  package var sharedLane: HandlerLane? { lane.sharedLane }
   package var isLocked: Bool { lane.record.has(HandlerFlags.lockedAtAll) }
 
   /// The calls that the lane could begin and does not; `nil` if a call runs, nothing waits, or

@@ -15,8 +15,8 @@ import Synchronization
 // its address, and nothing else. The `Atomic` inside makes it such a type.
 //
 // What would break it: a compiler that passes such parameters otherwise, and pointer authentication
-// that signs functions with their types (arm64e). `-Xswiftc -DEVENTING_THUNKS` builds a closure
-// around each closure instead, which relies on nothing. A build for arm64e always does.
+// that signs functions with their types (arm64e). `-Xswiftc -DEVENTING_DOCUMENTED_ONLY` builds a
+// closure around each closure instead, which relies on nothing. A build for arm64e always does.
 // `Tests/ErasedClosures/check` runs both at -Onone, -O and -Osize.
 
 /// The payload type of an erased closure: only the address of such a payload is known.
@@ -50,7 +50,7 @@ extension HandlerClosure where Payload: Sendable {
 
   // Safe: see the argument above.
   @inlinable @inline(__always) var erased: ErasedHandler {
-    #if EVENTING_THUNKS || _ptrauth(_arm64e)
+    #if EVENTING_DOCUMENTED_ONLY || _ptrauth(_arm64e)
       let call = call
       return ErasedHandler(
         { payload in
@@ -115,7 +115,7 @@ extension ViewClosure where Payload: Sendable {
 
   // Safe: see the argument above.
   @inlinable @inline(__always) var erased: ErasedView {
-    #if EVENTING_THUNKS || _ptrauth(_arm64e)
+    #if EVENTING_DOCUMENTED_ONLY || _ptrauth(_arm64e)
       let call = call
       return ErasedView(
         { payload in
@@ -137,11 +137,11 @@ extension ViewClosure where Payload == Opaque {
     return try unsafe call(payload.address.assumingMemoryBound(to: Opaque.self).pointee)
   }
 
-  /// Returns a handler that calls `countUnheard` for each payload for which this view has no
+  /// Returns a handler that calls `countOtherSkips` for each payload for which this view has no
   /// result.
-  func counting(_ type: PayloadType, _ countUnheard: @escaping @Sendable () -> Void) -> ErasedHandler {
+  func counting(_ type: PayloadType, _ countOtherSkips: @escaping @Sendable () -> Void) -> ErasedHandler {
     let call = call
-    return ErasedHandler({ payload in if try !call(payload) { countUnheard() } }, of: type)
+    return ErasedHandler({ payload in if try !call(payload) { countOtherSkips() } }, of: type)
   }
 }
 
@@ -189,7 +189,7 @@ extension AsyncHandlerClosure where Payload: Sendable {
 
   // Safe: see the argument above.
   @inlinable @inline(__always) var erased: ErasedAsyncHandler {
-    #if EVENTING_THUNKS || _ptrauth(_arm64e)
+    #if EVENTING_DOCUMENTED_ONLY || _ptrauth(_arm64e)
       let call = call
       return ErasedAsyncHandler(
         { payload in

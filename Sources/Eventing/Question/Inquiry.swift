@@ -1,4 +1,4 @@
-/// One call that asks a ``Question``: the query, the answers so far and the waiting caller.
+/// One call that asks an ``EventQuestion``: the query, the answers so far and the waiting caller.
 // Safe: all mutable fields are guarded by `mutex`.
 @safe final class Inquiry<Query: Sendable, Answer: Sendable>: @unchecked Sendable {
   typealias Reply = Result<Answer, any Error>

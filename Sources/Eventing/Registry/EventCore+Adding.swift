@@ -245,7 +245,7 @@ extension EventCore {
     if case .view(let view, _) = handler.body {
       unsafe record.view = view
       let record = unsafe Unmanaged.passUnretained(record)  // the slot retains it
-      slotBody = view.counting(handler.type) { unsafe record._withUnsafeGuaranteedRef { $0.countUnheard(1) } }
+      slotBody = view.counting(handler.type) { unsafe record._withUnsafeGuaranteedRef { $0.countOtherSkips(1) } }
     }
     let route = HandlerRoute(handler.place, handler.body, handler.type, record, anchor, modifiers)
     unsafe record.route = route

@@ -140,10 +140,11 @@ extension EventCore {
       let record = unsafe slot.pointee.record
       unsafe include(
         record, record.details?.route?.target,
-        skipped: slot.pointee.skipped.load(ordering: .relaxed) + (record.details?.unheard.load(ordering: .relaxed) ?? 0)
+        skipped: slot.pointee.skipped.load(ordering: .relaxed)
+          + (record.details?.otherSkips.load(ordering: .relaxed) ?? 0)
       )
     }
-    forEachRetiring { lane in include(lane.record, lane, skipped: lane.record.unheard.load(ordering: .relaxed)) }
+    forEachRetiring { lane in include(lane.record, lane, skipped: lane.record.otherSkips.load(ordering: .relaxed)) }
     if unsafe pendingWorkReference.load()?.keyIndex != nil {
       found = found.sortedUnspecialized { ($1.priority, $0.id) < ($0.priority, $1.id) }
     }

@@ -138,7 +138,7 @@ extension EventCore {
       // `retiringLanes`.
       unsafe details.retiringIndex = unsafe Int32(pendingWork.retiringLanes.count)
       unsafe pendingWork.retiringLanes.append(retiring)
-      details.countUnheard(slot.skipped.load(ordering: .relaxed))
+      details.countOtherSkips(slot.skipped.load(ordering: .relaxed))
     }
     mutex.unlock()
     if let keyTable { dropIfEmpty(keyTable) }
@@ -198,7 +198,7 @@ extension EventCore {
     if unsafe pendingWork.keyIndex != nil { records = records.sortedUnspecialized(by: HandlerRecord.isCalledBefore) }
     for record in records { unregister(record) }
     for lane in unsafe pendingWork.retiringLanes { lane.endDelays() }
-    pendingWork.unheardReference.load()?.finish()
+    pendingWork.unhandledReference.load()?.finish()
   }
 
   // MARK: Retire

@@ -106,8 +106,8 @@ import Synchronization
 }
 
 /// The record of a handler that has options, or that is not simply called inline with the payload.
-// Safe: `options`, `place` and `delays` never change, and `unheard` is atomic. The other fields are
-// set before the record is shared. After that only the thread inside the core changes them. It
+// Safe: `options`, `place` and `delays` never change, and `otherSkips` is atomic. The other fields
+// are set before the record is shared. After that only the thread inside the core changes them. It
 // changes `route`, `key` and `keyTable` under `core.mutex`, because polls read these three under
 // that mutex.
 @safe @usableFromInline final class DetailedRecord: HandlerRecord, @unchecked Sendable {
@@ -140,7 +140,7 @@ import Synchronization
   /// fast path for which the handler's view had no payload. If the handler is unregistered while
   /// its lane still holds items, its slot goes. Then the number in `HandlerSlot.skipped` is added
   /// to this one. Changed only inside the core; read by any thread.
-  let unheard = Atomic<Int>(0)
+  let otherSkips = Atomic<Int>(0)
   /// Whether the closure of the slot is all that a post needs. The closure enqueues the payload on
   /// the lane, gives it to the sequence, or retains the owner of an inline handler and calls the
   /// handler.
@@ -168,8 +168,10 @@ import Synchronization
     super.init(flags | HandlerFlags.detailed, source)
   }
 
-  /// Counts skipped occurrences in ``unheard``. Isolation: core.
-  func countUnheard(_ count: Int) { unheard.store(unheard.load(ordering: .relaxed) &+ count, ordering: .relaxed) }
+  /// Counts skipped occurrences in ``otherSkips``. Isolation: core.
+  func countOtherSkips(_ count: Int) {
+    otherSkips.store(otherSkips.load(ordering: .relaxed) &+ count, ordering: .relaxed)
+  }
 
   /// Whether the handler calls nothing, but hands the payload over: to a sequence, to another
   /// event, or out of the process.

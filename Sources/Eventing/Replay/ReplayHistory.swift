@@ -19,8 +19,8 @@ import Synchronization
   @exclusivity(unchecked) private var outdated: PayloadQueue<Past>
   /// Whether new handlers receive `latest`, and not the payloads in the queue `past`, which is
   /// empty then. True only in a history that keeps one payload: after a post to an idle event, and
-  /// for the first value of ``Replay/current(_:)``. While the flag is false, new handlers receive
-  /// what is in `past`: the occurrence of `latest` may still be in the mailbox. Guarded by:
+  /// for the first value of ``EventReplay/current(_:)``. While the flag is false, new handlers
+  /// receive what is in `past`: the occurrence of `latest` may still be in the mailbox. Guarded by:
   /// core.mutex.
   @exclusivity(unchecked) private var isPastLatest = false
   /// The sequence number of the occurrence that sent `latest`. Used only while `isPastLatest` is
@@ -38,7 +38,7 @@ import Synchronization
   }
 
   /// Creates a history; `nil` if no payloads are replayed.
-  init?<Payload>(_ replay: Replay<Payload>) {
+  init?<Payload>(_ replay: EventReplay<Payload>) {
     switch replay.kind {
     case .none: return nil
     case .last(let count): limit = count
@@ -163,7 +163,7 @@ extension EventCore {
       unsafe history._withUnsafeGuaranteedRef { history in
         mutex.lock()
         let isPlain =
-          unsafe pendingWork.mailbox.items.isEmpty && pendingWork.unheardReference.lend() == nil && !history.mayStop
+          unsafe pendingWork.mailbox.items.isEmpty && pendingWork.unhandledReference.lend() == nil && !history.mayStop
           && withAnchor { unsafe $0.observers == nil }
         if isPlain { replaced = history.replaceLatestNow(payload, sequence &+ 1) }
         mutex.unlock()
@@ -171,7 +171,7 @@ extension EventCore {
       }
     }
     if replaced == nil {
-      enqueue(payload, nil)  // work is enqueued, the event or its `unheard` is observed, or it may stop
+      enqueue(payload, nil)  // work is enqueued, the event or its `unhandled` is observed, or it may stop
     } else if let cursor = unsafe deliver(payload, isPost: true) {
       postSlowPath(payload, from: cursor, sender: nil)
     }

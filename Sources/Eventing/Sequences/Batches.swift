@@ -33,7 +33,7 @@ extension ArrivalSequence {
 
 /// The arrivals of a sequence, in arrays.
 @usableFromInline struct ArrivalBatches<Payload: Sendable>: AsyncSequence, Sendable {
-  @usableFromInline typealias Element = [Arrival<Payload>]
+  @usableFromInline typealias Element = [EventArrival<Payload>]
   @usableFromInline typealias Failure = Never
   let subscription: Subscription<Payload>
   let count: Int
@@ -46,7 +46,7 @@ extension ArrivalSequence {
     let reader: SequenceIterator
     let count: Int
 
-    @usableFromInline mutating func next(isolation actor: isolated (any Actor)?) async -> [Arrival<Payload>]? {
+    @usableFromInline mutating func next(isolation actor: isolated (any Actor)?) async -> [EventArrival<Payload>]? {
       await reader.nextArrivalBatch(of: count, isolation: actor)
     }
   }
@@ -73,14 +73,14 @@ extension SequenceIterator {
   /// Returns all payloads that wait, at most `count` elements. Where payloads were dropped, an
   /// element with their number stands before the payload that follows them. Otherwise like
   /// ``nextBatch(of:isolation:)``.
-  func nextArrivalBatch<Payload>(of count: Int, isolation: isolated (any Actor)?) async -> [Arrival<Payload>]? {
+  func nextArrivalBatch<Payload>(of count: Int, isolation: isolated (any Actor)?) async -> [EventArrival<Payload>]? {
     noteHandled()
-    var batch: [Arrival<Payload>] = []
+    var batch: [EventArrival<Payload>] = []
     while batch.count < count {
       // `fill` and `refill` take a payload together with the number of payloads that were dropped
       // before it. In the array, that number stands before the payload.
       if let missing = takeLag() {
-        batch.append(.lagged(missing))
+        batch.append(.dropped(missing))
       } else if let payload = takeNext(isAsked: false) {
         batch.append(.payload(payload.moved(to: Payload.self)))
       } else if batch.isEmpty {

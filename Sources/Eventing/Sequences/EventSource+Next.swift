@@ -7,7 +7,7 @@ extension EventSource {
   /// been removed from the event. It retains the source until then.
   ///
   /// - On an event with a history, the past payloads that a new handler receives come first; see
-  ///   ``Replay``.
+  ///   ``EventReplay``.
   /// - Inside a handler of the event, `next` receives payloads that are delivered after it was
   ///   called. A task that awaits that handler before it sends such a payload waits for ever.
   /// - A child task (`async let`) begins to receive only when it runs. If no payload may be missed,

@@ -42,7 +42,7 @@ extension EventSource {
   /// were dropped. Otherwise like ``payloads(buffering:)``.
   @inlinable public nonisolated func arrivals(
     buffering: Buffering = .unbounded
-  ) -> some EventSequence<Arrival<Payload>> {
+  ) -> some EventSequence<EventArrival<Payload>> {
     ArrivalSequence(Subscription(to: self, buffering))
   }
 }
@@ -68,7 +68,7 @@ extension EventSource {
   ///   - buffering: How many arrivals each iterator keeps, and what happens with more.
   @inlinable public nonisolated func arrivals(
     named name: String, buffering: Buffering = .unbounded
-  ) -> some EventSequence<Arrival<Payload>> {
+  ) -> some EventSequence<EventArrival<Payload>> {
     ArrivalSequence(Subscription(to: self, buffering, named: name))
   }
 }
@@ -78,7 +78,7 @@ extension Event {
   /// sequence number and instant. Otherwise like ``EventSource/payloads(buffering:)``.
   public nonisolated func occurrences(
     buffering: Buffering
-  ) -> some EventSequence<Occurrence<Payload>> {
+  ) -> some EventSequence<EventOccurrence<Payload>> {
     occurrences.payloads(buffering: buffering)
   }
 }
@@ -118,7 +118,7 @@ extension Event {
 }
 
 @usableFromInline struct ArrivalSequence<Payload: Sendable>: EventSequence {
-  @usableFromInline typealias Element = Arrival<Payload>
+  @usableFromInline typealias Element = EventArrival<Payload>
   @usableFromInline typealias Failure = Never
   @usableFromInline let subscription: Subscription<Payload>
 
@@ -133,7 +133,7 @@ extension Event {
 
     @inlinable init(_ reader: SequenceIterator) { self.reader = reader }
 
-    @inlinable mutating func next(isolation actor: isolated (any Actor)?) async -> Arrival<Payload>? {
+    @inlinable mutating func next(isolation actor: isolated (any Actor)?) async -> EventArrival<Payload>? {
       await reader.nextArrival(Payload.self, isolation: actor)
     }
   }

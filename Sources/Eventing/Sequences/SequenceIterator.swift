@@ -42,12 +42,12 @@
   /// Returns the next payload, or the number of payloads that were dropped before it; `nil` at the
   /// end, and if the task is cancelled.
   @inlinable @inline(__always) func nextArrival<Payload>(_: Payload.Type, isolation: isolated (any Actor)?) async
-    -> Arrival<Payload>?
+    -> EventArrival<Payload>?
   {
     while true {
       if let payload = takeNext() { return .payload(payload.moved(to: Payload.self)) }
       guard await fill(isolation: isolation) else { return nil }
-      if let missing = takeLag() { return .lagged(missing) }
+      if let missing = takeLag() { return .dropped(missing) }
     }
   }
 

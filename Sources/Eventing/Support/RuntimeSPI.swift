@@ -1,4 +1,4 @@
-#if EVENTING_NO_RUNTIME_SPI
+#if EVENTING_DOCUMENTED_ONLY
   public import Synchronization
 #endif
 
@@ -7,7 +7,7 @@
 // what happens if the assumption fails. The hooks of simulations stand in RuntimeHooks.swift of
 // EventingTesting.
 //
-// `RuntimeSPITests` tests each assumption. `-Xswiftc -DEVENTING_NO_RUNTIME_SPI` builds without
+// `RuntimeSPITests` tests each assumption. `-Xswiftc -DEVENTING_DOCUMENTED_ONLY` builds without
 // these calls.
 //
 // ErasedClosures.swift makes no such call, but assumes a calling convention of closures. That file
@@ -44,7 +44,7 @@ package enum TaskID {
   /// loop of the ended task over a sequence may be taken for a loop of the later task, and a `send`
   /// may defer a handler that it could wait for.
   static func taskNumber(_ task: UnsafeRawPointer) -> UInt64 {
-    #if EVENTING_NO_RUNTIME_SPI
+    #if EVENTING_DOCUMENTED_ONLY
       UInt64(UInt(bitPattern: task))
     #else
       unsafe swift_task_getJobTaskId(task)
@@ -59,17 +59,17 @@ package enum TaskID {
   /// reference. Even without a task there may be two: one of the task-local binding, and one that
   /// the compiler keeps.
   ///
-  /// With `EVENTING_NO_RUNTIME_SPI`, this function returns a different number each time, as if each
-  /// call had started a task. So each call of a handler gets an `Invocation` of its own.
+  /// With `EVENTING_DOCUMENTED_ONLY`, this function returns a different number each time, as if
+  /// each call had started a task. So each call of a handler gets an `Invocation` of its own.
   @inline(__always) static func references(to invocation: Unmanaged<some AnyObject>) -> UInt {
-    #if EVENTING_NO_RUNTIME_SPI
+    #if EVENTING_DOCUMENTED_ONLY
       last.wrappingAdd(1, ordering: .relaxed).newValue
     #else
       unsafe invocation._withUnsafeGuaranteedRef { _getRetainCount($0) }
     #endif
   }
 
-  #if EVENTING_NO_RUNTIME_SPI
+  #if EVENTING_DOCUMENTED_ONLY
     @usableFromInline static let last = Atomic<UInt>(0)
   #endif
 
@@ -78,7 +78,7 @@ package enum TaskID {
   /// Assumption: `_isPOD` returns true for such types only. Without `_isPOD`, every payload is
   /// copied, moved and destroyed through its type's witness table: slower, and correct.
   static func isTrivial<Payload>(_ type: Payload.Type) -> Bool {
-    #if EVENTING_NO_RUNTIME_SPI
+    #if EVENTING_DOCUMENTED_ONLY
       false
     #else
       _isPOD(type)
@@ -99,6 +99,6 @@ package enum TaskID {
   }
 }
 
-#if !EVENTING_NO_RUNTIME_SPI
+#if !EVENTING_DOCUMENTED_ONLY
   @_silgen_name("swift_task_getJobTaskId") private func swift_task_getJobTaskId(_ task: UnsafeRawPointer) -> UInt64
 #endif

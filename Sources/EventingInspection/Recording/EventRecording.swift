@@ -1,7 +1,7 @@
 public import Eventing
 public import Foundation
 
-/// Writes the occurrences of events to a file, from which an ``EventReplay`` sends them again.
+/// Writes the occurrences of events to a file, from which an ``EventPlayback`` sends them again.
 ///
 ///     let recording = try EventRecording(to: "monday.jsonl")
 ///     recording.record(orders, as: "orders")

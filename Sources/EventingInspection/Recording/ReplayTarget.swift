@@ -1,7 +1,7 @@
 public import Eventing
 import Foundation
 
-extension EventReplay {
+extension EventPlayback {
   /// The place where a replay sends the occurrences that were recorded under a name.
   public struct Target: Sendable {
     /// Sends the decoded occurrence in the name of a sender. If `isAwaited` is true, returns when

@@ -64,7 +64,8 @@ extension Conformance {
     event.addHandler { _ in throw Refused() }
     let reading = try await dead.listen(as: options(group: "dead").group)
     let listening = try await event.listen(
-      as: options(group: "work").group, retry: .backoff(from: .milliseconds(10), to: .milliseconds(20), attempts: 3),
+      as: options(group: "work").group,
+      retry: .exponential(from: .milliseconds(10), to: .milliseconds(20), attempts: 3),
       deadLetter: "\(subject).dead")
     try await event.publish([1, 2, 3], headers: ["Trace": "t"])
     try await eventually("expected a dead letter, got none") { letters.withLock { !$0.isEmpty } }

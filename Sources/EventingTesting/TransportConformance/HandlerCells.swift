@@ -221,7 +221,7 @@ extension HandlerCell {
 
   private static let newest = [
     keepsTheNewest("isThrottled") { run, body in
-      run.event.add(Handler<Int> { try await body($0) }.throttled(to: .milliseconds(200), clock: run.clock))
+      run.event.add(Handler<Int> { try await body($0) }.throttled(every: .milliseconds(200), clock: run.clock))
     },
     keepsTheNewest("isDebounced") { run, body in
       run.event.add(Handler<Int> { try await body($0) }.debounced(for: .milliseconds(200), clock: run.clock))

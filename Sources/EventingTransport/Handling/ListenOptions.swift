@@ -13,7 +13,7 @@ struct ListenOptions: Sendable {
   var acceptsNoHandler = false
 
   var retry: RetryPolicy {
-    givenRetry ?? .backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5)
+    givenRetry ?? .exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5)
   }
 
   /// Checks that the options fit together, and fit the subject and the promises of the transport.

@@ -74,7 +74,7 @@ final class Listener: Sendable {
   /// yet.
   private static let longPause = Duration.seconds(1)
   /// The delays before a new attempt to publish a dead letter.
-  private static let letterPauses = RetryPolicy.backoff(
+  private static let letterPauses = RetryPolicy.exponential(
     from: .seconds(1), to: .seconds(30), attempts: .max, jitter: false)
 
   /// - Parameter filter: The subject that the listening subscribes to. It may end with `*`.

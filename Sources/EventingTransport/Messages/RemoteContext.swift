@@ -1,27 +1,14 @@
-import Eventing
+public import Eventing
 import Synchronization
 
-/// Carries task-local values in the headers of messages.
+/// Propagates task-local values in the headers of messages.
 ///
-///     RemoteContext.carry(Trace.$current, header: "traceparent") { $0.text } decode: { Trace($0) }
+///     RemoteContext.propagate(Trace.$current, header: "traceparent") { trace in
+///       trace.text
+///     } decode: { text in
+///       Trace(text)
+///     }
 public enum RemoteContext {
-  /// The carrying of one task-local value. Releasing a `Carrying` does not end it.
-  public struct Carrying: Sendable {
-    let id: Int
-    let inProcess: EventContext.Carrying
-
-    /// Stops carrying the value. Further calls have no effect. Any thread may call this method.
-    public func end() {
-      // `gone` is released after the unlock: its closures' captures may run user code in `deinit`.
-      let gone = RemoteContext.registry.withLock { registry in
-        defer { registry.entries.removeAll { $0.id == id } }
-        return registry.entries.filter { $0.id == id }
-      }
-      withExtendedLifetime(gone) {}
-      inProcess.end()
-    }
-  }
-
   struct Entry: Sendable {
     let id: Int
     let inject: @Sendable (inout [String: String]) throws -> Void
@@ -35,10 +22,11 @@ public enum RemoteContext {
   }
 
   static let registry = Guarded(Registry())
-  /// Whether `carry` was ever called. In a program that never calls it, no message locks the mutex.
+  /// Whether `propagate` was ever called. In a program that never calls it, no message locks the
+  /// mutex.
   private static let isOn = Atomic<Bool>(false)
 
-  /// Carries a task-local value with every message that is published from now on.
+  /// Propagates a task-local value with every message that is published from now on.
   ///
   /// `publish` reads the value in its task and writes the header, unless the caller passes a header
   /// of that name. Handlers in other processes see the decoded value. ``Eventing/EventContext``
@@ -53,17 +41,17 @@ public enum RemoteContext {
   ///     written. Line breaks and control characters become spaces.
   ///   - decode: A closure that makes the value from the text. If it returns `nil`, the value is
   ///     not changed.
-  /// - Returns: A value whose ``Carrying/end()`` stops the carrying.
-  @discardableResult public static func carry<Value: Sendable>(
+  /// - Returns: A registration whose `end()` stops this.
+  @discardableResult public static func propagate<Value: Sendable>(
     _ value: TaskLocal<Value>, header: String, encode: @escaping @Sendable (Value) -> String?,
     decode: @escaping @Sendable (String) -> Value?
-  ) -> Carrying {
+  ) -> EventRegistration {
     let inject: @Sendable (inout [String: String]) throws -> Void = { [isGood = isGood(header)] headers in
       guard headers[header] == nil, let text = encode(value.get()) else { return }
       guard isGood else {
         throw TransportError(
           .badHeader,
-          "expected a header of your own for RemoteContext.carry, of visible ASCII characters without a colon; got \(shown(header))"
+          "expected a header of your own for RemoteContext.propagate, of visible ASCII characters without a colon; got \(shown(header))"
         )
       }
       headers[header] = headerValue(text)
@@ -82,7 +70,16 @@ public enum RemoteContext {
       return registry.lastID
     }
     _ = isOn.exchange(true, ordering: .acquiringAndReleasing)
-    return Carrying(id: id, inProcess: EventContext.carry(value))
+    let inProcess = EventContext.propagate(value)
+    return EventRegistration {
+      // `gone` is released after the unlock: its closures' captures may run user code in `deinit`.
+      let gone = registry.withLock { registry in
+        defer { registry.entries.removeAll { $0.id == id } }
+        return registry.entries.filter { $0.id == id }
+      }
+      withExtendedLifetime(gone) {}
+      inProcess.end()
+    }
   }
 
   /// The entries, copied one by one under the mutex. The registry changes its array in place. If a

@@ -13,7 +13,7 @@ public import Eventing
 /// Any thread and any responder may call any method. The question listens until its listening ends,
 /// ``finish()`` is called, or the last reference is released.
 public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
-  let question: Question<AskedQuery<Query>, Answer>
+  let question: EventQuestion<AskedQuery<Query>, Answer>
   private let transport: any Transport
   private let queries: Codec<Query>
   private let answers: Codec<Answer>
@@ -36,7 +36,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     self.transport = transport
     queries = codec
     answers = answerCodec
-    question = Question(subject)
+    question = EventQuestion(subject)
     listenings = Listenings(subject)
   }
 
@@ -64,7 +64,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { question.remove(token) }
 
   /// The number of responders in this process.
-  public var responderCount: Int { question.responderCount }
+  public var handlerCount: Int { question.handlerCount }
 
   /// Answers queries with the responders of this process, until the listening ends.
   ///
@@ -106,8 +106,8 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   ///   an answer, and ``TransportError/Code/responderFailed`` if a responder threw. An engine that
   ///   does not know how many processes it has asked waits up to half a second for an answer of
   ///   another one. The code is ``TransportError/Code/timedOut`` after the limit.
-  public func first(
-    _ query: Query, within limit: Duration = .seconds(5), headers: [String: String] = [:]
+  public func firstAnswer(
+    to query: Query, within limit: Duration = .seconds(5), headers: [String: String] = [:]
   ) async throws -> Answer {
     try check()
     try checkHeaders(headers)
@@ -150,7 +150,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
 
   /// Answers one query. If there is no answer, the headers of the reply have the reason.
   private static func reply(
-    to message: RemoteMessage, _ question: Question<AskedQuery<Query>, Answer>, _ gate: ListeningGate,
+    to message: RemoteMessage, _ question: EventQuestion<AskedQuery<Query>, Answer>, _ gate: ListeningGate,
     _ queries: Codec<Query>,
     _ answers: Codec<Answer>, _ largest: Int
   ) async -> RemoteMessage {
@@ -166,7 +166,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
       let asked = AskedQuery(
         query: query, gate: gate, own: message.queryGate, isWanted: RequestCaller.waiting(for: message))
       await RemoteContext.extract(message.headers) {
-        do { answer = .success(try await question.first(asked)) } catch {
+        do { answer = .success(try await question.firstAnswer(to: asked)) } catch {
           answer = .failure(error)
         }
       }

@@ -31,5 +31,5 @@ extension RemoteEvent {
   @available(
     *, unavailable, message: "a remote event is published, which may fail: try await event.publish(payload)"
   )
-  @discardableResult public func submit(_ payload: Payload) -> Ticket { fatalError("unavailable") }
+  @discardableResult public func submit(_ payload: Payload) -> SendTicket { fatalError("unavailable") }
 }

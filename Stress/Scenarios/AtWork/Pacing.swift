@@ -19,7 +19,7 @@ struct Pacing: Scenario {
       paced.post(posted.value)
     }
     let calls = [Calls(), Calls(), Calls()]
-    paced.add(Handler { calls[0].note($0, context.checks) }.throttled(to: .microseconds(500)))
+    paced.add(Handler { calls[0].note($0, context.checks) }.throttled(every: .microseconds(500)))
     paced.add(Handler(on: .background) { calls[1].note($0, context.checks) }.debounced(for: .microseconds(200)))
     paced.add(
       Handler { payload async throws in calls[2].note(payload, context.checks) }

@@ -8,7 +8,7 @@ struct SharedLane: Scenario {
   static let summary = "handlers on one lane: one call at a time, in order, while handlers come and go"
 
   func round(_ context: ScenarioContext) async {
-    let (trial, lane, running) = (Trial(context), Lane("stress"), Running())
+    let (trial, lane, running) = (Trial(context), HandlerLane("stress"), Running())
     for _ in 0..<3 { trial.extraHandlerLogs.append(add(to: trial, lane, running, by: nil)) }
     await context.race(steps: 100) { worker in
       switch worker.random.below(12) {
@@ -27,7 +27,7 @@ struct SharedLane: Scenario {
     await trial.finish()
   }
 
-  private func add(to trial: Trial, _ lane: Lane, _ running: Running, by worker: Worker?) -> HandlerLog {
+  private func add(to trial: Trial, _ lane: HandlerLane, _ running: Running, by worker: Worker?) -> HandlerLog {
     let (handlerLog, canary) = (HandlerLog(.inOrder, trial.checks), Canary(.handler))
     handlerLog.fate = worker?.makeFate() ?? trial.context.makeFate()
     func attach() {

@@ -72,7 +72,7 @@ struct Observing: Scenario {
     var number = 0
     var last = -1
 
-    func add(_ change: Change<Int>, _ checks: Checks) {
+    func add(_ change: ValueChange<Int>, _ checks: Checks) {
       checks.expect(.g1, change.old == number && change.new == number + 1, "update \(number + 1) came as \(change)")
       number += 1
     }

@@ -88,14 +88,14 @@ struct Sequences: Scenario {
   }
 
   private static func consume(
-    _ arrivals: some AsyncSequence<Arrival<NumberedPayload>, Never>, _ log: Log, isWhole: Bool, _ checks: Checks,
+    _ arrivals: some AsyncSequence<EventArrival<NumberedPayload>, Never>, _ log: Log, isWhole: Bool, _ checks: Checks,
     _ luck: Random
   ) async {
     var luck = luck
     for await arrival in arrivals {
       switch arrival {
       case .payload(let numbered): log.take(numbered, checks, isWhole: isWhole)
-      case .lagged(let count): log.missing += count
+      case .dropped(let count): log.missing += count
       }
       await checks.faults.delayTask(&luck, isSuspended: false)
       if log.received % 8 == 0 { for _ in 0..<4 { await Task.yield() } }

@@ -144,7 +144,7 @@ extension Meddle.World {
   /// Adds a handler to a view of an event.
   func addToView<Payload: Meddle.Freight>(of event: Event<Payload>, _ worker: Worker) {
     let callee = Meddle.Callee(self, worker, limit: 1)
-    let occurrences: any EventSource<Occurrence<Payload>> = event.occurrences
+    let occurrences: any EventSource<EventOccurrence<Payload>> = event.occurrences
     switch worker.random.below(9) {
     case 0: add(to: event.map { freight -> Meddle.Pair in .make(freight.number) }, worker)
     case 1: add(to: event.filter { $0.isWhole && $0.number % 2 == 0 }, worker)
@@ -161,7 +161,7 @@ extension Meddle.World {
   }
 
   private func add<Payload: Meddle.Freight>(
-    _ callee: Meddle.Callee, to occurrences: some EventSource<Occurrence<Payload>>
+    _ callee: Meddle.Callee, to occurrences: some EventSource<EventOccurrence<Payload>>
   ) -> HandlerToken {
     occurrences.addHandler(on: .inOrder) { occurrence async throws in try callee.call(occurrence) }
   }

@@ -12,10 +12,10 @@ extension Meddle {
     private let limit: Int?
     private let calls = Counter()
     private let running = Counter()
-    /// The lowest sequence number that the next call with an ``Occurrence`` may have: the number of
-    /// the latest such call, plus one. Before the first call it is 0. An event that is made with a
-    /// current payload to replay gives this payload to new handlers as occurrence 0, until the
-    /// first send replaces it.
+    /// The lowest sequence number that the next call with an ``EventOccurrence`` may have: the
+    /// number of the latest such call, plus one. Before the first call it is 0. An event that is
+    /// made with a current payload to replay gives this payload to new handlers as occurrence 0,
+    /// until the first send replaces it.
     private let nextSequence = Atomic<UInt64>(0)
 
     init(_ world: World, _ worker: Worker, isOnce: Bool = false, limit: Int? = nil) {
@@ -65,7 +65,7 @@ extension Meddle {
     }
 
     /// Runs a call with an occurrence, for a handler that is called in order.
-    func call(_ occurrence: Occurrence<some Freight>) throws {
+    func call(_ occurrence: EventOccurrence<some Freight>) throws {
       let next = nextSequence.exchange(occurrence.sequence + 1, ordering: .relaxed)
       world.checks.expect(.g1, occurrence.sequence >= next, "expected \(next) or later, got \(occurrence.sequence)")
       if let owner = occurrence.sender as? Owner {
@@ -152,7 +152,7 @@ extension Meddle.World {
     case 5: await choices.current.quiesce()
     case 6: inspect(await keyed.current.send(freight.next(), to: key(luck.below(12))))
     case 7:
-      let answer = try? await questions.current.first(freight.next(), within: .microseconds(200))
+      let answer = try? await questions.current.firstAnswer(to: freight.next(), within: .microseconds(200))
       if let answer { inspect(answer, "as an answer") }
     case 8: inspect(await history.current.handlers)
     default: react(to: freight, &luck)

@@ -124,7 +124,7 @@ extension Meddle.World {
   private func addChanges<Value: Meddle.Freight>(to observed: Observed<Value>, _ worker: Worker) {
     let options = ChangeOptions(rawValue: UInt8(worker.random.below(16)))
     let callee = Meddle.Callee(self, worker, limit: 1)
-    let take: @Sendable (Change<Value>) throws -> Void = { change in
+    let take: @Sendable (ValueChange<Value>) throws -> Void = { change in
       if let old = change.old { callee.world.inspect(old, "as the value before a change") }
       if let new = change.new { callee.world.inspect(new, "as the value after a change") }
       callee.world.checks.expect(

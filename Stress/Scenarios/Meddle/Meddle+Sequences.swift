@@ -19,7 +19,7 @@ extension Meddle.World {
           for await arrival in arrivals where left > 0 {
             switch arrival {
             case .payload(let freight): take(freight)
-            case .lagged(let count): checks.expect(.g15, count > 0, "a loop was told of \(count) dropped payloads")
+            case .dropped(let count): checks.expect(.g15, count > 0, "a loop was told of \(count) dropped payloads")
             }
             left -= 1
             if left == 0 { break }
@@ -92,7 +92,7 @@ extension Meddle.World {
   }
 
   /// Takes a random step: begins an observation of the event, begins and ends observations at once,
-  /// or adds a once handler for unheard occurrences.
+  /// or adds a once handler for unhandled occurrences.
   func watch<Payload: Meddle.Freight>(_ event: Event<Payload>, _ worker: Worker) {
     let observation: EventRegistration
     switch worker.random.below(5) {
@@ -103,7 +103,7 @@ extension Meddle.World {
       return
     case 3:
       let callee = Meddle.Callee(self, worker, isOnce: true, limit: 1)
-      keep(event.unheard.once { try callee.call($0) })
+      keep(event.unhandled.once { try callee.call($0) })
       return
     default:
       event.observe(with: Watch(checks: checks)).end()
@@ -140,11 +140,11 @@ extension Meddle.World {
   func meddleWithContext(_ worker: Worker) {
     worker.change(.add) {
       switch worker.random.below(4) {
-      case 0: if let oldest = carried.put(EventContext.carry(Meddle.$badge)) { oldest.end() }
+      case 0: if let oldest = carried.put(EventContext.propagate(Meddle.$badge)) { oldest.end() }
       case 1: carried.take(worker.random.below(2))?.end()
-      case 2: for _ in 0..<16 { EventContext.carry(Meddle.$badge).end() }
+      case 2: for _ in 0..<16 { EventContext.propagate(Meddle.$badge).end() }
       default:
-        let carrying = EventContext.carry(Meddle.$badge)
+        let carrying = EventContext.propagate(Meddle.$badge)
         let badge = Meddle.Badge(worker.random.below(1_000))
         Meddle.$badge.withValue(badge) { pairs.current.post(worker.freight()) }
         carrying.end()

@@ -127,7 +127,7 @@ extension Meddle.World {
             return query.number % 3 == 0 ? nil : .make(query.number)
           })
       case 2: if let token = tokens.pick(worker.random.below(48)) { question.remove(token) }
-      default: checks.expect(.g21, question.responderCount >= 0, "a question has less than 0 responders")
+      default: checks.expect(.g21, question.handlerCount >= 0, "a question has less than 0 responders")
       }
     }
   }
@@ -138,12 +138,12 @@ extension Meddle.World {
     let isForAll = worker.random.oneIn(2)
     await timed(worker, .send) {
       if isForAll {
-        for case .success(let answer) in await question.all(query, within: limit) {
+        for case .success(let answer) in await question.answers(to: query, within: limit) {
           self.inspect(answer, "as an answer")
         }
       } else {
         do {
-          let answer = try await question.first(query, within: limit)
+          let answer = try await question.firstAnswer(to: query, within: limit)
           let isWhole = answer.isWhole && answer.number == query.number
           self.checks.expect(.g21, isWhole, "an answer to another question")
         } catch {

@@ -109,10 +109,12 @@ extension Meddle {
     let findings = Counter()
 
     let pairs = Slot { Event<Pair>("pairs") }
-    let otherPairs = Slot { Event<Pair>("pairs, in a name too long to be inline", onFailure: .remove(after: 2)) }
+    let otherPairs = Slot {
+      Event<Pair>("pairs, in a name too long to be inline", onFailure: .removeHandler(afterFailures: 2))
+    }
     let triples = Slot { Event<Triple>() }
     let history = Slot { Event<Triple>("history", replaying: .last(3)) }
-    let choices = Slot { Event<Choice>("choices", onFailure: .stop) }
+    let choices = Slot { Event<Choice>("choices", onFailure: .skipLaterHandlers) }
     let current = Slot { Event<Choice>("current", replaying: .current(.make(0))) }
     let crates = Slot { Event<Crate>("crates") }
     let texts = Slot { Event<Text>("texts", replaying: .last(1)) }
@@ -123,7 +125,7 @@ extension Meddle {
     let observedPair = Slot { Observed(Pair.make(0)) }
     let observedText = Slot { Observed(Text.make(0)) }
     let buses = Slot { EventBus() }
-    let questions = Slot { Question<Pair, Triple>("question") }
+    let questions = Slot { EventQuestion<Pair, Triple>("question") }
     let owners = Slot { Owner() }
     let accounts = Slot { Account() }
     let bags = Slot { HandlerBag() }
@@ -133,10 +135,10 @@ extension Meddle {
 
     let tokens = Shelf<HandlerToken>(48)
     let forwards = Shelf<HandlerBag>(5)
-    let tickets = Shelf<Ticket>(12)
+    let tickets = Shelf<SendTicket>(12)
     let loops = Shelf<Task<Void, Never>>(6)
     let observations = Shelf<EventRegistration>(3)
-    let carried = Shelf<EventContext.Carrying>(2)
+    let carried = Shelf<EventRegistration>(2)
 
     let serial = DispatchQueue(label: "stress.meddle.serial")
     let crowd = DispatchQueue(label: "stress.meddle.crowd", attributes: .concurrent)

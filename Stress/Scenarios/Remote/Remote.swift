@@ -91,7 +91,7 @@ struct Remote: Scenario {
       let hasLetters = group == RemoteLedger.groupWithLetters
       try await member.listen(
         as: group, startingAt: .first, inFlight: 16,
-        retry: .backoff(from: .microseconds(100), to: .milliseconds(1), attempts: hasLetters ? 4 : 1_000),
+        retry: .exponential(from: .microseconds(100), to: .milliseconds(1), attempts: hasLetters ? 4 : 1_000),
         deadLetter: hasLetters ? "stress.dead" : nil)
       ledger.add(member, to: group)
     } catch {

@@ -44,14 +44,15 @@ import Testing
     await orders.send(Order(id: 2))
     try await recording.end()
 
-    let outcome = try await EventReplay(path).run(
+    let outcome = try await EventPlayback(path).run(
       at: .asFastAsPossible, into: ["orders": .event(orders), "cancelled": .signal(cancelled)])
 
     #expect(outcome.sentCount == 1)
 
     try Simulation.run(seed: 7) {
       let orders = Event<Order>("orders")
-      try await EventReplay(path).run(into: ["orders": .event(orders), "cancelled": .nothing], clock: Simulation.clock)
+      try await EventPlayback(path).run(
+        into: ["orders": .event(orders), "cancelled": .nothing], clock: Simulation.clock)
     }
   }
 }

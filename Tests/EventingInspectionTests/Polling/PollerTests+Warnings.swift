@@ -63,7 +63,7 @@ extension PollerTests {
       guard number == 2 else { throw Refusal() }
       for await _ in ends {}
     }
-    let policy = RetryPolicy.backoff(from: .seconds(30), to: .seconds(30), attempts: 2, jitter: false)
+    let policy = RetryPolicy.exponential(from: .seconds(30), to: .seconds(30), attempts: 2, jitter: false)
     event.add(handler.retrying(policy, clock: clock))
     let (poller, now, id) = (Poller(), InspectionClock.now, event.identity.number)
     event.post(1)

@@ -24,7 +24,7 @@ import Testing
     let event = Event<Int>("stuck")
     let (entered, goOn) = (Signal(), Signal())
     let waiting = (entered.payloads(), goOn.payloads())
-    let lane = Lane("shared", limit: 2)
+    let lane = HandlerLane("shared", limit: 2)
     let body: @Sendable (Int) async -> Void = { number in
       guard number == 0 else { return }
       entered.post()
@@ -132,7 +132,7 @@ import Testing
     defer { EventRegistry.stop() }
     let (event, value, deaf) = (Event<Int>("unheard"), Observed(0), Observed(0))
     EventRegistry.include(value.inspected + deaf.inspected)
-    let locked = deaf.addHandler { (_: Change<Int>) in }
+    let locked = deaf.addHandler { (_: ValueChange<Int>) in }
     deaf.lock(locked)
     for number in 1...3 {
       event.post(number)

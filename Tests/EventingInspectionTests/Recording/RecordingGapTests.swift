@@ -44,9 +44,9 @@ import Testing
     #expect(lines[gap + 1].contains("after the gap"), "the gap stands where the occurrences are missing")
 
     try file.write(pipe.text)
-    let error = #expect(throws: InspectionError.self) { try EventReplay(file.path) }
+    let error = #expect(throws: InspectionError.self) { try EventPlayback(file.path) }
     #expect(error?.line == gap + 1)
-    let replay = try EventReplay(file.path, damaged: .skip)
+    let replay = try EventPlayback(file.path, damaged: .skip)
     let outcome = try await replay.run(at: .asFastAsPossible, into: ["first": .nothing, "others": .nothing])
     #expect(outcome.lostCount == lost && outcome.damaged.map(\.line) == [gap + 1] && outcome.isComplete)
   }

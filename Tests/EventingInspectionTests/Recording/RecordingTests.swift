@@ -51,7 +51,7 @@ struct RecordedOrder: Codable, Sendable, Equatable {
 
   @Test func aRecordingIsNoHandler() async throws {
     let event = Event<Int>()
-    let unheard = EventRecorder(event.unheard)
+    let unheard = EventRecorder(event.unhandled)
     let recording = try EventRecording(to: file.path)
     recording.record(event, as: "numbers")
     let report = await event.send(1)
@@ -150,7 +150,7 @@ struct RecordedOrder: Codable, Sendable, Equatable {
     await #expect(throws: EncodingError.self) { try await recording.end() }
     let target = Event<Double>()
     let recorder = EventRecorder(target)
-    let outcome = try await EventReplay(file.path).run(at: .asFastAsPossible, into: ["numbers": .event(target)])
+    let outcome = try await EventPlayback(file.path).run(at: .asFastAsPossible, into: ["numbers": .event(target)])
     #expect(outcome.sentCount == 2)
     #expect(!outcome.isComplete)
     try await recorder.expect([1, 2])

@@ -45,7 +45,7 @@ import Testing
     cancelled.addHandler { log.post("cancelled") }
     moved["a"].addHandler { place in log.post("a \(place)") }
     resized.addHandler { width, height in log.post("\(width) x \(height)") }
-    let outcome = try await EventReplay(file.path).run(
+    let outcome = try await EventPlayback(file.path).run(
       at: .asFastAsPossible,
       into: [
         "orders": .event(orders), "cancelled": .signal(cancelled), "moved": .event(moved),
@@ -65,10 +65,10 @@ import Testing
     ])
     let target = Event<Token>()
     let error = await #expect(throws: InspectionError.self) {
-      try await EventReplay(file.path).run(at: .asFastAsPossible, into: ["tokens": .event(target)])
+      try await EventPlayback(file.path).run(at: .asFastAsPossible, into: ["tokens": .event(target)])
     }
     #expect(error.map { "\($0)".contains("secret") } == false)
-    let replay = try EventReplay(file.path, damaged: .skip)
+    let replay = try EventPlayback(file.path, damaged: .skip)
     let outcome = try await replay.run(at: .asFastAsPossible, into: ["tokens": .event(target)])
     #expect(outcome.damaged.count == 3 && outcome.damaged.allSatisfy { !$0.reason.contains("secret") })
   }
@@ -90,7 +90,7 @@ import Testing
     let (asked, answered) = (Event<Int>(), Event<Int>())
     let recorder = EventRecorder(answered)
     if !withCaused { asked.addHandler { number in answered.post(number * 10) } }
-    let outcome = try await EventReplay(file.path).run(
+    let outcome = try await EventPlayback(file.path).run(
       at: .asFastAsPossible, into: ["asked": .event(asked), "answered": .event(answered)], withCaused: withCaused)
     #expect(outcome.sentCount == (withCaused ? 7 : 4))
     try await recorder.expect([10, 20, 30, 7])
@@ -122,7 +122,7 @@ import Testing
     }
     let (asked, passed, later, _) = program()
     let recorder = EventRecorder(later)
-    let outcome = try await EventReplay(file.path).run(
+    let outcome = try await EventPlayback(file.path).run(
       at: .asFastAsPossible, into: ["asked": .event(asked), "passed": .event(passed), "later": .event(later)])
     #expect(outcome.sentCount == 2)
     try await recorder.expect([10, 20])
@@ -164,7 +164,7 @@ import Testing
     }
     let made = program()
     let recorder = EventRecorder(made.mails)
-    let outcome = try await EventReplay(file.path).run(
+    let outcome = try await EventPlayback(file.path).run(
       at: .asFastAsPossible, into: ["orders": .event(made.orders), "mails": .event(made.mails)])
     #expect(outcome.sentCount == 1)
     #expect(try await recorder.expect(mails.count).sorted() == mails)
@@ -180,7 +180,7 @@ import Testing
       let times = Event<Duration>()
       let recorder = EventRecorder(times)
       event.addHandler { _ in times.post(start.duration(to: clock.now)) }
-      try await EventReplay(file.path).run(at: .times(factor), into: ["numbers": .event(event)], clock: clock)
+      try await EventPlayback(file.path).run(at: .times(factor), into: ["numbers": .event(event)], clock: clock)
       let speed = factor > 0 ? factor : 1
       // No pause is longer than about a hundred years.
       let longest = Duration.seconds(3.2e9)
@@ -203,7 +203,7 @@ import Testing
             log.post("\(name) \(number)")
           }
         }
-        try await EventReplay(file.path).run(
+        try await EventPlayback(file.path).run(
           at: .asRecorded, into: ["a": .event(a), "b": .event(b)], clock: Simulation.clock)
       }
       return recorder.payloads
@@ -221,7 +221,7 @@ import Testing
     try write([header] + lines)
     let event = Event<Int>()
     let recorder = EventRecorder(event.occurrences.map { occurrence in occurrence.sender.map { ObjectIdentifier($0) } })
-    try await EventReplay(file.path).run(at: .asFastAsPossible, into: ["numbers": .event(event)])
+    try await EventPlayback(file.path).run(at: .asFastAsPossible, into: ["numbers": .event(event)])
     let senders = recorder.payloads
     #expect(senders.count == 4)
     #expect(senders[0] != nil && senders[0] == senders[2] && senders[0] != senders[1] && senders[3] == nil)
@@ -250,7 +250,7 @@ import Testing
     let event = Event<Int>()
     let recorder = EventRecorder(event)
     let error = await #expect(throws: InspectionError.self) {
-      try await EventReplay(file.path).run(at: .asFastAsPossible, into: ["numbers": .event(event)])
+      try await EventPlayback(file.path).run(at: .asFastAsPossible, into: ["numbers": .event(event)])
     }
     #expect(error?.code == damaged.code)
     #expect(error?.line == 3)
@@ -261,7 +261,7 @@ import Testing
     try write([header, line(1, "numbers", "1"), damaged.line, line(3, "numbers", "3")])
     let event = Event<Int>()
     let recorder = EventRecorder(event)
-    let outcome = try await EventReplay(file.path, damaged: .skip).run(
+    let outcome = try await EventPlayback(file.path, damaged: .skip).run(
       at: .asFastAsPossible, into: ["numbers": .event(event)])
     #expect(outcome.damaged.map(\.line) == [3])
     #expect(outcome.sentCount == 2)
@@ -279,7 +279,7 @@ import Testing
     ])
     let event = Event<Int>()
     let recorder = EventRecorder(event)
-    let outcome = try await EventReplay(file.path, damaged: .skip).run(
+    let outcome = try await EventPlayback(file.path, damaged: .skip).run(
       at: .asFastAsPossible, into: ["numbers": .event(event)], withCaused: withCaused)
     #expect(outcome.damaged.map(\.line) == [3])
     #expect(outcome.lostCauses.map(\.cause) == (withCaused ? [] : [2, 7]))
@@ -289,9 +289,9 @@ import Testing
 
   @Test func aRecordingThatWasCutReplaysItsWholeLines() async throws {
     try write([header, line(1, "numbers", "1"), line(2, "numbers", "2"), #"{"n":3,"t":3,"as":"num"#], isCut: true)
-    #expect(throws: InspectionError.self) { try EventReplay(file.path) }
+    #expect(throws: InspectionError.self) { try EventPlayback(file.path) }
     let event = Event<Int>()
-    let outcome = try await EventReplay(file.path, damaged: .skip).run(
+    let outcome = try await EventPlayback(file.path, damaged: .skip).run(
       at: .asFastAsPossible, into: ["numbers": .event(event)])
     #expect(outcome.sentCount == 2)
     #expect(outcome.damaged.map(\.line) == [4])
@@ -303,22 +303,22 @@ import Testing
   ])
   func anotherHeaderIsRefused(header: String, code: InspectionError.Code) throws {
     try write([header])
-    for damaged in [EventReplay.Damage.skip, .refuse] {
-      let error = #expect(throws: InspectionError.self) { try EventReplay(file.path, damaged: damaged) }
+    for damaged in [EventPlayback.Damage.skip, .refuse] {
+      let error = #expect(throws: InspectionError.self) { try EventPlayback(file.path, damaged: damaged) }
       #expect(error?.code == code)
       #expect(error?.line == 1)
     }
   }
 
   @Test func aMissingFileIsNamed() {
-    let error = #expect(throws: InspectionError.self) { try EventReplay("/nonexistent/recording") }
+    let error = #expect(throws: InspectionError.self) { try EventPlayback("/nonexistent/recording") }
     #expect(error?.description.contains("/nonexistent/recording") == true)
   }
 
   @Test func namesWithoutATargetOnPurposeAreLeftOut() async throws {
     try write([header, line(1, "numbers", "1"), line(2, "others", "true")])
     let event = Event<Int>()
-    let outcome = try await EventReplay(file.path).run(
+    let outcome = try await EventPlayback(file.path).run(
       at: .asFastAsPossible, into: ["numbers": .event(event), "others": .nothing])
     #expect(outcome.sentCount == 1)
     #expect(outcome.damaged.isEmpty)
@@ -327,7 +327,7 @@ import Testing
   @Test func unknownMembersAreIgnored() async throws {
     try write([header, line(1, "numbers", "1").replacingOccurrences(of: #""n":1"#, with: #""new":{"x":1},"n":1"#)])
     let event = Event<Int>()
-    let outcome = try await EventReplay(file.path).run(at: .asFastAsPossible, into: ["numbers": .event(event)])
+    let outcome = try await EventPlayback(file.path).run(at: .asFastAsPossible, into: ["numbers": .event(event)])
     #expect(outcome.sentCount == 1)
   }
 }

@@ -35,7 +35,7 @@ import Testing
     try Simulation.run(seed: seed) {
       let event = Event<Int>()
       let recorder = TimesTests.times(of: event)
-      _ = try await EventReplay(file.path).run(
+      _ = try await EventPlayback(file.path).run(
         at: .asRecorded, into: ["numbers": .event(event)], clock: Simulation.clock)
       let times = recorder.payloads
       replayed.withLock { $0 = times }

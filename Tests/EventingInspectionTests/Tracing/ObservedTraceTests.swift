@@ -19,7 +19,7 @@ import Testing
   @Test(arguments: [false, true]) func aChangeInsideAHandlerHasItsCause(isUpdated: Bool) throws {
     let (x, v) = (Event<Int>("x"), Observed(0))
     let a = x.addHandler(named: "a") { number in v.value = number }
-    let b = v.addHandler(named: "b") { (change: Change<Int>) in
+    let b = v.addHandler(named: "b") { (change: ValueChange<Int>) in
       guard let new = change.new, new < 3 else { return }
       if isUpdated { v.update { $0 += 1 } } else { v.value = new + 1 }
     }

@@ -194,7 +194,7 @@ private final class NumberSink: TraceSink {
   func began(_ occurrence: TracedOccurrence, payload: TracedPayload) {
     let step =
       payload.copy(as: Step.self) ?? payload.copy(key: Int.self, as: Step.self)?.payload
-      ?? payload.copy(as: Change<Step>.self)?.new
+      ?? payload.copy(as: ValueChange<Step>.self)?.new
     numbers.withLock { $0["\(occurrence.event.number).\(occurrence.sequence)"] = step?.number }
   }
   func ended(event: EventIdentity, sequence: UInt64) {}

@@ -38,7 +38,7 @@ import Testing
       func add(_ number: Int) {}
     }
     let (event, counter) = (Event<Int>(), Counter())
-    let (queue, lane) = (DispatchQueue(label: "the queue"), Lane("the lane"))
+    let (queue, lane) = (DispatchQueue(label: "the queue"), HandlerLane("the lane"))
     let tokens = [
       event.addHandler(named: "of main", on: .main) { (_: Int) in },
       event.addHandler(named: "of queue", on: .queue(queue)) { (_: Int) in },

@@ -124,7 +124,7 @@ import Testing
 
   @Test func aTraceIsNoHandler() async throws {
     let event = Event<Int>()
-    let unheard = EventRecorder(event.unheard)
+    let unheard = EventRecorder(event.unhandled)
     let trace = EventTrace(of: event)
     let report = await event.send(1)
     #expect(report.delivered == 0 && report.skipped == 0)

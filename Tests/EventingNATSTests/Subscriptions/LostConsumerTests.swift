@@ -52,7 +52,7 @@
         if isFirst { throw Refused() }
       }
       let pause = Duration.seconds(600)
-      try await event.listen(as: "one", retry: .backoff(from: pause, to: pause, attempts: 5, jitter: false))
+      try await event.listen(as: "one", retry: .exponential(from: pause, to: pause, attempts: 5, jitter: false))
       for number in 1...5 { try await event.publish(number) }
       try await eventually("expected 1...5") { numbers.withLock { Set($0) } == Set(1...5) }
       try await deleteTheGroup(over: nats)
@@ -126,7 +126,7 @@
         throw Refused()
       }
       func listen(_ event: RemoteEvent<Int>) async throws {
-        try await event.listen(as: "one", retry: .backoff(from: pause, to: pause, attempts: 5, jitter: false))
+        try await event.listen(as: "one", retry: .exponential(from: pause, to: pause, attempts: 5, jitter: false))
       }
       if joinsBefore { try await listen(stays) }  // `stays` takes no messages while it has no handler
       try await listen(leaves)

@@ -31,7 +31,7 @@ import Testing
   init(clock: any Clock<Duration> = ContinuousClock()) {
     progress.add(
       Handler(on: .main) { [weak self] fraction in self?.drawn.append(fraction) }
-        .throttled(to: .milliseconds(100), clock: clock))
+        .throttled(every: .milliseconds(100), clock: clock))
   }
 }
 
@@ -51,7 +51,8 @@ actor Billing {
         try await charge(order)
         await self?.note(order)
       }.retrying(
-        .backoff(from: .milliseconds(100), to: .seconds(10), attempts: 4), if: { $0 is ServiceIsBusy }, clock: clock))
+        .exponential(from: .milliseconds(100), to: .seconds(10), attempts: 4), if: { $0 is ServiceIsBusy }, clock: clock
+      ))
     orders.deadLetters.addHandler { [weak self] letter async in
       await self?.keep(letter.payload.number, letter.attempts)
     }

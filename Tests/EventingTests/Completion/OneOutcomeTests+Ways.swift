@@ -31,13 +31,13 @@ extension OneOutcomeTests {
   }
 
   fileprivate static let places: [(String, AsyncDelivery)] = [
-    ("in order", .inOrder), ("concurrent", .concurrent(limit: 2)), ("task", .task), ("lane", .lane(Lane("l"))),
+    ("in order", .inOrder), ("concurrent", .concurrent(limit: 2)), ("task", .task), ("lane", .lane(HandlerLane("l"))),
   ]
   fileprivate static let serial: [(String, @Sendable () -> AsyncDelivery)] = [
-    ("in order", { .inOrder }), ("one at a time", { .concurrent(limit: 1) }), ("lane", { .lane(Lane("l")) }),
-    ("wide lane", { .lane(Lane("w", limit: 1), buffering: .newest(9)) }),
+    ("in order", { .inOrder }), ("one at a time", { .concurrent(limit: 1) }), ("lane", { .lane(HandlerLane("l")) }),
+    ("wide lane", { .lane(HandlerLane("w", limit: 1), buffering: .newest(9)) }),
   ]
-  fileprivate static let twice = RetryPolicy.backoff(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
+  fileprivate static let twice = RetryPolicy.exponential(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
 
   static let ways: [Way] =
     places.flatMap { name, place -> [Way] in
@@ -195,7 +195,7 @@ extension OneOutcomeTests {
       Way(
         "throttled", [[.delivered], [.dropped], [.delivered]],
         { w in
-          Handler(on: .inOrder) { await w.call($0 + 1) }.throttled(to: .seconds(1), clock: w.clock)
+          Handler(on: .inOrder) { await w.call($0 + 1) }.throttled(every: .seconds(1), clock: w.clock)
         }
       ) { w, _ in
         w.submit(3)
@@ -204,7 +204,7 @@ extension OneOutcomeTests {
       Way(
         "throttled, inline", [[.delivered], [.dropped], [.delivered]],
         { w in
-          Handler { (payload: Int) in w.begun.record(payload) }.throttled(to: .seconds(1), clock: w.clock)
+          Handler { (payload: Int) in w.begun.record(payload) }.throttled(every: .seconds(1), clock: w.clock)
         }
       ) { w, _ in
         w.submit(3)

@@ -56,7 +56,7 @@ import Testing
   final class World: Sendable {
     let event = Event<Int>("e")
     let (clock, gate, begun, steps) = (ManualClock(), Gate(), Recorder<Int>(), StepExecutor())
-    private let tickets = Recorder<Ticket>()
+    private let tickets = Recorder<SendTicket>()
     let attempts = Counter()
 
     /// A call that waits at the gate if its payload is 1.

@@ -64,7 +64,7 @@ extension ReportTests {
     let queue = DispatchQueue(label: "owned")
     let (live, calls) = (LiveCount(), Counter())
     queue.suspend()
-    let tickets: [Ticket]
+    let tickets: [SendTicket]
     do {
       let owner = Canary(live)
       event.addHandler(on: .queue(queue), owner: owner) { _, _ in calls.add() }

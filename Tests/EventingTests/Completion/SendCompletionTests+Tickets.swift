@@ -10,7 +10,7 @@ extension SendCompletionTests {
       endProcessIfItHangs()
       for _ in 0..<300 {
         let (x, y, target) = (Event<Int>(), Event<Int>(), Event<Int>())
-        let (ticket, waiting) = (ConditionLock<Ticket?>(nil), Countdown(2))
+        let (ticket, waiting) = (ConditionLock<SendTicket?>(nil), Countdown(2))
         for event in [x, y] {
           event.addHandler { number async in
             guard number == 0, let ticket = ticket.withLock({ $0 }) else { return }
@@ -57,7 +57,7 @@ extension SendCompletionTests {
 /// Several events. Their handlers send to each other, and await each other's tickets.
 private struct WaitingWorld {
   let events: [Event<Int>]
-  let tickets = ConditionLock<Ticket?>(nil)
+  let tickets = ConditionLock<SendTicket?>(nil)
 
   init(_ random: inout SeededGenerator) {
     events = (0..<Int.random(in: 2...5, using: &random)).map { _ in Event<Int>() }

@@ -133,7 +133,7 @@ import Testing
 
   @Test func ticketIsJudgedAtEachAwait() async throws {
     let event = Event<Int>()
-    let (tickets, inner, calls) = (Recorder<Ticket>(), Recorder<SendReport>(), Recorder<Int>())
+    let (tickets, inner, calls) = (Recorder<SendTicket>(), Recorder<SendReport>(), Recorder<Int>())
     let (ready, outside) = (Gate(), Gate())
     event.addHandler { number in
       calls.record(number)
@@ -182,7 +182,7 @@ import Testing
   }
 
   @Test func ticketOfAnEventThatIsGoneIsComplete() async {
-    let (gate, tickets) = (Gate(), Recorder<Ticket>())
+    let (gate, tickets) = (Gate(), Recorder<SendTicket>())
     do {
       let event = Event<Int>()
       event.addHandler { _ in await gate.opened() }

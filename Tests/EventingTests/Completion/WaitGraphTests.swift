@@ -50,7 +50,7 @@
 
     @Test func failurePolicyForgetsHandlersThatHaveEnded() {
       struct Refused: Error {}
-      let event = Event<Int>(onFailure: .remove(after: 2))
+      let event = Event<Int>(onFailure: .removeHandler(afterFailures: 2))
       for _ in 0..<100 {
         let token = event.addHandler { _ in throw Refused() }
         event.post(0)

@@ -118,7 +118,7 @@ import Testing
     let queue = DispatchQueue(label: "lane")
     let (handlers, events) = (LiveCount(), LiveCount())
     let (calls, began, gate) = (Recorder<Int>(), Gate(), Gate())
-    let tickets: [Ticket]
+    let tickets: [SendTicket]
     do {
       let event = Event<Int>()
       let canary = Canary(handlers)

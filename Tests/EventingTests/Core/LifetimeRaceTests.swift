@@ -46,10 +46,10 @@ import Testing
       let (event, live) = (Event<Three>(), LiveCount())
       let token = event.addHandler(on: .background(buffering: .newest(4))) { $0.first.sing() }
       let post: @Sendable (Int) -> Void = { _ in event.post(Three(live)) }
-      await race(for: .milliseconds(1_000), [{ _ in EventContext.carry(Local.$number).end() }, post, post])
+      await race(for: .milliseconds(1_000), [{ _ in EventContext.propagate(Local.$number).end() }, post, post])
       await Local.$canary.withValue(Canary(live)) {
         await onThreads(1) { _ in }
-        await race([{ _ in EventContext.carry(Local.$canary).end() }, post])
+        await race([{ _ in EventContext.propagate(Local.$canary).end() }, post])
       }
       event.remove(token)
       await event.quiesce()

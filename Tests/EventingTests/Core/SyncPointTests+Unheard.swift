@@ -3,7 +3,7 @@ import Testing
 
 #if DEBUG
   extension SyncPointTests {
-    /// One thread makes the source `event.unheard`, and is held before it closes the fast path.
+    /// One thread makes the source `event.unhandled`, and is held before it closes the fast path.
     /// Meanwhile another thread adds a handler to that source. The handler must receive the next
     /// post.
     @Test func aSecondUserOfUnheardMissesNothingWhileTheFirstOneStandsStill() async {
@@ -15,11 +15,11 @@ import Testing
       }
       let poster = startThread { event.post(1) }
       await inside.opened()
-      let first = startThread { hold.during { _ = event.unheard } }
+      let first = startThread { hold.during { _ = event.unhandled } }
       await hold.reached.opened()
       gate.open()
       await poster.opened()
-      event.unheard.addHandler { seen.record($0.payload) }
+      event.unhandled.addHandler { seen.record($0.payload) }
       event.post(2)
       await event.quiesce()
       #expect(seen.values == [2])

@@ -62,12 +62,12 @@ extension ObserverTests {
 
   @Test func unheardEndsWithTheEvent() async {
     let event = Event<Int>()
-    let unheard = event.unheard.payloads()
+    let unhandled = event.unhandled.payloads()
     event.post(1)
     event.finish()
     event.post(2)
     var seen: [Int] = []
-    for await occurrence in unheard { seen.append(occurrence.payload) }
+    for await occurrence in unhandled { seen.append(occurrence.payload) }
     #expect(seen == [1])
   }
 

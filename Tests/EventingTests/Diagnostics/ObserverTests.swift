@@ -162,12 +162,12 @@ import Testing
     }
   }
 
-  // MARK: Unheard
+  // MARK: Unhandled
 
   @Test func anOccurrenceThatReachesNoHandlerIsUnheard() async {
     let (event, seen, sender) = (Event<Int>("e"), Recorder<String>(), Owner(LiveCount()))
     event.post(1)
-    event.unheard.addHandler {
+    event.unhandled.addHandler {
       seen.record("\($0.eventName ?? "?") \($0.sequence) \($0.payload) \($0.sender === sender)")
     }
     event.post(20, from: sender)
@@ -188,7 +188,7 @@ import Testing
   @Test(arguments: BoundedLane.allCases) func anOccurrenceWithoutRoomIsUnheard(lane: BoundedLane) async {
     for buffering in [Buffering.oldest(1), .suspendingSender(1), .newest(1)] {
       let (event, seen, gate, begun) = (Event<Int>(), Recorder<Int>(), Gate(), Gate())
-      event.unheard.addHandler { seen.record($0.payload) }
+      event.unhandled.addHandler { seen.record($0.payload) }
       event.add(lane.handler(buffering, until: gate) { _ in begun.open() })
       event.post(1)
       await begun.opened()
@@ -201,7 +201,7 @@ import Testing
 
   @Test func aHandlerOfUnheardMayPostToItsEvent() {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
-    event.unheard.addHandler { [weak event] in
+    event.unhandled.addHandler { [weak event] in
       if $0.payload < 3 { event?.post($0.payload + 1) }
       seen.record($0.payload)
     }
@@ -213,7 +213,7 @@ import Testing
 
   @Test func observingDoesNotChangeTheDelivery() async {
     let event = Event<Int>()
-    let (seen, accepted, unheard) = (PlainLog(), Recorder<UInt64>(), Counter())
+    let (seen, accepted, unhandled) = (PlainLog(), Recorder<UInt64>(), Counter())
     struct Accepting: EventObserver {
       let log: Recorder<UInt64>
       func observe(_ step: EventStep) {
@@ -228,13 +228,13 @@ import Testing
         for number in 1...count { event.post(number * 2 + index) }
         running.wrappingSubtract(1, ordering: .releasing)
       } else {
-        event.unheard.addHandler { _ in unheard.add() }
+        event.unhandled.addHandler { _ in unhandled.add() }
         while running.load(ordering: .acquiring) > 0 { event.observe(with: Accepting(log: accepted)).end() }
       }
     }
     await event.quiesce()
     for index in 0..<2 { #expect(seen.values.filter { $0 % 2 == index } == (1...count).map { $0 * 2 + index }) }
-    #expect(unheard.value == 0)
+    #expect(unhandled.value == 0)
     #expect(zip(accepted.values, accepted.values.dropFirst()).allSatisfy { $0 < $1 })
   }
 

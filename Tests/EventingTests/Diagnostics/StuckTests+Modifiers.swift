@@ -58,7 +58,7 @@ extension StuckTests {
 
   @Test(arguments: [false, true]) func waitsOfOtherHandlersOnASharedLaneAreNamed(hasModifiers: Bool) async {
     let (orders, payments, other) = (Event<Int>("orders"), Event<Int>("payments"), Event<Int>("other"))
-    let (watch, begun, gate, lane) = (Watch(), Gate(), Gate(), Lane("database"))
+    let (watch, begun, gate, lane) = (Watch(), Gate(), Gate(), HandlerLane("database"))
     for event in [orders, payments, other] { event.observe(with: watch.diagnostics) }
     let handler = Handler<Int>(on: .lane(lane)) { _ in
       begun.open()

@@ -43,9 +43,9 @@ struct User: Sendable { var name = "Ada" }
   @Test func questions() async throws {
     let shop = Shop()
 
-    let price = Question<String, Double>("price")
+    let price = EventQuestion<String, Double>("price")
     price.addResponder { item in try await shop.price(of: item) }
-    let tea = try await price.first("tea", within: .seconds(10))
+    let tea = try await price.firstAnswer(to: "tea", within: .seconds(10))
 
     #expect(tea == 2.5)
   }

@@ -88,7 +88,7 @@ import Testing
     event.addHandler(on: .background) { _ in seen.record(RequestID.current) }
 
     // A program calls `carry` once, at its start. A test also calls `carrying.end()` at its end.
-    let carrying = EventContext.carry(RequestID.$current)
+    let carrying = EventContext.propagate(RequestID.$current)
 
     await RequestID.$current.withValue(7) { _ = await event.send(1) }
     carrying.end()

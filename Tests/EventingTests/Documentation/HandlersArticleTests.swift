@@ -47,7 +47,7 @@ import Testing
     #expect(await account.total == 0.75)
 
     progress.add(Handler(isolatedTo: account) { account, fraction in try account.add(fraction) }
-      .retrying(.backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
+      .retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
 
     await progress.send(1)
     #expect(await account.total == 2.75)

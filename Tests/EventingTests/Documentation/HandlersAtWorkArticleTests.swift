@@ -28,7 +28,7 @@ import Testing
     orders.add(
       Handler { order in try await bill(order) }
         .named("billing")
-        .retrying(.backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5))
+        .retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5))
         .timingOut(after: .seconds(5)))
 
     orders.deadLetters.addHandler { letter in print(letter.payload, letter.failure.error, letter.attempts) }
@@ -65,7 +65,7 @@ import Testing
     let (search, progress, model) = (Event<String>(), Event<Double>(), Model())
     let (show, results) = (HandlersAtWorkArticleTests.show, HandlersAtWorkArticleTests.results)
     search.add(Handler(on: .main) { text in model.query = text }.debounced(for: .milliseconds(300)))
-    progress.add(Handler(on: .main) { fraction in model.fraction = fraction }.throttled(to: .milliseconds(100)))
+    progress.add(Handler(on: .main) { fraction in model.fraction = fraction }.throttled(every: .milliseconds(100)))
 
     #expect(await progress.send(1).delivered == 1)
     search.post("te")
@@ -90,7 +90,7 @@ import Testing
     orders.add(Handler(on: .concurrent(limit: 8)) { order in try await ship(order) }.inOrder(by: \.customer))
 
     @Sendable func save(_ value: some Sendable) async throws { try await HandlersAtWorkArticleTests.save(value) }
-    let database = Lane("database")
+    let database = HandlerLane("database")
     orders.addHandler(on: .lane(database)) { order in try await save(order) }
     payments.addHandler(on: .lane(database)) { payment in try await save(payment) }
     await database.quiesce()

@@ -46,9 +46,9 @@ import Testing
   }
 
   @Test func failures() async {
-    let rooms = KeyedEvent<String, Int>("rooms", onFailure: .remove(after: 3))
+    let rooms = KeyedEvent<String, Int>("rooms", onFailure: .removeHandler(afterFailures: 3))
     rooms.deadLetters.addHandler { letter in print(letter.payload.key ?? "no key", letter.failure) }
-    rooms.unheard.addHandler { occurrence in print("nobody in", occurrence.payload.key ?? "no room") }
+    rooms.unhandled.addHandler { occurrence in print("nobody in", occurrence.payload.key ?? "no room") }
 
     #expect(await rooms.send(1, to: "lobby").reachedNobody)
   }

@@ -15,7 +15,7 @@ import Testing
         for await arrival in progress.arrivals(buffering: .oldest(16)) {
           switch arrival {
           case .payload(let fraction): print(fraction)
-          case .lagged(let count): print("\(count) are missing here")
+          case .dropped(let count): print("\(count) are missing here")
           }
         }
       },

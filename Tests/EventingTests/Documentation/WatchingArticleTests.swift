@@ -22,12 +22,12 @@ import Testing
     #expect(lines[0].hasSuffix(", locked, once, 0 calls, 0 failed, 0 dropped"))
   }
 
-  @Test func unheard() async {
+  @Test func unhandled() async {
     let (progress, seen) = (Event<Double>(), Recorder<Double>())
 
-    progress.unheard.addHandler { occurrence in print("no handler took", occurrence) }
+    progress.unhandled.addHandler { occurrence in print("no handler took", occurrence) }
 
-    progress.unheard.addHandler { seen.record($0.payload) }
+    progress.unhandled.addHandler { seen.record($0.payload) }
     #expect(await progress.send(0.5).reachedNobody)
     #expect(seen.values == [0.5])
   }
@@ -45,7 +45,7 @@ import Testing
     }
     let watching = orders.observe(with: DropLogger())            // until watching.end()
 
-    orders.unheard.addHandler { occurrence in log("no handler took \(occurrence)") }
+    orders.unhandled.addHandler { occurrence in log("no handler took \(occurrence)") }
     orders.post(order)
     let (gate, begun) = (Gate(), Gate())
     let audit = BoundedLane.background.handler(.newest(1), until: gate) { (_: Order) in begun.open() }

@@ -14,7 +14,7 @@ import Testing
   /// Carrying affects the whole process, and other tests run in parallel. So the carrying ends with
   /// `body`.
   private func carrying(_ body: () async throws -> Void) async rethrows {
-    let carried = [EventContext.carry(Request.$id), EventContext.carry(Request.$user)]
+    let carried = [EventContext.propagate(Request.$id), EventContext.propagate(Request.$user)]
     defer { for one in carried { one.end() } }
     try await body()
   }
@@ -107,7 +107,7 @@ import Testing
   @Test func aValueThatIsNoLongerCarriedDoesNotReachALane() async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.addHandler(on: .background) { _ in seen.record(Request.id) }
-    let one = EventContext.carry(Request.$id)
+    let one = EventContext.propagate(Request.$id)
     await Request.$id.withValue(1) { _ = await event.send(1) }
     one.end()
     one.end()

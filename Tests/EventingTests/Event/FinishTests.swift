@@ -124,7 +124,7 @@ import Testing
   @Test func everyTicketIsCompleteAndNothingIsLeftWhenAnEventIsFinishedWhileThreadsSendAndAdd() async {
     let overlaps = Overlaps()
     let (closures, payloads) = (LiveCount(), LiveCount())
-    let tickets = Recorder<Ticket>()
+    let tickets = Recorder<SendTicket>()
     let events = Recorder<Event<Canary>>()  // keeps the events alive: `finish()` must end them, not `deinit`
     await inRounds(3, until: { overlaps.count > 100 }) {
       let event = Event<Canary>()

@@ -68,7 +68,7 @@ import Testing
     let queue = DispatchQueue(label: "test")
     weak var weakEvent: Event<Numbered>?
     queue.suspend()
-    let ticket: Ticket
+    let ticket: SendTicket
     do {
       let event = Event<Numbered>()
       weakEvent = event
@@ -95,7 +95,7 @@ import Testing
     let closures = LiveCount()
     let calls = Recorder<Int>()
     let queue = DispatchQueue(label: "test")
-    var tickets: [Ticket] = []
+    var tickets: [SendTicket] = []
     do {
       let event = Event<Int>()
       let canary = Canary(closures)
@@ -140,7 +140,7 @@ import Testing
     weak var weakEvent: Event<Int>?
     let bag = HandlerBag()
     let token: HandlerToken
-    let ticket: Ticket
+    let ticket: SendTicket
     do {
       let event = Event<Int>()
       weakEvent = event

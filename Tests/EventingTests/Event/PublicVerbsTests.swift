@@ -114,9 +114,10 @@ import Testing
   @Test func anObservedValueRemovesByOwnerAndReportsChangesOnEachLane() async {
     let (observed, owner, seen) = (Observed(1), Owner(), Recorder<String>())
     let plain = observed.add([
-      Handler { (change: Change<Int>) in seen.record("added \(change.old ?? 0) \(change.new ?? 0)") }
+      Handler { (change: ValueChange<Int>) in seen.record("added \(change.old ?? 0) \(change.new ?? 0)") }
     ])
-    observed.addHandler(options: [.old, .new]) { (change: Change<Int>) async in seen.record("async \(change.new ?? 0)")
+    observed.addHandler(options: [.old, .new]) { (change: ValueChange<Int>) async in
+      seen.record("async \(change.new ?? 0)")
     }
     observed.addHandler(options: [.new], on: .main) { change in
       MainActor.assertIsolated()

@@ -46,7 +46,7 @@ extension BusTests {
       let (bus, calls) = (EventBus(), Counter())
       let events: [Event<Int>]
       let owner = Owner()
-      let tickets = Recorder<Ticket>()
+      let tickets = Recorder<SendTicket>()
       init(_ isAsync: Bool) {
         events = (0..<2).compactMap { [bus, owner] in try? bus.event(EventKey<Int>("\($0)"), of: owner) }
         if isAsync {

@@ -139,7 +139,7 @@ import Testing
 
 extension Event<Int> {
   /// Adds a handler that does nothing.
-  fileprivate nonisolated func addHandler(priority: Int, on delivery: Delivery) {
+  fileprivate nonisolated func addHandler(priority: Int, on delivery: SyncDelivery) {
     addHandler(on: delivery, priority: priority) { _ in }
   }
 }

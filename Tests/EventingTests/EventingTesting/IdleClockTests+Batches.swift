@@ -24,7 +24,9 @@ extension IdleClockTests {
       seen.record(clock.now.offset)
     }
     if isKeyed { handler = handler.inOrder { $0 % 1 } }
-    if isRetried { handler = handler.retrying(.backoff(from: .seconds(1), to: .seconds(1), attempts: 2), clock: clock) }
+    if isRetried {
+      handler = handler.retrying(.exponential(from: .seconds(1), to: .seconds(1), attempts: 2), clock: clock)
+    }
     event.add(handler)
     event.post(1)
     event.post(2)

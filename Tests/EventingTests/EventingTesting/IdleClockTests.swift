@@ -103,7 +103,7 @@ import Testing
     struct Failed: Error {}
 
     func add(to event: Event<Int>, _ clock: ManualClock, _ call: @escaping @Sendable () -> Int) {
-      let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(60), attempts: 4, jitter: false)
+      let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(60), attempts: 4, jitter: false)
       func retried(_ delivery: AsyncDelivery) -> Handler<Int> {
         Handler(on: delivery) { _ async throws in if call() < 3 { throw Failed() } }.retrying(policy, clock: clock)
       }

@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: [false, true]) func aStopKeepsTheOccurrenceFromTheRest(isAwaited: Bool) async {
-    let (event, seen) = (Event<Int>("stops", onFailure: .stop), Recorder<String>())
+    let (event, seen) = (Event<Int>("stops", onFailure: .skipLaterHandlers), Recorder<String>())
     event.addHandler(on: .background, priority: 2) { _ in throw Odd(number: 0) }  // throws too late to stop it
     event.addHandler { seen.record("before \($0)") }
     event.addHandler { if $0 == 1 { throw Odd(number: $0) } }
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func aStopAtTheFirstOfInlineHandlersStops() async {
-    let (event, seen) = (Event<Int>(onFailure: .stop), Recorder<Int>())
+    let (event, seen) = (Event<Int>(onFailure: .skipLaterHandlers), Recorder<Int>())
     event.addHandler { if $0 == 1 { throw Odd(number: $0) } }
     for _ in 0..<3 { event.addHandler { seen.record($0) } }
     event.post(1)
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(arguments: [-1, 1, 3]) func aHandlerIsRemovedWhenItHasThrownAsOftenAsThePolicySays(count: Int) async {
-    let (event, calls) = (Event<Int>(onFailure: .remove(after: count)), Recorder<String>())
+    let (event, calls) = (Event<Int>(onFailure: .removeHandler(afterFailures: count)), Recorder<String>())
     event.addHandler { number in
       calls.record("inline")
       throw Odd(number: number)
@@ -90,7 +90,9 @@ import Testing
 
   @Test func theDescriptionOfAPolicyNamesThePolicy() {
     #expect(
-      [FailurePolicy.collect, .stop, .remove(after: 3)].map(\.description) == ["collect", "stop", "remove(after: 3)"])
+      [FailurePolicy.collect, .skipLaterHandlers, .removeHandler(afterFailures: 3)].map(\.description) == [
+        "collect", "skipLaterHandlers", "removeHandler(afterFailures: 3)",
+      ])
   }
 }
 

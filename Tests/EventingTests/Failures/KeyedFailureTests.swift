@@ -2,8 +2,8 @@ import Eventing
 import EventingTesting
 import Testing
 
-/// Tests of guarantees G19 and H3 for keyed events: dead letters and unheard payloads have the key
-/// that the payload was sent to.
+/// Tests of guarantees G19 and H3 for keyed events: dead letters and unhandled payloads have the
+/// key that the payload was sent to.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct KeyedFailureTests {
   struct Refused: Error {}
 
@@ -57,23 +57,23 @@ import Testing
   }
 
   @Test func anOccurrenceThatReachesNoHandlerOfItsKeyIsUnheard() async {
-    let (moved, unheard) = (KeyedEvent<String, Int>("moved"), Recorder<String>())
+    let (moved, unhandled) = (KeyedEvent<String, Int>("moved"), Recorder<String>())
     moved["ada"].addHandler { _ in }
-    moved.unheard.addHandler {
-      unheard.record("\($0.eventName ?? "") \($0.payload.key ?? "none") \($0.payload.payload)")
+    moved.unhandled.addHandler {
+      unhandled.record("\($0.eventName ?? "") \($0.payload.key ?? "none") \($0.payload.payload)")
     }
     moved.post(1, to: "ada")
     moved.post(2, to: "bob")
     moved.postUntargeted(3)
     await moved.quiesce()
-    #expect(unheard.values == ["moved bob 2", "moved none 3"])
+    #expect(unhandled.values == ["moved bob 2", "moved none 3"])
     moved.anyKey.addHandler { _, _ in }
     await moved.send(4, to: "bob")
-    #expect(unheard.count == 2)
+    #expect(unhandled.count == 2)
   }
 
   @Test func thePolicyOfAKeyedEventRemovesAHandlerThatFails() async {
-    let (moved, calls) = (KeyedEvent<String, Int>("moved", onFailure: .remove(after: 2)), Counter())
+    let (moved, calls) = (KeyedEvent<String, Int>("moved", onFailure: .removeHandler(afterFailures: 2)), Counter())
     moved["ada"].addHandler { _ in
       _ = calls.add()
       throw Refused()

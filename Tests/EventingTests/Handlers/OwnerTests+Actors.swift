@@ -5,7 +5,7 @@ extension OwnerTests {
   @Test func aCallThatWaitsForAReleasedActorIsSkipped() async {
     let event = Event<Int>()
     let (steps, calls) = (StepExecutor(), Counter())
-    let ticket: Ticket
+    let ticket: SendTicket
     do {
       let stage = Stage()
       steps.adding { _ = event.addHandler(isolatedTo: stage) { _, _ in calls.add() } }

@@ -15,7 +15,7 @@ extension OwnerTests {
       case .async: event.addHandler(on: .main, owner: owner) { owner, number async in owner.update(number) }
       case .latest:
         event.addHandler(on: .main(buffering: .latest), owner: owner) { owner, number in owner.update(number) }
-      case .throttled: event.add(Handler(on: .main) { _ in }.owned(by: owner).throttled(to: .microseconds(20)))
+      case .throttled: event.add(Handler(on: .main) { _ in }.owned(by: owner).throttled(every: .microseconds(20)))
       case .retrying: event.add(Handler(on: .main) { _ in }.owned(by: owner).retrying(.immediately(attempts: 2)))
       case .view: event.map { $0 + 1 }.addHandler(on: .main, owner: owner) { owner, number in owner.update(number) }
       case .everywhere:

@@ -32,7 +32,10 @@ import Testing
   }
 
   @Test func failuresAreCountedUnderEveryPolicy() async {
-    for (policy, expected) in [(FailurePolicy.stop, [4]), (.remove(after: 3), []), (.remove(after: 9), [4])] {
+    for (policy, expected) in [
+      (FailurePolicy.skipLaterHandlers, [4]), (.removeHandler(afterFailures: 3), []),
+      (.removeHandler(afterFailures: 9), [4]),
+    ] {
       let event = Event<Int>("e", onFailure: policy)
       event.addHandler { _ in throw Problem() }
       for number in 0..<4 { event.post(number) }

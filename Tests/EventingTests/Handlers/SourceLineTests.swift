@@ -72,7 +72,7 @@ import Testing
     expect(bus.addHandler(for: Int.self, owner: desk) { _, _ in await Task.yield() })
     expect(bus.addHandler(for: Int.self, on: .main, owner: desk) { @MainActor _, _ in })
     expect(bus.addHandler(for: Int.self, on: .main, owner: desk) { @MainActor _, _ in await Task.yield() })
-    expect(Question<Int, Int>().addResponder { $0 })
+    expect(EventQuestion<Int, Int>().addResponder { $0 })
     expect(event.attach(Handler(batchesOf: 2) { _ async in }.once()))
     expect(event.attach(Handler { _ in }.debounced(for: .seconds(1))))
   }

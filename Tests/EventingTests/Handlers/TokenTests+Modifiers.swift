@@ -26,7 +26,7 @@ extension TokenTests {
     { s in Handler { (_: Int) throws in }.retrying(.immediately(attempts: 3), if: { s.isWorthRetrying($0) }) },
     { s in Handler(on: .concurrent(limit: 4)) { (_: Int) async in }.inOrder(by: { s.room(of: $0) }) },
     { s in Handler(on: .concurrent(limit: 4)) { (_: Int) async in }.inOrder(by: { s.room(of: $0) }).once() },
-    { s in Handler { (_: Int) async in }.throttled(to: .seconds(1), clock: s.clock) },
+    { s in Handler { (_: Int) async in }.throttled(every: .seconds(1), clock: s.clock) },
     { s in Handler { (_: Int) in }.debounced(for: .seconds(1), clock: s.clock) },
     { s in Handler { (_: Int) async in }.timingOut(after: .seconds(1), clock: s.clock) },
     { s in Handler(batchesOf: 2, within: .seconds(1), clock: s.clock) { _ in } },

@@ -18,7 +18,7 @@ struct SequentialEvent: Hashable {
     var isSilent: Bool { !isThere || isLocked || isEventLocked }
   }
 
-  private struct Delivery: Hashable {
+  private struct SyncDelivery: Hashable {
     var occurrence: Int
     /// The handlers, in order, that were there when the occurrence was accepted, and that the
     /// occurrence has not reached yet.
@@ -57,7 +57,7 @@ struct SequentialEvent: Hashable {
   /// The handlers in their order.
   private var order: [Int] = []
   /// The accepted occurrences that have not been delivered, in their order.
-  private var queue: [Delivery] = []
+  private var queue: [SyncDelivery] = []
   private var posted: Set<Int> = []
   private var skips: [Int: Skips] = [:]
 
@@ -88,7 +88,7 @@ struct SequentialEvent: Hashable {
       members[handler].isEventLocked = isEventLocked
     case .post(let occurrence):
       posted.insert(occurrence)
-      queue.append(Delivery(occurrence: occurrence, rest: order.filter { members[$0].isThere }))
+      queue.append(SyncDelivery(occurrence: occurrence, rest: order.filter { members[$0].isThere }))
     case .call(let occurrence, let handler): return call(handler, occurrence)
     case .report(let occurrence, _, let skipped):
       return posted.contains(occurrence) && !queue.contains { $0.occurrence == occurrence }

@@ -23,7 +23,7 @@ import Testing
   }
 
   private static func handler(
-    _ kind: Kind, _ lane: Lane, _ queue: DispatchQueue, _ begun: Recorder<Int>, _ gate: Gate
+    _ kind: Kind, _ lane: HandlerLane, _ queue: DispatchQueue, _ begun: Recorder<Int>, _ gate: Gate
   ) -> Handler<Payload> {
     let body: @Sendable (Payload) async throws -> Void = { payload in
       begun.record(payload.number)
@@ -45,17 +45,17 @@ import Testing
     case .batched: Handler(batchesOf: 1) { batch in for payload in batch { try await body(payload) } }
     case .keyed: Handler(on: .concurrent(limit: 2), body).inOrder { _ in 0 }
     case .retried: Handler(on: .inOrder, body).retrying(.immediately(attempts: 2))
-    case .throttled: Handler(on: .inOrder, body).throttled(to: .seconds(1), clock: clock)
+    case .throttled: Handler(on: .inOrder, body).throttled(every: .seconds(1), clock: clock)
     case .lane, .dequeuedOnLane, .behindAnother: Handler(on: .lane(lane), body)
     case .boundedOnLane, .boundedBehindAnother: Handler(on: .lane(lane, buffering: .oldest(64)), body)
-    case .wideLane: Handler(on: .lane(Lane(limit: 1), buffering: .oldest(64)), body)
+    case .wideLane: Handler(on: .lane(HandlerLane(limit: 1), buffering: .oldest(64)), body)
     case .dequeuedOnQueue: Handler(on: .queue(queue), blocking)
     }
   }
 
   @Test(arguments: Kind.allCases, ["remove", "removeAll", "once", "finish and remove"])
   func whatWaitsBehindACallThatHangsIsSkipped(kind: Kind, how: String) async {
-    let (lane, queue, live) = (Lane("l"), DispatchQueue(label: "q"), LiveCount())
+    let (lane, queue, live) = (HandlerLane("l"), DispatchQueue(label: "q"), LiveCount())
     let (begun, gate, before) = (Recorder<Int>(), Gate(), Gate())
     let (event, other) = (Event<Payload>("e"), Event<Int>("other"))
     let handler = AbandonedTests.handler(kind, lane, queue, begun, gate)
@@ -126,7 +126,7 @@ import Testing
 
   /// Handlers are removed while their drain begins, runs and gives way.
   @Test(arguments: ["queue", "inOrder", "lane"]) func aRemovalAtAnyTimeLosesNoReport(place: String) async {
-    let lane = Lane("l")
+    let lane = HandlerLane("l")
     for round in 0..<300 {
       let (event, live, calls) = (Event<Payload>("e"), LiveCount(), Counter())
       let handler: Handler<Payload> =

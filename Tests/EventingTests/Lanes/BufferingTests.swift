@@ -155,7 +155,7 @@ import Testing
   }
 
   @Test func theDescriptionOfADeliveryNamesItsBound() {
-    #expect("\(Delivery.background(buffering: .newest(3)))" == "background(utility), newest(3)")
+    #expect("\(SyncDelivery.background(buffering: .newest(3)))" == "background(utility), newest(3)")
     #expect("\(AsyncDelivery.concurrent(limit: 2, buffering: .latest))" == "concurrent(limit: 2), newest(1)")
     #expect("\(MainDelivery.main(buffering: .suspendingSender(4)))" == "main, suspendingSender(4)")
     #expect("\(MainDelivery.main)" == "main")

@@ -105,27 +105,27 @@ struct LaneCheckPlan: Sendable, CustomStringConvertible {
 
   /// Makes the handler. Its calls go to one of the two closures.
   func handler(
-    on lane: Lane, isolatedTo stage: Stage, _ body: @escaping @Sendable ([CheckedPayload]) throws -> Void,
+    on lane: HandlerLane, isolatedTo stage: Stage, _ body: @escaping @Sendable ([CheckedPayload]) throws -> Void,
     async: @escaping @Sendable ([CheckedPayload]) async throws -> Void
   ) -> Handler<CheckedPayload> {
     var handler = plainHandler(on: lane, isolatedTo: stage, body, async: async)
     if let keys { handler = handler.inOrder { SeededGenerator.number(of: $0.id, for: 7) % keys } }
     if attempts > 1 {
-      let delayed = RetryPolicy.backoff(from: .microseconds(100), to: .microseconds(300), attempts: attempts)
+      let delayed = RetryPolicy.exponential(from: .microseconds(100), to: .microseconds(300), attempts: attempts)
       handler = handler.retrying(isDelayed ? delayed : .immediately(attempts: attempts))
     }
     if let timeLimit { handler = handler.timingOut(after: timeLimit) }
     if isRestarting { handler = handler.restarting() }
     switch pace {
     case .debounced: handler = handler.debounced(for: .microseconds(500), atMost: .milliseconds(2))
-    case .throttled: handler = handler.throttled(to: .milliseconds(1))
+    case .throttled: handler = handler.throttled(every: .milliseconds(1))
     case nil: break
     }
     return isOnce ? handler.once() : handler
   }
 
   private func plainHandler(
-    on lane: Lane, isolatedTo stage: Stage, _ body: @escaping @Sendable ([CheckedPayload]) throws -> Void,
+    on lane: HandlerLane, isolatedTo stage: Stage, _ body: @escaping @Sendable ([CheckedPayload]) throws -> Void,
     async: @escaping @Sendable ([CheckedPayload]) async throws -> Void
   ) -> Handler<CheckedPayload> {
     let main = MainDelivery.main(buffering: bound)
@@ -133,7 +133,7 @@ struct LaneCheckPlan: Sendable, CustomStringConvertible {
     case .queue:
       let queue = DispatchQueue(label: "lane check", attributes: number % 2 == 0 ? [] : .concurrent)
       return Handler(on: .queue(queue, buffering: bound)) { try body([$0]) }
-    case .background: return Handler(on: Delivery.background(buffering: bound)) { try body([$0]) }
+    case .background: return Handler(on: SyncDelivery.background(buffering: bound)) { try body([$0]) }
     case .main:
       guard let batch else { return Handler(on: main) { @MainActor payload in try body([payload]) } }
       return Handler(batchesOf: batch, within: within, on: main) { @MainActor batch in try body(batch) }
@@ -157,7 +157,7 @@ struct LaneCheckPlan: Sendable, CustomStringConvertible {
     }
   }
 
-  private func delivery(on lane: Lane) -> AsyncDelivery {
+  private func delivery(on lane: HandlerLane) -> AsyncDelivery {
     switch place {
     case .shared, .sharedWide: .lane(lane, buffering: bound)
     case .concurrent: .concurrent(limit: LaneCheckPlan.wide, buffering: bound)
@@ -193,10 +193,10 @@ final class LaneCheckLane: Sendable {
     /// The first attempts, in order.
     var calls: [(handler: Int, id: Int)] = []
   }
-  let lane: Lane
+  let lane: HandlerLane
   let state = ConditionLock(State())
 
-  init(limit: Int) { lane = Lane("checked", limit: limit) }
+  init(limit: Int) { lane = HandlerLane("checked", limit: limit) }
 }
 
 /// A handler with all that its calls have shown.

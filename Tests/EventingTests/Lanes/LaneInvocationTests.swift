@@ -13,7 +13,7 @@ import Testing
   @Test(arguments: Kind.allCases) func aCallIsOverBeforeItsSenderKnows(kind: Kind) async {
     let (event, posted, goesOn) = (Event<Canary>(), Gate(), Gate())
     let (live, wasInCall) = (LiveCount(), Recorder<Bool>())
-    let handler = Handler<Canary>(on: .lane(Lane(limit: 2))) { _ async throws in
+    let handler = Handler<Canary>(on: .lane(HandlerLane(limit: 2))) { _ async throws in
       await posted.opened()
       Task { await goesOn.opened() }
       if kind == .failing { throw Refused() }

@@ -6,7 +6,7 @@ import Testing
 /// Tests of handlers that meet on one lane, and of ends that meet calls which have not begun.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaneMeetingTests {
   @Test func batchesOfDifferentTypesShareALane() async {
-    let (lane, numbers, texts) = (Lane(), Event<Int>(), Event<String>())
+    let (lane, numbers, texts) = (HandlerLane(), Event<Int>(), Event<String>())
     let (sum, seen) = (Recorder<Int>(), Recorder<String>())
     numbers.add(Handler(batchesOf: 3, on: .lane(lane)) { batch async throws in for one in batch { sum.record(one) } })
     texts.add(Handler(batchesOf: 3, on: .lane(lane)) { batch async throws in for one in batch { seen.record(one) } })
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test func aHandlerWhoseBatchTookMoreThanItsPlaceIsRemoved() async {
-    let (lane, first, second) = (Lane(limit: 2), Event<Int>(), Event<Int>())
+    let (lane, first, second) = (HandlerLane(limit: 2), Event<Int>(), Event<Int>())
     let (gate, begun, seen) = (Gate(), Countdown(2), Recorder<Int>())
     second.addHandler(on: .lane(lane)) { number in
       if number < 2 { begun.arrive() }
@@ -69,7 +69,7 @@ import Testing
           Handler(on: .concurrent(limit: 2)) { (_: Int) async throws in
             _ = canary
             throw CancellationError()
-          }.retrying(.backoff(from: .seconds(600), to: .seconds(600), attempts: 2)))[0]
+          }.retrying(.exponential(from: .seconds(600), to: .seconds(600), attempts: 2)))[0]
       }()
       event.post(1)
       for _ in 0..<Int.random(in: 0..<20) { await Task.yield() }
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test func twoHandlersOfASharedLaneMayEndAtOnce() async {
-    let (lane, live) = (Lane("wide", limit: 2), LiveCount())
+    let (lane, live) = (HandlerLane("wide", limit: 2), LiveCount())
     let (first, second, other) = (Event<Int>(), Event<Int>(), Event<Int>())
     let (begun, mayEnd, isBusy, mayGoOn) = (Gate(), Gate(), Gate(), Gate())
     let gone = second.addHandler(on: .lane(lane)) { _ async in }
@@ -112,7 +112,7 @@ import Testing
   @TaskLocal private static var request = 0
 
   @Test func aFailureOnALaneHasTheValuesOfItsSender() async {
-    let carrying = EventContext.carry(LaneMeetingTests.$request)
+    let carrying = EventContext.propagate(LaneMeetingTests.$request)
     defer { carrying.end() }
     let (event, queue, seen) = (Event<Int>(), DispatchQueue(label: "test"), Recorder<Int>())
     event.addHandler(on: .inOrder) { _ async throws in throw CancellationError() }
@@ -136,7 +136,7 @@ import Testing
           begun.open()
           await gate.opened()
           throw CancellationError()
-        }.once().retrying(.backoff(from: .milliseconds(1), to: .milliseconds(1), attempts: 5)))
+        }.once().retrying(.exponential(from: .milliseconds(1), to: .milliseconds(1), attempts: 5)))
     }
     event?.post(1)
     await begun.opened()

@@ -25,7 +25,7 @@
 
     private static let places: [(String, AsyncDelivery)] = [
       ("in order", .inOrder), ("bounded", .inOrder(buffering: .oldest(500))), ("concurrent", .concurrent(limit: 1)),
-      ("task", .task), ("lane", .lane(Lane())), ("wide lane", .lane(Lane(limit: 2))),
+      ("task", .task), ("lane", .lane(HandlerLane())), ("wide lane", .lane(HandlerLane(limit: 2))),
     ]
 
     /// A test of its own process: other tests allocate at the same time.
@@ -64,7 +64,7 @@
     }
 
     @Test func aBacklogOfASharedLaneDoesNotMoveItsItemsAgainAndAgain() async throws {
-      let (lane, one, other, gate, calls) = (Lane(), Event<Int>(), Event<Int>(), Gate(), Counter())
+      let (lane, one, other, gate, calls) = (HandlerLane(), Event<Int>(), Event<Int>(), Gate(), Counter())
       let token = one.addHandler(on: .lane(lane)) { number async in
         if number == 0 { await gate.opened() }
         calls.add()

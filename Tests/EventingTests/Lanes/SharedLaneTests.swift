@@ -5,7 +5,7 @@ import Testing
 /// Tests of guarantee H8 of PROOF.md: lanes that handlers of several events share.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SharedLaneTests {
   @Test func handlersOfSeveralEventsRunOneAtATimeInTheOrderOfDelivery() async {
-    let (lane, one, other) = (Lane("database"), Event<Int>(), Event<String>())
+    let (lane, one, other) = (HandlerLane("database"), Event<Int>(), Event<String>())
     let (running, seen) = (RunningCalls(), Recorder<String>())
     one.addHandler(on: .lane(lane)) { payload in
       running.begin()
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test func plainHandlersAndHandlersWithModifiersKeepTheOrderOfDelivery() async {
-    let (lane, plain, retried, seen) = (Lane(), Event<Int>(), Event<Int>(), Recorder<Int>())
+    let (lane, plain, retried, seen) = (HandlerLane(), Event<Int>(), Event<Int>(), Recorder<Int>())
     plain.addHandler(on: .lane(lane)) { payload async in seen.record(payload) }
     retried.add(
       Handler(on: .lane(lane)) { payload async throws in
@@ -53,7 +53,7 @@ import Testing
   /// before the lock. With that turn, the occurrence would overtake the occurrences of another
   /// handler.
   @Test func whatALockHeldComesFirstAndNothingElseOvertakes() async {
-    let (lane, one, other, gate, seen) = (Lane(), Event<Int>(), Event<Int>(), Gate(), Recorder<Int>())
+    let (lane, one, other, gate, seen) = (HandlerLane(), Event<Int>(), Event<Int>(), Gate(), Recorder<Int>())
     let (first, isHeld) = (Gate(), Recorder<Bool>())
     let token = one.attach(Handler(on: .lane(lane)) { payload async in seen.record(payload) })
     other.addHandler(on: .lane(lane)) { payload async in
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test func aLimitLetsCallsOverlap() async {
-    let (lane, one, other) = (Lane(limit: 2), Event<Int>(), Event<Int>())
+    let (lane, one, other) = (HandlerLane(limit: 2), Event<Int>(), Event<Int>())
     let (gate, seen) = (Gate(), Recorder<Int>())
     for event in [one, other] {
       event.addHandler(on: .lane(lane)) { payload in
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test func aSendThatWouldWaitForItsOwnLaneIsDeferred() async {
-    let (lane, one, other, reports) = (Lane(), Event<Int>(), Event<Int>(), Recorder<Int>())
+    let (lane, one, other, reports) = (HandlerLane(), Event<Int>(), Event<Int>(), Recorder<Int>())
     other.addHandler(on: .lane(lane)) { _ in }
     one.addHandler(on: .lane(lane)) { _ in
       reports.record(await other.send(1).deferred)
@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test func aLockThatHoldsPausesItsHandlerOnly() async {
-    let (lane, one, other, seen) = (Lane(), Event<Int>(), Event<Int>(), Recorder<Int>())
+    let (lane, one, other, seen) = (HandlerLane(), Event<Int>(), Event<Int>(), Recorder<Int>())
     let gate = Gate()
     let token = one.addHandler(on: .lane(lane)) { payload in seen.record(payload) }
     other.addHandler(on: .lane(lane)) { payload in
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test func aRemovedHandlersCallsAreSkippedAndTheLaneGoesOn() async {
-    let (lane, one, other, seen, gate) = (Lane(), Event<Int>(), Event<Int>(), Recorder<Int>(), Gate())
+    let (lane, one, other, seen, gate) = (HandlerLane(), Event<Int>(), Event<Int>(), Recorder<Int>(), Gate())
     other.addHandler(on: .lane(lane)) { payload in
       await gate.opened()
       seen.record(payload)
@@ -154,7 +154,7 @@ import Testing
   }
 
   @Test func boundsArePerHandler() async {
-    let (lane, one, other, seen, gate) = (Lane(), Event<Int>(), Event<Int>(), Recorder<Int>(), Gate())
+    let (lane, one, other, seen, gate) = (HandlerLane(), Event<Int>(), Event<Int>(), Recorder<Int>(), Gate())
     one.addHandler(on: .lane(lane, buffering: .newest(1))) { payload in seen.record(payload) }
     other.addHandler(on: .lane(lane)) { payload in
       await gate.opened()
@@ -171,9 +171,9 @@ import Testing
   }
 
   @Test func aRetryKeepsTheLaneWaitingAndQuiesceWaitsForIt() async {
-    let (lane, one, other, clock, seen) = (Lane(), Event<Int>(), Event<Int>(), ManualClock(), Recorder<Int>())
+    let (lane, one, other, clock, seen) = (HandlerLane(), Event<Int>(), Event<Int>(), ManualClock(), Recorder<Int>())
     let unsteady = RetryTests.Unsteady(failures: 1)
-    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
+    let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
     one.add(
       Handler(on: .lane(lane)) { payload async throws in try unsteady.call(payload) }.retrying(policy, clock: clock))
     other.addHandler(on: .lane(lane)) { payload in seen.record(payload) }
@@ -189,7 +189,7 @@ import Testing
   }
 
   @Test func quiesceEndsTheWaitingOfBatchesAndPaces() async {
-    let (lane, one, other, clock, seen) = (Lane(), Event<Int>(), Event<Int>(), ManualClock(), Recorder<[Int]>())
+    let (lane, one, other, clock, seen) = (HandlerLane(), Event<Int>(), Event<Int>(), ManualClock(), Recorder<[Int]>())
     one.add(Handler(batchesOf: 9, within: .seconds(1), on: .lane(lane), clock: clock) { seen.record($0) })
     other.add(
       Handler(on: .lane(lane)) { payload async throws in seen.record([payload]) }
@@ -203,9 +203,9 @@ import Testing
 
   @Test func aLaneAndItsHandlersAreReleased() async {
     let live = LiveCount()
-    weak var lane: Lane?
+    weak var lane: HandlerLane?
     do {
-      let (made, event) = (Lane(), Event<Int>())
+      let (made, event) = (HandlerLane(), Event<Int>())
       lane = made
       let canary = Canary(live)
       event.addHandler(on: .lane(made)) { _ in canary.sing() }
@@ -218,7 +218,7 @@ import Testing
   }
 
   @Test func aThousandHandlersComeAndGoWithoutALeftover() async {
-    let (lane, event, seen) = (Lane(), Event<Int>(), Recorder<Int>())
+    let (lane, event, seen) = (HandlerLane(), Event<Int>(), Recorder<Int>())
     for round in 0..<1_000 {
       let token = event.addHandler(on: .lane(lane)) { seen.record($0) }
       event.post(round)

@@ -5,7 +5,7 @@ import Testing
 /// Tests of sends in calls on a shared lane: which of them wait, and which are deferred.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SharedLaneWaitTests {
   @Test func aSendWaitsForItsLaneWhileASlotIsFree() async {
-    let (lane, one, other, reports) = (Lane(limit: 2), Event<Int>(), Event<Int>(), Recorder<Int>())
+    let (lane, one, other, reports) = (HandlerLane(limit: 2), Event<Int>(), Event<Int>(), Recorder<Int>())
     other.addHandler(on: .lane(lane)) { _ in await Task.yield() }
     one.addHandler(on: .lane(lane)) { payload in
       let report = await other.send(payload)
@@ -20,7 +20,7 @@ import Testing
   /// does not wait for the sender. So the send can wait until this call frees its slot, and is not
   /// deferred.
   @Test func aSendWaitsForASlotThatOtherWorkOccupies() async {
-    let (lane, one, other, long) = (Lane(limit: 2), Event<Int>(), Event<Int>(), Event<Int>())
+    let (lane, one, other, long) = (HandlerLane(limit: 2), Event<Int>(), Event<Int>(), Event<Int>())
     let (gate, begun, isSending, delivered) = (Gate(), Gate(), Gate(), Recorder<Int>())
     other.addHandler(on: .lane(lane)) { _ in }
     long.addHandler(on: .lane(lane)) { _ in
@@ -44,7 +44,7 @@ import Testing
 
   @Test func aSendIsDeferredIfEachSlotWaitsForTheLane() async {
     for _ in 0..<50 {
-      let (lane, one, other) = (Lane(limit: 2), Event<Int>(), Event<Int>())
+      let (lane, one, other) = (HandlerLane(limit: 2), Event<Int>(), Event<Int>())
       let (both, reports, seen) = (Countdown(2), Recorder<[Int]>(), Recorder<Int>())
       other.addHandler(on: .lane(lane)) { seen.record($0) }
       one.addHandler(on: .lane(lane)) { payload in
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test func aSenderThatIsSuspendedOnItsOwnLaneIsDeferred() async {
-    let (lane, one, other) = (Lane(), Event<Int>(), Event<Int>())
+    let (lane, one, other) = (HandlerLane(), Event<Int>(), Event<Int>())
     let (reports, seen) = (Recorder<[Int]>(), Recorder<Int>())
     other.addHandler(on: .lane(lane, buffering: .suspendingSender(1))) { seen.record($0) }
     one.addHandler(on: .lane(lane)) { _ in

@@ -14,10 +14,10 @@ import Testing
   struct Problem: Error {}
 
   @Test(arguments: longest) func aLongLimitOfAWaitMeansForEver(limit: Duration) async throws {
-    let (event, question) = (Event<Int>("e"), Question<Int, Int>("q"))
+    let (event, question) = (Event<Int>("e"), EventQuestion<Int, Int>("q"))
     question.addResponder { $0 }
-    #expect(try await question.first(1, within: limit) == 1)
-    #expect(await question.all(1, within: limit).count == 1)
+    #expect(try await question.firstAnswer(to: 1, within: limit) == 1)
+    #expect(await question.answers(to: 1, within: limit).count == 1)
     async let next = event.next(within: limit)
     #expect(await eventually { event.hasHandlers })
     event.post(1)
@@ -35,13 +35,13 @@ import Testing
   }
 
   @Test(arguments: shortest) func aLimitBelowZeroEndsAtOnce(limit: Duration) async throws {
-    let (event, question) = (Event<Int>("e"), Question<Int, Int>("q"))
+    let (event, question) = (Event<Int>("e"), EventQuestion<Int, Int>("q"))
     question.addResponder { _ async in
       try? await Task.sleep(for: .seconds(3_600))
       return nil
     }
-    await #expect(throws: EventingError.self) { try await question.first(1, within: limit) }
-    #expect(await question.all(1, within: limit).isEmpty)
+    await #expect(throws: EventingError.self) { try await question.firstAnswer(to: 1, within: limit) }
+    #expect(await question.answers(to: 1, within: limit).isEmpty)
     await #expect(throws: EventingError.self) { try await event.next(within: limit) }
     await #expect(throws: RecorderError.self) { try await EventRecorder(event).expect(1, within: limit) }
     let seen = Recorder<Int>()
@@ -51,7 +51,7 @@ import Testing
   }
 
   static let modified: [@Sendable (Duration, Recorder<Int>) -> Handler<Int>] = [
-    { limit, seen in Handler { (payload: Int) in seen.record(payload) }.throttled(to: limit) },
+    { limit, seen in Handler { (payload: Int) in seen.record(payload) }.throttled(every: limit) },
     { limit, seen in Handler { (payload: Int) in seen.record(payload) }.debounced(for: limit) },
     { limit, seen in Handler { (payload: Int) in seen.record(payload) }.debounced(for: .seconds(1), atMost: limit) },
     { limit, seen in Handler { (payload: Int) in seen.record(payload) }.debounced(for: limit, atMost: limit) },
@@ -64,11 +64,11 @@ import Testing
       Handler { (payload: Int) async throws in
         seen.record(payload)
         throw Problem()
-      }.retrying(.backoff(from: limit, to: limit, attempts: 1))
+      }.retrying(.exponential(from: limit, to: limit, attempts: 1))
     },
     { limit, seen in
       Handler(on: .concurrent(limit: .max, buffering: .newest(.max))) { (payload: Int) async in seen.record(payload) }
-        .throttled(to: limit)
+        .throttled(every: limit)
     },
   ]
 
@@ -87,7 +87,7 @@ import Testing
 
   @Test(arguments: longest) func aDelayOfARetryMayBeForEver(limit: Duration) async {
     let (event, attempts) = (Event<Int>("e"), Counter())
-    let policy = RetryPolicy.backoff(from: limit, to: limit, attempts: .max)
+    let policy = RetryPolicy.exponential(from: limit, to: limit, attempts: .max)
     event.add(
       Handler { (_: Int) async throws in
         attempts.add()
@@ -111,7 +111,7 @@ import Testing
 
   @Test func countsBelowZeroAndHugeOnesAreClamped() async {
     let event = Event<Int>("e", replaying: .last(.max))
-    let (few, many) = (Event<Int>("f", replaying: .last(-1)), Lane("l", limit: .max))
+    let (few, many) = (Event<Int>("f", replaying: .last(-1)), HandlerLane("l", limit: .max))
     for buffering in [Buffering.oldest(.max), .newest(.max), .suspendingSender(.max), .oldest(-1), .newest(.min)] {
       event.addHandler(on: .inOrder(buffering: buffering)) { _ in }
       event.addHandler(on: .lane(many, buffering: buffering)) { _ in }
@@ -132,11 +132,11 @@ import Testing
   /// A limit that was not needed leaves nothing in the queue of its clock.
   @Test func aLimitThatWasNotNeededIsForgotten() async throws {
     await #expect(processExitsWith: .success) {
-      let (event, question) = (Event<Int>("e"), Question<Int, Int>("q"))
+      let (event, question) = (Event<Int>("e"), EventQuestion<Int, Int>("q"))
       question.addResponder { $0 }
       func run(_ count: Int) async throws {
         for number in 0..<count {
-          _ = try await question.first(number, within: .seconds(3_600))
+          _ = try await question.firstAnswer(to: number, within: .seconds(3_600))
           async let next = event.next(within: .seconds(3_600))
           while !event.hasHandlers { await Task.yield() }
           event.post(number)

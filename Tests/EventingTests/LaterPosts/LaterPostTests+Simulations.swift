@@ -38,7 +38,7 @@ extension LaterPostTests {
     let token = event.addHandler { seen.record($0) }
     let first = event.post(1, after: .seconds(1), clock: clock)
     event.post(2, after: .seconds(2), clock: clock)
-    let (cancelled, posts) = (Recorder<Int>(), Recorder<LaterPost>())
+    let (cancelled, posts) = (Recorder<Int>(), Recorder<ScheduledPost>())
     var isFinished = false
     await withTaskGroup(of: Void.self) { group in
       for steps in tasks {

@@ -88,7 +88,7 @@ extension LaterPostTests {
     var clock: ManualClock? = ManualClock()
     weak let dead = clock
     let event = Event<Int>()
-    var posts: [LaterPost] = []
+    var posts: [ScheduledPost] = []
     if let clock {
       posts = (1...3).map { event.post($0, after: .seconds($0), clock: clock) }
       posts[0].cancel()

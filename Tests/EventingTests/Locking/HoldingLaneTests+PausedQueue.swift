@@ -58,7 +58,7 @@ extension HoldingLaneTests {
   func theQueueOfAPausedLaneKeepsTheContextOfTheSenders(
     lane: BoundedLane, buffering: Buffering
   ) async {
-    let carrying = EventContext.carry(HoldingLaneTests.$request)
+    let carrying = EventContext.propagate(HoldingLaneTests.$request)
     defer { carrying.end() }
     let (event, seen, gate, begun) = (Event<Int>(), Recorder<String>(), Gate(), Gate())
     let token = event.add(

@@ -94,7 +94,7 @@
     /// On the main queue, a `.main` handler is called at once. If a lock holds the occurrence
     /// before that call, the occurrence keeps its context and its observers.
     @MainActor @Test func anOccurrenceHeldOnTheWayToAMainHandlerKeepsContextAndObservers() async {
-      let carrying = EventContext.carry(HoldingTests.$request)
+      let carrying = EventContext.propagate(HoldingTests.$request)
       defer { carrying.end() }
       let (event, seen, notes) = (Event<Int>("e"), Recorder<String>(), ObserverTests.Notes())
       let token = event.addHandler(named: "a", on: .main) { _ in seen.record(HoldingTests.request) }

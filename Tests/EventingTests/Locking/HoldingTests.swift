@@ -212,7 +212,7 @@ import Testing
   }
 
   @Test func theSenderAndItsContextAreKept() async {
-    let carrying = EventContext.carry(HoldingTests.$request)
+    let carrying = EventContext.propagate(HoldingTests.$request)
     defer { carrying.end() }
     let (event, seen, sender) = (Event<Int>(), Recorder<String>(), Owner(LiveCount()))
     event.occurrences.addHandler { seen.record("\($0.sender === sender) \(HoldingTests.request)") }

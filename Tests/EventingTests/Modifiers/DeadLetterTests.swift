@@ -87,7 +87,7 @@ import Testing
       seen.record(number)
       throw Refused()
     }
-    event.map { $0 + 1 }.add(handler.throttled(to: .seconds(1), clock: clock))
+    event.map { $0 + 1 }.add(handler.throttled(every: .seconds(1), clock: clock))
     event.post(1)  // called at once, inline: the letter has the payload of the event
     event.post(5)
     #expect(await eventually { clock.sleeperCount == 1 })
@@ -100,7 +100,7 @@ import Testing
   @Test func anEndBetweenAttemptsMakesALetterToo() async {
     let (event, clock, letters) = (Event<Int>(), ManualClock(), Recorder<Int>())
     event.deadLetters.addHandler { letters.record($0.attempts) }
-    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(1), attempts: 9, jitter: false)
+    let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(1), attempts: 9, jitter: false)
     let token = event.attach(RetryTests.handler("inOrder", .init(failures: 9)).retrying(policy, clock: clock))
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 })

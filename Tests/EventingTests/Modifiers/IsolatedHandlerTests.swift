@@ -14,7 +14,7 @@ import Testing
     func take(_ numbers: [Int]) { seen.append(numbers) }
   }
 
-  private static let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(1), attempts: 3)
+  private static let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(1), attempts: 3)
 
   @Test func aFailedCallIsTriedAgainOnItsActorAndKeepsItsPlace() async {
     let (event, clock, store) = (Event<Int>(), ManualClock(), Store())

@@ -17,7 +17,7 @@ import Testing
     let handler: Handler<Int> =
       switch place {
       case "inOrder": Handler(on: .inOrder, body)
-      case "lane": Handler(on: .lane(Lane()), body)
+      case "lane": Handler(on: .lane(HandlerLane()), body)
       case "restarting": Handler(on: .restarting, body)
       default: Handler(on: .main) { payload async throws in try await body(payload) }
       }

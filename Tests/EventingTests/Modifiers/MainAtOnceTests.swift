@@ -42,7 +42,9 @@ import Testing
 
   @Test func attemptsFollowAtOnceOrAfterTheirDelay() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
-    let policies = [RetryPolicy.immediately(attempts: 2), .backoff(from: .seconds(1), to: .seconds(1), attempts: 2)]
+    let policies = [
+      RetryPolicy.immediately(attempts: 2), .exponential(from: .seconds(1), to: .seconds(1), attempts: 2),
+    ]
     for (index, policy) in policies.enumerated() {
       event.add(
         Handler(on: .main) { (number: Int) in

@@ -77,7 +77,7 @@ import Testing
 
   @Test func theIntervalOfAThrottleBeginsAnewWithTheCallThatQuiesceMakes() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Duration>())
-    event.add(Handler { (_: Int) in seen.record(clock.now.offset) }.throttled(to: .seconds(10), clock: clock))
+    event.add(Handler { (_: Int) in seen.record(clock.now.offset) }.throttled(every: .seconds(10), clock: clock))
     event.post(1)
     await clock.advanceWhenIdle(by: .seconds(6))
     event.post(2)
@@ -93,7 +93,7 @@ import Testing
   /// The first occurrence is on the lane when something passes the last one on early.
   @Test(arguments: ["queue", "lane"], ["finish", "quiesce", "end", "unlock"])
   func onlyWhatWaitsForThePaceIsReplaced(place: String, how: String) async throws {
-    let (gate, seen, clock, lane) = (Gate(), Recorder<Int>(), ManualClock(), Lane("busy"))
+    let (gate, seen, clock, lane) = (Gate(), Recorder<Int>(), ManualClock(), HandlerLane("busy"))
     var event: Event<Int>? = Event("progress")
     let other = Event<Int>("other")
     let queue = DispatchQueue(label: "busy")
@@ -111,7 +111,7 @@ import Testing
       await busy.opened()
       handler = Handler(on: .lane(lane)) { payload async in seen.record(payload) }
     }
-    let token = try #require(event?.attach(handler.throttled(to: .seconds(1), clock: clock)))
+    let token = try #require(event?.attach(handler.throttled(every: .seconds(1), clock: clock)))
     let first = try #require(event?.submit(1))
     event?.post(2)
     let last = try #require(event?.submit(3))
@@ -145,7 +145,7 @@ import Testing
     /// claim the call.
     @Test func aLockHoldsTheLastOfABurstThatIsAboutToBeDelivered() async {
       let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
-      let token = event.attach(Handler { seen.record($0) }.throttled(to: .seconds(1), clock: clock))
+      let token = event.attach(Handler { seen.record($0) }.throttled(every: .seconds(1), clock: clock))
       event.post(1)
       let ticket = event.submit(2)
       event.lock(token, holding: .upTo(9))

@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test func aBatchOnASharedLaneIsOneOfItsCalls() async {
-    let (lane, one, other, clock) = (Lane(), Event<Int>(), Event<Int>(), ManualClock())
+    let (lane, one, other, clock) = (HandlerLane(), Event<Int>(), Event<Int>(), ManualClock())
     let (running, seen, gate) = (RunningCalls(), Recorder<[Int]>(), Gate())
     one.add(
       Handler(batchesOf: 2, within: .seconds(1), on: .lane(lane), clock: clock) { batch in
@@ -60,7 +60,7 @@ import Testing
   @TaskLocal static var request = 0
 
   @Test func aLaterPostCarriesTheValuesOfItsCaller() async {
-    let carrying = EventContext.carry(PaceMeetingTests.$request)
+    let carrying = EventContext.propagate(PaceMeetingTests.$request)
     defer { carrying.end() }
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<[Int]>())
     event.addHandler { seen.record([$0, PaceMeetingTests.request]) }
@@ -86,9 +86,9 @@ import Testing
   }
 
   @Test func aReportThatIsReadWhileAPacePassesAnOccurrenceOnCountsTheHandlerOnce() async {
-    let (lane, clock, returns, isRead) = (Lane("shared"), ManualClock(), Gate(), Gate())
+    let (lane, clock, returns, isRead) = (HandlerLane("shared"), ManualClock(), Gate(), Gate())
     let (target, start, reports) = (Event<Dropped>("target"), Event<Int>("start"), Recorder<SendReport>())
-    target.add(Handler(on: .lane(lane)) { (_: Dropped) async in }.throttled(to: .seconds(1), clock: clock))
+    target.add(Handler(on: .lane(lane)) { (_: Dropped) async in }.throttled(every: .seconds(1), clock: clock))
     target.addHandler { payload async in if payload.onEnd == nil { await returns.opened() } }
     start.addHandler(on: .lane(lane)) { (_: Int) async in
       // The throttled handler waits on the lane behind this call. When the pace passes the second

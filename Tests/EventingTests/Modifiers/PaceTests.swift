@@ -31,7 +31,7 @@ import Testing
 
   @Test(arguments: places) func aThrottleDeliversTheFirstThenTheLatestOfEachIntervalAndTheLast(place: String) async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
-    _ = add(place, to: event, seen) { $0.throttled(to: .milliseconds(100), clock: clock) }
+    _ = add(place, to: event, seen) { $0.throttled(every: .milliseconds(100), clock: clock) }
     for payload in 1...5 { event.post(payload) }
     #expect(await eventually { clock.sleeperCount == 1 })
     await awaitCount(seen, 1)
@@ -144,7 +144,7 @@ import Testing
 
   @Test(arguments: places) func whatALockHeldBehindAThrottleIsDeliveredInOrder(place: String) async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
-    let token = add(place, to: event, seen) { $0.throttled(to: .seconds(1), clock: clock) }
+    let token = add(place, to: event, seen) { $0.throttled(every: .seconds(1), clock: clock) }
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 && seen.count == 1 })
     let pending = event.submit(2)
@@ -172,7 +172,7 @@ import Testing
     event.addHandler { number in
       if number == 3, let token = unlocks.values.first { event.unlock(token) }
     }
-    let token = add("inline", to: event, seen) { $0.throttled(to: .seconds(1), clock: clock) }
+    let token = add("inline", to: event, seen) { $0.throttled(every: .seconds(1), clock: clock) }
     unlocks.record(token)
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 })
@@ -199,7 +199,7 @@ import Testing
         await gate.opened()
       }
       event.add(
-        isThrottle ? slow.throttled(to: .seconds(1), clock: clock) : slow.debounced(for: .seconds(1), clock: clock))
+        isThrottle ? slow.throttled(every: .seconds(1), clock: clock) : slow.debounced(for: .seconds(1), clock: clock))
       for number in 1...5 {
         event.post(number)
         #expect(await eventually { clock.sleeperCount == 1 })
@@ -255,7 +255,7 @@ import Testing
     let (event, live) = (Event<Int>(), LiveCount())
     for _ in 0..<100 {
       let canary = Canary(live)
-      let token = event.attach(Handler { (_: Int) async in canary.sing() }.throttled(to: .seconds(1_000)))
+      let token = event.attach(Handler { (_: Int) async in canary.sing() }.throttled(every: .seconds(1_000)))
       event.post(1)
       event.post(2)
       event.remove(token)
@@ -272,7 +272,7 @@ import Testing
       Handler { payload async throws in
         seen.record(payload)
         if payload == 1 { await gate.opened() }
-      }.throttled(to: .seconds(1), clock: clock))
+      }.throttled(every: .seconds(1), clock: clock))
     for payload in 1...5 {
       event.post(payload)
       #expect(await eventually { clock.sleeperCount == 1 })

@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func onASharedLaneAnOccurrenceCancelsACallOfItsOwnHandlerOnly() async {
-    let (lane, one, other, clock) = (Lane(), Event<Int>(), Event<Int>(), ManualClock())
+    let (lane, one, other, clock) = (HandlerLane(), Event<Int>(), Event<Int>(), ManualClock())
     let (seen, gate, isCancelled) = (Recorder<Int>(), Gate(), Recorder<Bool>())
     one.add(
       Handler(on: .lane(lane)) { payload async throws in

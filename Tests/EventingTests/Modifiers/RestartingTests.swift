@@ -51,7 +51,7 @@ import Testing
 
   @Test func aNewOccurrenceEndsTheDelayBeforeAnotherAttempt() async {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), RetryTests.Unsteady(failures: 1))
-    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
+    let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
     event.add(RetryTests.handler("inOrder", unsteady).retrying(policy, clock: clock).restarting())
     let first = event.submit(1)
     #expect(await eventually { clock.sleeperCount == 1 })
@@ -68,7 +68,7 @@ import Testing
       switch place {
       case "concurrent": .concurrent(limit: 4)
       case "task": .task
-      default: .lane(Lane(limit: 4))
+      default: .lane(HandlerLane(limit: 4))
       }
     event.add(
       Handler(on: delivery) { _ async throws in
@@ -89,7 +89,7 @@ import Testing
     let delivery: AsyncDelivery =
       switch place {
       case "task": .task
-      case "lane": .lane(Lane(limit: 4))
+      case "lane": .lane(HandlerLane(limit: 4))
       default: .concurrent(limit: 4)
       }
     let handler = Handler(on: delivery) { payload async throws in
@@ -161,7 +161,7 @@ import Testing
   /// begins, fails, and waits for its retry before post 3 has returned.
   @Test func aPostEndsNoDelayButThatOfTheCallItReplaces() async {
     let (event, clock, gate, seen) = (Event<PayloadWithAction>(), ManualClock(), Gate(), Recorder<Int>())
-    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
+    let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
     event.add(
       Handler { parcel async throws in
         seen.record(parcel.number)

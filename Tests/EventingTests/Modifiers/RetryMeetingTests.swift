@@ -6,7 +6,7 @@ import Testing
 /// Tests of retries together with cancellation, policies, keys, owners, locks and observers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RetryMeetingTests {
   private typealias Unsteady = RetryTests.Unsteady
-  private static let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(8), attempts: 5, jitter: false)
+  private static let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), attempts: 5, jitter: false)
 
   // MARK: Cancellation
 
@@ -36,7 +36,7 @@ import Testing
   // MARK: Policies
 
   @Test(arguments: RetryTests.places) func aPolicyThatRemovesCountsOccurrencesAndNotAttempts(place: String) async {
-    let (event, unsteady) = (Event<Int>(onFailure: .remove(after: 2)), Unsteady(failures: 9))
+    let (event, unsteady) = (Event<Int>(onFailure: .removeHandler(afterFailures: 2)), Unsteady(failures: 9))
     event.add(RetryTests.handler(place, unsteady).retrying(.immediately(attempts: 3)))
     #expect(await event.send(1).failures.map(\.attempts) == [3])
     #expect(event.handlerCount == 1)
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func aPolicyThatStopsDoesSoAfterTheLastAttempt() async {
-    let (event, unsteady, seen) = (Event<Int>(onFailure: .stop), Unsteady(failures: 2), Recorder<Int>())
+    let (event, unsteady, seen) = (Event<Int>(onFailure: .skipLaterHandlers), Unsteady(failures: 2), Recorder<Int>())
     let token = event.attach(RetryTests.handler("inline", unsteady).retrying(.immediately(attempts: 3)))
     event.addHandler { seen.record($0) }
     #expect(await event.send(1).delivered == 2)
@@ -151,8 +151,8 @@ import Testing
       let handler = RetryTests.handler("inOrder", unsteady)
       let token = event.attach(
         isPacedFirst
-          ? handler.throttled(to: .seconds(1), clock: clock).retrying(.immediately(attempts: 3))
-          : handler.retrying(.immediately(attempts: 3)).throttled(to: .seconds(1), clock: clock))
+          ? handler.throttled(every: .seconds(1), clock: clock).retrying(.immediately(attempts: 3))
+          : handler.retrying(.immediately(attempts: 3)).throttled(every: .seconds(1), clock: clock))
       #expect(await event.send(isPacedFirst ? 1 : 2).delivered == 1)
       event.remove(token)
     }

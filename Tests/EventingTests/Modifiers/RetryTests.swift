@@ -69,7 +69,7 @@ import Testing
 
   @Test func laterOccurrencesWaitInOrderDuringADelay() async {
     let (event, clock, unsteady, other) = (Event<Int>(), ManualClock(), Unsteady(failures: 1), Recorder<Int>())
-    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(8), attempts: 3, jitter: false)
+    let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), attempts: 3, jitter: false)
     event.add(RetryTests.handler("inOrder", unsteady).retrying(policy, clock: clock))
     event.addHandler { other.record($0) }
     event.post(1)
@@ -88,7 +88,7 @@ import Testing
 
   @Test func otherCallsOfAConcurrentHandlerGoOnDuringADelay() async {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 1))
-    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(8), attempts: 3, jitter: false)
+    let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), attempts: 3, jitter: false)
     event.add(
       Handler(on: .concurrent(limit: 1)) { payload async throws in if payload == 1 { try unsteady.call(payload) } }
         .retrying(policy, clock: clock))
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test func delaysDoubleAndAreDrawnBetweenHalfAndAll() {
-    let policy = RetryPolicy.backoff(from: .milliseconds(100), to: .milliseconds(500), attempts: 9)
+    let policy = RetryPolicy.exponential(from: .milliseconds(100), to: .milliseconds(500), attempts: 9)
     let full = (1...5).map { policy.fullDelay(after: $0) }
     #expect(full == [100, 200, 400, 500, 500].map { .milliseconds($0) })
     let drawn = (0..<200).map { _ in policy.delay(after: 2) }
@@ -115,7 +115,7 @@ import Testing
     place: String = "inOrder", isOnce: Bool = false, _ end: @Sendable (Event<Int>, HandlerToken) -> Void
   ) async -> (SendReport, Int) {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 9))
-    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(8), attempts: 5, jitter: false)
+    let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), attempts: 5, jitter: false)
     let handler = RetryTests.handler(place, unsteady).retrying(policy, clock: clock)
     let token = event.attach(isOnce ? handler.once() : handler)
     async let report = event.send(1)
@@ -167,7 +167,7 @@ import Testing
 
   @Test func aLockThatHoldsKeepsTheCallAndItsAttempts() async {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 1))
-    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(8), attempts: 2, jitter: false)
+    let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), attempts: 2, jitter: false)
     let token = event.attach(RetryTests.handler("inOrder", unsteady).retrying(policy, clock: clock))
     async let report = event.send(1)
     #expect(await eventually { clock.sleeperCount == 1 })
@@ -182,7 +182,7 @@ import Testing
 
   @Test func noBoundDropsACallBetweenItsAttempts() async {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 1))
-    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(8), attempts: 2, jitter: false)
+    let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), attempts: 2, jitter: false)
     let token = event.attach(
       Handler(on: .inOrder(buffering: .latest)) { payload async throws in try unsteady.call(payload) }
         .retrying(policy, clock: clock))
@@ -198,7 +198,7 @@ import Testing
 
   @Test(arguments: ["bag", "event", "once, event"]) func whatEndsAHandlerEndsItsDelay(by end: String) async {
     let (clock, unsteady, live) = (ManualClock(), Unsteady(failures: 9), LiveCount())
-    let policy = RetryPolicy.backoff(from: .seconds(3_600), to: .seconds(3_600), attempts: 5, jitter: false)
+    let policy = RetryPolicy.exponential(from: .seconds(3_600), to: .seconds(3_600), attempts: 5, jitter: false)
     var (event, bag): (Event<Int>?, HandlerBag?) = (Event<Int>(), HandlerBag())
     let canary = Canary(live)
     let handler = Handler<Int> { payload async throws in
@@ -217,7 +217,7 @@ import Testing
 
   @Test func aOnceHandlerIsUsedUpAfterItsLastAttempt() async {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 1))
-    let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(8), attempts: 3, jitter: false)
+    let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), attempts: 3, jitter: false)
     event.add(RetryTests.handler("inOrder", unsteady).retrying(policy, clock: clock).once())
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 })
@@ -231,7 +231,7 @@ import Testing
   @Test func cancellingTheSenderEndsTheDelayOfATaskHandlerOnly() async {
     for (place, ends) in [("task", true), ("inOrder", false)] {
       let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 9))
-      let policy = RetryPolicy.backoff(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
+      let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
       event.add(RetryTests.handler(place, unsteady).retrying(policy, clock: clock))
       let sending = Task { await event.send(1) }
       #expect(await eventually { clock.sleeperCount == 1 })

@@ -42,7 +42,7 @@ import Testing
   @Test func aThrottledHandlerHearsTheFirstChangeAtOnce() async {
     let (volume, clock, heard) = (Observed(0), ManualClock(), Recorder<String>())
     volume.changes([.prior, .old, .new]).add(
-      Handler { heard.record("\($0)") }.throttled(to: .seconds(1), clock: clock))
+      Handler { heard.record("\($0)") }.throttled(every: .seconds(1), clock: clock))
     volume.value = 1
     #expect(heard.values == ["0 → 1"])
   }

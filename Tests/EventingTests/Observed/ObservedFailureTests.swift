@@ -7,37 +7,37 @@ import Testing
   struct Refused: Error {}
 
   @Test func handlersThatFailAreInTheFailuresAndLeaveLetters() async {
-    let (volume, failures, letters) = (Observed(0), Counter(), Recorder<Change<Int>>())
+    let (volume, failures, letters) = (Observed(0), Counter(), Recorder<ValueChange<Int>>())
     volume.failures.addHandler { _ in _ = failures.add() }
     volume.deadLetters.addHandler { letters.record($0.payload) }
-    volume.addHandler { (_: Change<Int>) async throws in throw Refused() }
+    volume.addHandler { (_: ValueChange<Int>) async throws in throw Refused() }
     volume.value = 1
     await volume.quiesce()
-    #expect(letters.values == [Change(old: 0, new: 1)])
+    #expect(letters.values == [ValueChange(old: 0, new: 1)])
     volume.removeAll()
     volume.values.addHandler { (_: Int) async throws in throw Refused() }  // receives no old value
     volume.value = 2
     await volume.quiesce()
-    #expect(letters.values.last == Change(old: nil, new: 2))
+    #expect(letters.values.last == ValueChange(old: nil, new: 2))
     #expect(failures.value == 2)
   }
 
   @Test func aChangeThatReachesNoHandlerIsUnheard() async {
-    let (volume, unheard) = (Observed(0), Recorder<Change<Int>>())
-    volume.unheard.addHandler { unheard.record($0.payload) }
+    let (volume, unhandled) = (Observed(0), Recorder<ValueChange<Int>>())
+    volume.unhandled.addHandler { unhandled.record($0.payload) }
     volume.value = 1
     // The announcement of the next change reaches a handler; the change itself reaches none.
     let token = volume.addHandler(options: [.prior]) { change in if change.isPrior { volume.removeAll() } }
     volume.value = 2
     await volume.quiesce()
-    #expect(unheard.values == [Change(old: 0, new: 1), Change(old: 1, new: 2)])
+    #expect(unhandled.values == [ValueChange(old: 0, new: 1), ValueChange(old: 1, new: 2)])
     #expect(!volume.contains(token))
   }
 
   @Test func thePolicyOfAValueRemovesAHandlerThatFails() {
-    struct Player: Sendable { @Observed(onFailure: .remove(after: 1)) var volume = 0 }
+    struct Player: Sendable { @Observed(onFailure: .removeHandler(afterFailures: 1)) var volume = 0 }
     let (player, calls) = (Player(), Counter())
-    for values in [player.$volume, Observed(0, onFailure: .remove(after: 1))] {
+    for values in [player.$volume, Observed(0, onFailure: .removeHandler(afterFailures: 1))] {
       values.addHandler { _ in
         _ = calls.add()
         throw Refused()

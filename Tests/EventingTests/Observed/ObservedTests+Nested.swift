@@ -46,7 +46,7 @@ extension ObservedTests {
   #endif
 
   @Test func aPriorHandlerIsCalledOnceForEachSetThoughAnotherThreadSetsMeanwhile() async {
-    let (value, seen, isFirst) = (Observed(0), Recorder<Change<Int>>(), ConditionLock(true))
+    let (value, seen, isFirst) = (Observed(0), Recorder<ValueChange<Int>>(), ConditionLock(true))
     value.addHandler(options: [.prior, .old, .new]) { change in
       seen.record(change)
       let isMine = isFirst.withLock { isFirst in
@@ -78,7 +78,7 @@ extension ObservedTests {
       if change.new == 1 { mayLeave.wait() } else { isDelivered.open() }
     }
     event.observe(with: notes)
-    let carried = EventContext.carry(Request.$id)
+    let carried = EventContext.propagate(Request.$id)
     let thread = startThread { value.value = 1 }
     await isInside.opened()
     Request.$id.withValue(7) { value.value = 2 }  // The other thread is in the event: the change waits.

@@ -61,7 +61,7 @@ import Testing
     let seen = Recorder<String>()
     value.addHandler(options: [.prior, .old, .new]) { change in
       seen.record("\(change)")
-      if change.isPrior, change == Change(old: 0, new: 1, isPrior: true) { value.value = 5 }
+      if change.isPrior, change == ValueChange(old: 0, new: 1, isPrior: true) { value.value = 5 }
     }
     value.value = 1
     #expect(seen.values == ["before 0 → 1", "before 0 → 5", "0 → 5", "5 → 1"])
@@ -70,7 +70,7 @@ import Testing
 
   @Test func theChangesFormOneChainUnderRacingThreadsAndNoUpdateIsLost() async {
     let value = Observed(0)
-    let changes = Recorder<Change<Int>>()
+    let changes = Recorder<ValueChange<Int>>()
     value.addHandler { changes.record($0) }
     await onThreads(4) { thread in
       for number in 0..<1_000 {

@@ -48,13 +48,13 @@ import Testing
 
   @Test func row106ChangesOfAPropertyAreAnEvent() {
     final class Player { @Observed var volume = 1 }
-    let (player, seen) = (Player(), Recorder<Change<Int>>())
+    let (player, seen) = (Player(), Recorder<ValueChange<Int>>())
     let token = player.$volume.addHandler { seen.record($0) }
     player.volume = 2
     player.volume += 1
     player.$volume.remove(token)
     player.volume = 4
-    #expect(seen.values == [Change(old: 1, new: 2), Change(old: 2, new: 3)])
+    #expect(seen.values == [ValueChange(old: 1, new: 2), ValueChange(old: 2, new: 3)])
   }
 
   static let told: [(ChangeOptions, [String])] = [
@@ -85,11 +85,11 @@ import Testing
 
   #if canImport(ObjectiveC)
     @Test func row106KeyPathsOfObjectiveCObjectsAreObserved() {
-      let (player, seen) = (KeyValuePlayer(), Recorder<Change<Int>>())
+      let (player, seen) = (KeyValuePlayer(), Recorder<ValueChange<Int>>())
       let event = Event(observing: player, \.volume)
       event.addHandler { seen.record($0) }
       player.volume = 2
-      #expect(seen.values == [Change(old: 1, new: 2)])
+      #expect(seen.values == [ValueChange(old: 1, new: 2)])
     }
   #endif
 

@@ -48,7 +48,7 @@ import Testing
 
   @Test func row006AnOccurrenceKnowsItsSenderAndHoldsItWeakly() async {
     let event = Event<Int>()
-    let (seen, live) = (Recorder<Occurrence<Int>>(), LiveCount())
+    let (seen, live) = (Recorder<EventOccurrence<Int>>(), LiveCount())
     event.occurrences.addHandler { occurrence in seen.record(occurrence) }
     do {
       let sender = Meter(live)
@@ -103,7 +103,7 @@ import Testing
 
   @Test func row010TheEndOfAnEventReleasesItsHandlersAndCompletesItsTickets() async {
     let live = LiveCount()
-    let ticket: Ticket
+    let ticket: SendTicket
     do {
       let (event, canary) = (Event<Int>(), Canary(live))
       event.addHandler { _ async in canary.sing() }

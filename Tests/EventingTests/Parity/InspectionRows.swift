@@ -85,17 +85,17 @@ import Testing
   @Test func row104EveryPublicValueDescribesItselfInOneLine() async throws {
     let event = Event<Int>("progress")
     let token = event.addHandler(named: "fails") { _ in throw Mishap() }
-    let occurrences = Recorder<Occurrence<Int>>()
+    let occurrences = Recorder<EventOccurrence<Int>>()
     event.occurrences.addHandler { occurrences.record($0) }
     let report = await event.send(1)
     let values: [Any] = [
       event, Signal(), token, Handler<Int> { _ in }, HandlerBag(), report, event.submit(2),
       try #require(report.failures.first), try #require(await event.handlers.first),
       try #require(occurrences.values.first),
-      Delivery.inline, Delivery.background, AsyncDelivery.inOrder, AsyncDelivery.task, MainDelivery.main,
+      SyncDelivery.inline, SyncDelivery.background, AsyncDelivery.inOrder, AsyncDelivery.task, MainDelivery.main,
       Interception.stop,
       KeyedEvent<String, Int>("moved"), ObjectKey(event), EventBus(), EventKey<Int>("volume"), Observed(0.5),
-      Change(old: 1, new: 2), ChangeOptions.initial, EventingError.Code.payloadMismatch,
+      ValueChange(old: 1, new: 2), ChangeOptions.initial, EventingError.Code.payloadMismatch,
       PostedNotification(Notification.Name("n")),
     ]
     for value in values {

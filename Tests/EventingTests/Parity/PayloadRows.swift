@@ -96,7 +96,7 @@ import Testing
 
   @Test func row019AnOccurrenceIsThePayloadWithItsContext() {
     let event = Event<Int>("progress")
-    let (seen, sender) = (Recorder<Occurrence<Int>>(), Meter())
+    let (seen, sender) = (Recorder<EventOccurrence<Int>>(), Meter())
     event.occurrences.addHandler { occurrence in seen.record(occurrence) }
     let before = ContinuousClock.now
     for number in 1...2 { event.post(10 * number, from: sender) }

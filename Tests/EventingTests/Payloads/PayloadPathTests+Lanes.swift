@@ -85,7 +85,7 @@ struct LanePath: PayloadPath, CustomTestStringConvertible {
     case .inOrder: Handler(on: .inOrder, see)
     case .concurrent: Handler(on: .concurrent(limit: 2), see)
     case .task: Handler(on: .task, see)
-    case .shared: Handler(on: .lane(Lane("shared")), see)
+    case .shared: Handler(on: .lane(HandlerLane("shared")), see)
     case .retrying: Handler(on: .inOrder, see).retrying(.immediately(attempts: 2))
     case .bounded: Handler(on: .inOrder(buffering: .newest(30)), see)
     case .concurrentBounded: Handler(on: .concurrent(limit: 2, buffering: .newest(30)), see)

@@ -10,13 +10,13 @@ enum Path: String, PayloadPath {
   case held, heldLatest, heldAndRemoved, heldOnALane, finishedOnALane, droppedWithItsEvent
   case sequence, sequenceBounded, sequenceGivenUp, sequenceCancelled, sequenceOfTwo, arrivals
   case batches, batchesBounded, batchesRemoved, byKey, retried, throttled
-  case replayLast, replayCurrent, replayNone, keyed, observed, observedInitial, unheard
+  case replayLast, replayCurrent, replayNone, keyed, observed, observedInitial, unhandled
 
   /// The numbers of the payloads that arrive; `nil` if the numbers are not certain.
   var expected: [Int]? {
     switch self {
     case .inline, .nested, .submitted, .sentWhileBusy, .throwing, .view, .owned, .forwarded, .held, .sequence, .keyed,
-      .unheard:
+      .unhandled:
       Array(1...payloadCount)
     case .queue, .background, .async, .task, .concurrent, .batches, .byKey, .retried: [1] + Array(1...payloadCount)
     case .once: [1]
@@ -38,7 +38,8 @@ enum Path: String, PayloadPath {
     case .sequence, .sequenceBounded, .sequenceGivenUp, .sequenceCancelled, .sequenceOfTwo, .arrivals:
       await runSequence(travel)
     case .batches, .batchesBounded, .batchesRemoved, .byKey, .retried, .throttled: await runModified(travel)
-    case .replayLast, .replayCurrent, .replayNone, .keyed, .observed, .observedInitial, .unheard: await runOther(travel)
+    case .replayLast, .replayCurrent, .replayNone, .keyed, .observed, .observedInitial, .unhandled:
+      await runOther(travel)
     }
   }
 
@@ -136,7 +137,7 @@ enum Path: String, PayloadPath {
           if failures.count.isMultiple(of: 2) { throw Refused() }
           travel.see(payload)
         }.retrying(.immediately(attempts: 4)))
-    default: event.add(Handler { travel.see($0) }.throttled(to: .seconds(3_600), clock: ManualClock()))
+    default: event.add(Handler { travel.see($0) }.throttled(every: .seconds(3_600), clock: ManualClock()))
     }
     travel.post(to: event)
     if self == .batchesRemoved { return _ = event.removeAll() }
@@ -220,7 +221,7 @@ enum Path: String, PayloadPath {
   private func runOther<Payload: Sendable>(_ travel: Travel<Payload>) async {
     switch self {
     case .replayLast, .replayCurrent, .replayNone:
-      let replay: Replay<Payload> =
+      let replay: EventReplay<Payload> =
         self == .replayLast ? .last(3) : self == .replayCurrent ? .current(travel.make(1)) : .last(0)
       let event = Event<Payload>(replaying: replay)
       travel.post(to: event, 1...10)
@@ -245,7 +246,7 @@ enum Path: String, PayloadPath {
       value.removeAll()  // breaks the retain cycle of a handler that captures the value
     default:
       let event = Event<Payload>()
-      event.unheard.addHandler { travel.see($0.payload) }
+      event.unhandled.addHandler { travel.see($0.payload) }
       travel.post(to: event)
       await event.quiesce()
     }

@@ -57,7 +57,7 @@ enum PlacePath: String, PayloadPath {
     switch self {
     case .actor: event.addHandler(isolatedTo: stage) { _, payload in travel.see(payload) }
     case .sharedLane, .sharedByTwo:
-      let lane = Lane("shared", limit: 2)
+      let lane = HandlerLane("shared", limit: 2)
       event.addHandler(on: .lane(lane)) { payload async in travel.see(payload) }
       if self == .sharedByTwo { event.addHandler(on: .lane(lane)) { payload async in travel.see(payload) } }
     case .restarting:

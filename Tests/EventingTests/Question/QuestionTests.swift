@@ -7,7 +7,7 @@ import Testing
   struct Odd: Error, Equatable { var number = 0 }
 
   @Test func theFirstAnswerThatComesCounts() async throws {
-    let (price, slow) = (Question<String, Int>("price"), Gate())
+    let (price, slow) = (EventQuestion<String, Int>("price"), Gate())
     let failures = EventRecorder(price.failures)
     price.addResponder { _ in nil }
     price.addResponder(named: "odd") { _ in throw Odd() }
@@ -16,15 +16,15 @@ import Testing
       return item.count
     }
     price.addResponder(priority: -1) { item in item.count * 10 }
-    #expect(try await price.first("tea") == 30)
+    #expect(try await price.firstAnswer(to: "tea") == 30)
     #expect(try await failures.expect(1).map(\.name) == ["odd"])
     slow.open()
-    #expect(await price.all("tea").map { try? $0.get() } == [nil, 3, 30])
-    #expect("\(price)" == "question \"price\" of String, answered by Int" && price.responderCount == 4)
+    #expect(await price.answers(to: "tea").map { try? $0.get() } == [nil, 3, 30])
+    #expect("\(price)" == "question \"price\" of String, answered by Int" && price.handlerCount == 4)
   }
 
   @Test func allAnswersComeInTheOrderOfTheResponders() async {
-    let (question, gates) = (Question<Int, Int>(), (0..<5).map { _ in Gate() })
+    let (question, gates) = (EventQuestion<Int, Int>(), (0..<5).map { _ in Gate() })
     for index in 0..<5 {
       question.addResponder(priority: index == 3 ? 1 : 0) { number in
         if index < 4 { await gates[index + 1].opened() }  // the last responder answers first
@@ -32,32 +32,32 @@ import Testing
         return number + index
       }
     }
-    #expect(await question.all(100).map { try? $0.get() } == [103, 100, 101, 102, 104])
+    #expect(await question.answers(to: 100).map { try? $0.get() } == [103, 100, 101, 102, 104])
   }
 
   @Test func noAnswerIsAnError() async {
-    let question = Question<Int, Int>()
-    let nobody = await #expect(throws: EventingError.self) { try await question.first(1) }
+    let question = EventQuestion<Int, Int>()
+    let nobody = await #expect(throws: EventingError.self) { try await question.firstAnswer(to: 1) }
     #expect(nobody?.code == .unanswered)
     #expect(
       nobody?.description
         == "expected an answer to the question of Int, answered by Int; there are 0 responders, and each that was asked passed, had no room, or waits for this call"
     )
     let token = question.addResponder { _ in nil }
-    #expect(await #expect(throws: EventingError.self) { try await question.first(1) }?.code == .unanswered)
+    #expect(await #expect(throws: EventingError.self) { try await question.firstAnswer(to: 1) }?.code == .unanswered)
     question.addResponder { throw Odd(number: $0) }
-    await #expect(throws: Odd(number: 1)) { try await question.first(1) }
+    await #expect(throws: Odd(number: 1)) { try await question.firstAnswer(to: 1) }
     #expect(question.remove(token) && !question.remove(token))
-    #expect(await question.all(2).count == 1)
+    #expect(await question.answers(to: 2).count == 1)
   }
 
   @Test func lateAnswersAreLeftOut() async throws {
-    let (question, clock, gate) = (Question<Int, Int>(), ManualClock(), Gate())
+    let (question, clock, gate) = (EventQuestion<Int, Int>(), ManualClock(), Gate())
     question.addResponder { number in
       await gate.opened()
       return number
     }
-    let first = Task { try await question.first(1, within: .seconds(2), clock: clock) }
+    let first = Task { try await question.firstAnswer(to: 1, within: .seconds(2), clock: clock) }
     #expect(await eventually { clock.sleeperCount == 1 })
     clock.advance(by: .seconds(2))
     let error = await #expect(throws: EventingError.self) { try await first.value }
@@ -67,61 +67,63 @@ import Testing
           == "expected an answer to the question of Int, answered by Int within 2.0 seconds; none came"
     )
     question.addResponder { $0 * 2 }
-    let all = Task { await question.all(3, within: .seconds(2), clock: clock).map { try? $0.get() } }
+    let all = Task { await question.answers(to: 3, within: .seconds(2), clock: clock).map { try? $0.get() } }
     #expect(await eventually { clock.sleeperCount == 1 })
-    #expect(try await question.first(4) == 8)  // the second responder has answered query 3 before query 4
+    #expect(try await question.firstAnswer(to: 4) == 8)  // the second responder has answered query 3 before query 4
     clock.advance(by: .seconds(2))
     #expect(await all.value == [6])
     gate.open()
-    #expect(try await question.first(5, within: .seconds(2), clock: clock) > 0)
+    #expect(try await question.firstAnswer(to: 5, within: .seconds(2), clock: clock) > 0)
     #expect(await eventually { clock.sleeperCount == 0 })
   }
 
   @Test func aCancelledInquiryReturnsAtOnce() async {
-    let (question, gate, began) = (Question<Int, Int>(), Gate(), Gate())
+    let (question, gate, began) = (EventQuestion<Int, Int>(), Gate(), Gate())
     question.addResponder { number in
       began.open()
       await gate.opened()
       return number
     }
-    let first = Task { try await question.first(1) }
+    let first = Task { try await question.firstAnswer(to: 1) }
     await began.opened()
     first.cancel()
     await #expect(throws: CancellationError.self) { try await first.value }
-    #expect(await inCancelledTask { await question.all(2).count } == 0)
+    #expect(await inCancelledTask { await question.answers(to: 2).count } == 0)
     gate.open()
   }
 
   @Test func aResponderThatAsksItsOwnQuestionIsNotWaitedFor() async throws {
-    let question = Question<Int, Int>()
+    let question = EventQuestion<Int, Int>()
     question.addResponder { number in
       guard number == 0 else { return number }
-      return await question.all(1).count  // this responder is asked, too, and begins query 1 after query 0
+      return await question.answers(to: 1).count  // this responder is asked, too, and begins query 1 after query 0
     }
-    #expect(await comesBack { try? await question.first(0) } == 0)
+    #expect(await comesBack { try? await question.firstAnswer(to: 0) } == 0)
   }
 
   // MARK: A responder that stays suspended
 
   @Test func anAbandonedInquiryIsNotPutToAResponderLater() async throws {
-    let (question, clock, gate, asked) = (Question<Int, Int>(), ManualClock(), Gate(), Recorder<Int>())
+    let (question, clock, gate, asked) = (EventQuestion<Int, Int>(), ManualClock(), Gate(), Recorder<Int>())
     question.addResponder { number in
       asked.record(number)
       await gate.opened()
       return number
     }
-    let first = Task { try await question.first(0) }
+    let first = Task { try await question.firstAnswer(to: 0) }
     #expect(await eventually { asked.count == 1 })
-    let late = (1...3).map { number in Task { try await question.first(number, within: .seconds(1), clock: clock) } }
-    let lateOnes = Task { await question.all(4, within: .seconds(1), clock: clock).count }
-    let cancelled = Task { try await question.first(5, within: .seconds(9), clock: clock) }
+    let late = (1...3).map { number in
+      Task { try await question.firstAnswer(to: number, within: .seconds(1), clock: clock) }
+    }
+    let lateOnes = Task { await question.answers(to: 4, within: .seconds(1), clock: clock).count }
+    let cancelled = Task { try await question.firstAnswer(to: 5, within: .seconds(9), clock: clock) }
     #expect(await eventually { clock.sleeperCount == 5 })
     clock.advance(by: .seconds(1))
     cancelled.cancel()
     for task in late { #expect(await #expect(throws: EventingError.self) { try await task.value }?.code == .timedOut) }
     #expect(await lateOnes.value == 0)
     await #expect(throws: CancellationError.self) { try await cancelled.value }
-    let last = Task { try await question.first(6) }
+    let last = Task { try await question.firstAnswer(to: 6) }
     gate.open()
     #expect(try await first.value == 0)
     #expect(try await last.value == 6)
@@ -129,7 +131,7 @@ import Testing
   }
 
   @Test func anAbandonedInquiryIsReleasedThoughTheResponderStaysSuspended() async throws {
-    let (question, clock, gate, live) = (Question<Canary, Int>(), ManualClock(), Gate(), LiveCount())
+    let (question, clock, gate, live) = (EventQuestion<Canary, Int>(), ManualClock(), Gate(), LiveCount())
     let began = Gate()
     question.addResponder { canary in
       canary.sing()
@@ -137,12 +139,13 @@ import Testing
       await gate.opened()
       return 1
     }
-    let first = Task { try await question.first(Canary(live)) }
+    let first = Task { try await question.firstAnswer(to: Canary(live)) }
     await began.opened()
     let late = (0..<50).map { _ in
-      Task { _ = try? await question.first(Canary(live), within: .seconds(1), clock: clock) }
+      Task { _ = try? await question.firstAnswer(to: Canary(live), within: .seconds(1), clock: clock) }
     }
-    let lateOnes = (0..<50).map { _ in Task { _ = await question.all(Canary(live), within: .seconds(1), clock: clock) }
+    let lateOnes = (0..<50).map { _ in
+      Task { _ = await question.answers(to: Canary(live), within: .seconds(1), clock: clock) }
     }
     #expect(await eventually { clock.sleeperCount == 100 })
     #expect(live.alive == 101)
@@ -155,7 +158,7 @@ import Testing
   }
 
   @Test func anInquiryWithoutRoomAtAResponderCountsAsPassed() async throws {
-    let (question, gate, asked, seen) = (Question<Int, Int>(), Gate(), Recorder<Int>(), Recorder<Int>())
+    let (question, gate, asked, seen) = (EventQuestion<Int, Int>(), Gate(), Recorder<Int>(), Recorder<Int>())
     question.addResponder(buffering: .newest(4)) { number in
       asked.record(number)
       await gate.opened()
@@ -167,15 +170,15 @@ import Testing
     }
     var tasks: [Task<Int, any Error>] = []
     for number in 0...8 {
-      tasks.append(Task { try await question.first(number) })
+      tasks.append(Task { try await question.firstAnswer(to: number) })
       #expect(await eventually { seen.count == number + 1 && asked.count == 1 })
     }
     for task in tasks[1...4] {  // the suspended first responder had no room for these queries
       #expect(await #expect(throws: EventingError.self) { try await task.value }?.code == .unanswered)
     }
-    let all = Task { await question.all(9).map { try? $0.get() } }
+    let all = Task { await question.answers(to: 9).map { try? $0.get() } }
     #expect(await eventually { seen.count == 10 })
-    for number in 10...13 { tasks.append(Task { try await question.first(number) }) }
+    for number in 10...13 { tasks.append(Task { try await question.firstAnswer(to: number) }) }
     #expect(await comesBack { await all.value } == [90])
     gate.open()
     #expect(try await tasks[0].value == 0)

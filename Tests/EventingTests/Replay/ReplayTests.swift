@@ -17,12 +17,12 @@ import Testing
   }
 
   /// An occurrence that is kept from the handlers that follow is kept from later ones, too.
-  @Test(arguments: [1, 3], [FailurePolicy.collect, .stop]) func aStoppedOccurrenceIsNotReplayed(
+  @Test(arguments: [1, 3], [FailurePolicy.collect, .skipLaterHandlers]) func aStoppedOccurrenceIsNotReplayed(
     count: Int, policy: FailurePolicy
   ) async {
     struct Refusal: Error {}
     let event = Event<Int>("history", replaying: .last(count), onFailure: policy)
-    if policy == .stop {
+    if policy == .skipLaterHandlers {
       event.addHandler { (number: Int) throws in if number < 0 { throw Refusal() } }
     } else {
       event.intercept { $0 < 0 ? .stop : .proceed }

@@ -192,7 +192,7 @@ extension SendCompletionTests {
   }
 
   @Test func anAnsweredInquiryDoesNotWaitForTheOtherResponders() async {
-    let (event, question, begun, answered, reported) = (Event<Int>(), Question<Int, Int>(), Gate(), Gate(), Gate())
+    let (event, question, begun, answered, reported) = (Event<Int>(), EventQuestion<Int, Int>(), Gate(), Gate(), Gate())
     let report = ConditionLock<SendReport?>(nil)
     question.addResponder { _ in
       await begun.opened()  // the second responder must begin first: after an answer, it would not be asked
@@ -208,7 +208,7 @@ extension SendCompletionTests {
     }
     event.addHandler { number in
       guard number == 1 else { return }
-      _ = try await question.first(0)
+      _ = try await question.firstAnswer(to: 0)
       answered.open()
       for _ in 0..<100 { await Task.yield() }
     }

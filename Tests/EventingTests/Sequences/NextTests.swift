@@ -87,7 +87,7 @@ import Testing
     // A trap in the clock's arithmetic would end the process, so the test has a process of its own.
     await #expect(processExitsWith: .success) {
       endProcessIfItHangs()
-      let (event, question) = (Event<Int>(), Question<Int, Int>())
+      let (event, question) = (Event<Int>(), EventQuestion<Int, Int>())
       let limits = [Duration.seconds(Int64.max), .seconds(Int64.max / 2), .seconds(10_000_000_000)]
       for limit in limits {
         let next = Task { try? await event.next(within: limit) }
@@ -101,9 +101,9 @@ import Testing
         return number
       }
       for limit in limits {
-        let first = try? await question.first(2, within: limit)
+        let first = try? await question.firstAnswer(to: 2, within: limit)
         #expect(first == 2)
-        #expect(await question.all(3, within: limit).count == 1)
+        #expect(await question.answers(to: 3, within: limit).count == 1)
       }
     }
   }

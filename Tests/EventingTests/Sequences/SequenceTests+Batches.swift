@@ -57,12 +57,12 @@ extension SequenceTests {
     var payloads: [[Int]] = []
     for await batch in newest.batches(of: 2) { payloads.append(batch) }
     #expect(payloads == [[3, 4], [5]])
-    var arrivals: [[Arrival<Int>]] = []
+    var arrivals: [[EventArrival<Int>]] = []
     for await batch in oldest.batches(of: 10) { arrivals.append(batch) }
     for await batch in latest.batches(of: 2) { arrivals.append(batch) }
     #expect(
       arrivals == [
-        [.payload(1), .payload(2), .lagged(3)], [.lagged(3), .payload(4)], [.payload(5)],
+        [.payload(1), .payload(2), .dropped(3)], [.dropped(3), .payload(4)], [.payload(5)],
       ])
   }
 

@@ -4,17 +4,17 @@ import Testing
 extension SequenceTests {
   /// Bufferings, each with the arrivals that an iterator receives if 1 to 9 were sent before it
   /// took any.
-  static let kept: [(Buffering, [Arrival<Int>])] = [
-    (.unbounded, (1...9).map(Arrival.payload)),
-    (.oldest(3), [.payload(1), .payload(2), .payload(3), .lagged(6)]),
-    (.newest(3), [.lagged(6), .payload(7), .payload(8), .payload(9)]),
-    (.latest, [.lagged(8), .payload(9)]),
-    (.suspendingSender(2), [.payload(1), .payload(2), .lagged(7)]),
-    (.oldest(0), [.payload(1), .lagged(8)]), (.newest(.max), (1...9).map(Arrival.payload)),
+  static let kept: [(Buffering, [EventArrival<Int>])] = [
+    (.unbounded, (1...9).map(EventArrival.payload)),
+    (.oldest(3), [.payload(1), .payload(2), .payload(3), .dropped(6)]),
+    (.newest(3), [.dropped(6), .payload(7), .payload(8), .payload(9)]),
+    (.latest, [.dropped(8), .payload(9)]),
+    (.suspendingSender(2), [.payload(1), .payload(2), .dropped(7)]),
+    (.oldest(0), [.payload(1), .dropped(8)]), (.newest(.max), (1...9).map(EventArrival.payload)),
   ]
 
   @Test(arguments: kept) func droppedPayloadsAreReportedInTheirPlace(
-    buffering: Buffering, arrivals: [Arrival<Int>]
+    buffering: Buffering, arrivals: [EventArrival<Int>]
   ) async {
     let event = Event<Int>()
     let (counted, plain) = (event.arrivals(buffering: buffering), event.payloads(buffering: buffering))
@@ -33,12 +33,12 @@ extension SequenceTests {
     let event = Event<Int>()
     let arrivals = event.arrivals(buffering: .oldest(2))
     var iterator = arrivals.makeAsyncIterator()
-    func next() async -> Arrival<Int>? { await iterator.next(isolation: #isolation) }
+    func next() async -> EventArrival<Int>? { await iterator.next(isolation: #isolation) }
     for number in 1...5 { event.post(number) }
     #expect(await next() == .payload(1))
     for number in 6...7 { event.post(number) }
-    #expect(await [next(), next(), next()] == [.payload(2), .lagged(3), .payload(6)])
-    #expect(await next() == .lagged(1))
+    #expect(await [next(), next(), next()] == [.payload(2), .dropped(3), .payload(6)])
+    #expect(await next() == .dropped(1))
     event.post(8)
     #expect(await next() == .payload(8))
     event.finish()

@@ -14,8 +14,8 @@ extension SequenceTests {
     var seen: [Int] = []
     for await number in ada { seen.append(number) }
     #expect(seen.isEmpty)
-    var arrivals: [Arrival<Int>] = []
+    var arrivals: [EventArrival<Int>] = []
     for await arrival in counted { arrivals.append(arrival) }
-    #expect(arrivals == [.payload(1), .lagged(2)])
+    #expect(arrivals == [.payload(1), .dropped(2)])
   }
 }

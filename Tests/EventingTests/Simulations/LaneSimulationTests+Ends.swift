@@ -19,7 +19,7 @@ extension LaneSimulationTests {
   @Test(arguments: [LaneWorld.Place.inOrder, .concurrent, .shared, .task], [false, true])
   func aDelayThatEndsBesideAChangeEndsItsCallOnce(place: LaneWorld.Place, isRestarting: Bool) async throws {
     try await LaneSimulationTests.simulate { world in
-      world.lane = Lane(limit: world.pick(1, 2))
+      world.lane = HandlerLane(limit: world.pick(1, 2))
       world.add(
         .init(
           place: place, isByKey: !isRestarting && world.below(2) == 0, isRetried: true, isRestarting: isRestarting))
@@ -36,7 +36,7 @@ extension LaneSimulationTests {
   /// program, a worker uses up most of its quota, or all.
   @Test func twoWorkersComeWheneverTwoCallsMayBegin() async throws {
     try await LaneSimulationTests.simulate { world in
-      world.lane = Lane(limit: 2)
+      world.lane = HandlerLane(limit: 2)
       world.add(.init(place: world.pick(.concurrent, .shared, .task)))
       world.quick = world.pick(0, 0, 250 + 2 * world.below(8))
       for _ in 0..<world.quick { world.event?.post(world.next()) }
@@ -112,8 +112,8 @@ extension LaneSimulationTests {
   /// Releases events and lanes inside of calls, for the address sanitizer.
   @Test func tasksReleaseTheirLaneInsideTheLastCall() async {
     final class Holder: Sendable {
-      let contents: ConditionLock<(event: Event<Canary>?, lane: Lane?)>
-      init(_ event: Event<Canary>, _ lane: Lane) { contents = ConditionLock((event, lane)) }
+      let contents: ConditionLock<(event: Event<Canary>?, lane: HandlerLane?)>
+      init(_ event: Event<Canary>, _ lane: HandlerLane) { contents = ConditionLock((event, lane)) }
       func release() {
         let old = contents.withLock { contents in
           defer { contents = (nil, nil) }
@@ -126,7 +126,7 @@ extension LaneSimulationTests {
     for round in 0..<200 {
       let gate = Gate()
       do {
-        let (event, lane) = (Event<Canary>("released"), Lane(limit: 1 + round % 2))
+        let (event, lane) = (Event<Canary>("released"), HandlerLane(limit: 1 + round % 2))
         let holder = Holder(event, lane)
         let delivery: AsyncDelivery =
           switch round % 4 {

@@ -69,7 +69,7 @@ import Testing
 
   @Test func aBatchThatClosesBesideAPauseLosesNothing() async throws {
     try await LaneSimulationTests.simulate { world in
-      world.lane = Lane(limit: world.pick(1, 2))
+      world.lane = HandlerLane(limit: world.pick(1, 2))
       world.add(
         .init(
           place: world.pick(.concurrent, .concurrent, .shared, .inOrder),
@@ -125,7 +125,7 @@ import Testing
 
   @Test func aHandlerThatWasPausedComesAsOftenAsItHasItems() async throws {
     try await LaneSimulationTests.simulate { world in
-      world.lane = Lane(limit: world.pick(1, 1, 2))
+      world.lane = HandlerLane(limit: world.pick(1, 1, 2))
       world.add(.init(place: .shared, batch: 2, gathers: world.below(3) == 0, isByKey: world.below(3) == 0))
       for _ in 0..<2 { world.add(.init(place: .shared)) }
       await world.run([.post, .post, .post, .submit, .hold, .unlock, world.pick(.sleep, .quiesce)], length: 7)

@@ -95,7 +95,7 @@ final class LaneWorld: @unchecked Sendable {
   struct Refused: Error {}
 
   var event: Event<Occurrence>? = Event("small")
-  var lane: Lane?
+  var lane: HandlerLane?
   let live = LiveCount()
   let payloads = LiveCount()
   private(set) var hearers: [Hearer] = []
@@ -106,7 +106,7 @@ final class LaneWorld: @unchecked Sendable {
   private(set) var keys: [Int] = []
   /// The time of each occurrence, and the number of handlers that must account for it.
   private var sent: [(time: Int, expected: Int)] = []
-  private var tickets: [Int: Ticket] = [:]
+  private var tickets: [Int: SendTicket] = [:]
   private(set) var reports: [Int: SendReport] = [:]
   /// The first attempts on a shared lane, in their order. `held` is the time of a change of a lock
   /// after the occurrence, if there was one.
@@ -127,7 +127,7 @@ final class LaneWorld: @unchecked Sendable {
   // MARK: Handlers
 
   func add(_ plan: Plan) {
-    if plan.place == .shared, lane == nil { lane = Lane() }
+    if plan.place == .shared, lane == nil { lane = HandlerLane() }
     let limit = plan.isRestarting ? 1 : [.inOrder: 1, .concurrent: 2, .shared: lane?.limit ?? 1][plan.place] ?? .max
     let hearer = Hearer(hearers.count, plan, limit)
     let delivery: AsyncDelivery =
@@ -163,7 +163,7 @@ final class LaneWorld: @unchecked Sendable {
     if hearer.plan.isRetried {
       let delay = Duration.milliseconds(1)
       handler = handler.retrying(
-        .backoff(from: delay, to: delay, attempts: 3, jitter: false), clock: Simulation.clock)
+        .exponential(from: delay, to: delay, attempts: 3, jitter: false), clock: Simulation.clock)
     }
     return hearer.plan.isRestarting ? handler.restarting() : handler
   }

@@ -97,9 +97,9 @@ private final class ModifierWorld: @unchecked Sendable {
     let modified =
       switch modifier {
       case .retried:
-        handler.retrying(.backoff(from: delay, to: delay, attempts: 2, jitter: false), clock: clock)
+        handler.retrying(.exponential(from: delay, to: delay, attempts: 2, jitter: false), clock: clock)
       case .debounced: handler.debounced(for: delay, clock: clock)
-      case .throttled: handler.throttled(to: delay, clock: clock)
+      case .throttled: handler.throttled(every: delay, clock: clock)
       }
     token = event.attach(modified)
   }

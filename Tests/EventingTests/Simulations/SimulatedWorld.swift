@@ -126,9 +126,9 @@ final class SimulatedWorld: @unchecked Sendable {
   let queue = DispatchQueue(label: "simulated")
   let live = LiveCount()
   private let room = Room()
-  private let lane = Lane("shared")
-  private let wideLane = Lane("wide", limit: 2)
-  private static let policy = RetryPolicy.backoff(from: .milliseconds(1), to: .milliseconds(2), attempts: 2)
+  private let lane = HandlerLane("shared")
+  private let wideLane = HandlerLane("wide", limit: 2)
+  private static let policy = RetryPolicy.exponential(from: .milliseconds(1), to: .milliseconds(2), attempts: 2)
   /// The number of running calls on the shared lane.
   private var sharedRunning = 0
   /// The keys of the running calls, by handler.
@@ -257,25 +257,25 @@ final class SimulatedWorld: @unchecked Sendable {
         }
       case .retried:
         Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
-          .retrying(.backoff(from: .milliseconds(1), to: .milliseconds(2), attempts: 2), clock: Simulation.clock)
+          .retrying(.exponential(from: .milliseconds(1), to: .milliseconds(2), attempts: 2), clock: Simulation.clock)
       case .debounced:
         Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
           .debounced(for: .milliseconds(1), clock: Simulation.clock)
       case .throttled:
         Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
-          .throttled(to: .milliseconds(1), clock: Simulation.clock)
+          .throttled(every: .milliseconds(1), clock: Simulation.clock)
       case .debouncedOnMain:
         Handler(on: .main) { [self] send in try called(number, send, canary) }
           .debounced(for: .milliseconds(1), clock: Simulation.clock)
       case .throttledOnMain:
         Handler(on: .main) { [self] send in try called(number, send, canary) }
-          .throttled(to: .milliseconds(1), clock: Simulation.clock)
+          .throttled(every: .milliseconds(1), clock: Simulation.clock)
       case .debouncedInBackground:
         Handler(on: .background) { [self] send in try called(number, send, canary) }
           .debounced(for: .milliseconds(1), clock: Simulation.clock)
       case .throttledInBackground:
         Handler(on: .background) { [self] send in try called(number, send, canary) }
-          .throttled(to: .milliseconds(1), clock: Simulation.clock)
+          .throttled(every: .milliseconds(1), clock: Simulation.clock)
       case .newest, .oldest, .suspending:
         Handler(on: .inOrder(buffering: place.bound)) { [self] send async throws in
           try await calledAsync(number, send, canary)

@@ -26,7 +26,7 @@ import Testing
     try await placed.publish(OrderPlaced(id: 2), id: "order-2", headers: ["traceparent": "00-1"])
 
     try await placed.listen(
-      as: "stock", retry: .backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5), deadLetter: "dead.stock")
+      as: "stock", retry: .exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5), deadLetter: "dead.stock")
 
     let codec = Codec<OrderPlaced>.json(type: "shop.order.placed", version: 2) { old, version in
       OrderPlaced(id: try old.decode(OrderPlacedV1.self).number)
@@ -47,14 +47,14 @@ import Testing
     let double = RemoteQuestion<Int, Int>("double", over: bus.plain)
     double.addResponder { number in number * 2 }
     try await double.listen(as: "calculators")
-    let four = try await double.first(2, within: .seconds(10))
+    let four = try await double.firstAnswer(to: 2, within: .seconds(10))
 
     #expect(four == 4)
 
     let headers = Notes<[String: String]>()
     placed.remoteOccurrences.addHandler { headers.note($0.headers) }
 
-    RemoteContext.carry(Trace.$parent, header: "traceparent") { parent in parent } decode: { text in text }
+    RemoteContext.propagate(Trace.$parent, header: "traceparent") { parent in parent } decode: { text in text }
     try await Trace.$parent.withValue("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01") {
       try await placed.publish(OrderPlaced(id: 4))
     }

@@ -16,7 +16,7 @@ import Testing
       let task = Task(executorPreference: EventContext.executor) {
         switch call {
         case "publish": try await event.publish(1)
-        case "ask": _ = try await question.first(1, within: .seconds(1_000))
+        case "ask": _ = try await question.firstAnswer(to: 1, within: .seconds(1_000))
         default: try await event.listen(as: "one")
         }
       }

@@ -140,7 +140,7 @@ import Testing
       let codes = [
         await ListeningTests.code { try await event.publish(1) },
         await ListeningTests.code { try await event.listen(as: "two") },
-        await ListeningTests.code { _ = try await question.first(1) },
+        await ListeningTests.code { _ = try await question.firstAnswer(to: 1) },
         await ListeningTests.code { try await question.listen() },
       ]
       try require(codes == [.closed, .closed, .closed, .closed], "\(codes)")

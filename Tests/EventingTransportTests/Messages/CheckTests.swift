@@ -22,7 +22,7 @@ import Testing
     #expect(await Self.error { try await event.publish(1) }?.code == .badSubject)
     #expect(await Self.error { try await event.listen() }?.code == .badSubject)
     let question = RemoteQuestion<Int, Int>(subject, over: bus)
-    #expect(await Self.error { _ = try await question.first(1) }?.code == .badSubject)
+    #expect(await Self.error { _ = try await question.firstAnswer(to: 1) }?.code == .badSubject)
     #expect(await Self.error { try await question.listen() }?.code == .badSubject)
     let good = RemoteEvent<Int>("good", over: bus)
     #expect(await Self.error { try await good.listen(deadLetter: subject) }?.code == .badSubject)
@@ -61,12 +61,12 @@ import Testing
       let errors = [
         await Self.error { try await RemoteEvent<Int>("good", over: engine, codec: writing).publish(1) },
         await Self.error { _ = try await engine.publish(RemoteMessage(headers: headers), to: "good") },
-        await Self.error { _ = try await question.first(1) },
+        await Self.error { _ = try await question.firstAnswer(to: 1) },
       ]
       for error in errors {
         #expect(error?.code == .badHeader && error?.description.hasPrefix("expected a ") == true)
       }
-      let answer = await Self.error { _ = try await answering.first(1) }
+      let answer = await Self.error { _ = try await answering.firstAnswer(to: 1) }
       #expect(answer?.code == .responderFailed && answer?.description.contains("expected a ") == true)
     }
   }
@@ -75,7 +75,7 @@ import Testing
 
   @Test(arguments: ["", "a b", "a:", "ä", "Eventing-Path", "Nats-Msg-Id"])
   func aHeaderOfACarriedValueIsChecked(header: String) async throws {
-    let carrying = RemoteContext.carry(Values.$text, header: header) {
+    let carrying = RemoteContext.propagate(Values.$text, header: header) {
       $0
     } decode: {
       $0
@@ -85,10 +85,10 @@ import Testing
     let question = RemoteQuestion<Int, Int>("good", over: InMemoryTransport())
     for error in [
       await Values.$text.withValue("a", operation: { await Self.error { try await event.publish(1) } }),
-      await Values.$text.withValue("a", operation: { await Self.error { _ = try await question.first(1) } }),
+      await Values.$text.withValue("a", operation: { await Self.error { _ = try await question.firstAnswer(to: 1) } }),
     ] {
       #expect(error?.code == .badHeader)
-      #expect(error?.description.contains("a header of your own for RemoteContext.carry") == true)
+      #expect(error?.description.contains("a header of your own for RemoteContext.propagate") == true)
     }
     // Here the task-local value is `nil`. So the publish writes no header for it, and the bad name
     // of the header does no harm.

@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test func aTaskLocalValueTravelsInAHeader() throws {
-    let carrying = RemoteContext.carry(Trace.$id, header: "traceparent") {
+    let carrying = RemoteContext.propagate(Trace.$id, header: "traceparent") {
       $0
     } decode: {
       $0
@@ -144,7 +144,7 @@ import Testing
       try require(
         inline.values == ["00-1"] && lane.values == ["00-1"] && headers.values == ["00-1"],
         "\(inline.values) \(lane.values) \(headers.values)")
-      let answer = try await Trace.$id.withValue("00-2") { try await question.first(1) }
+      let answer = try await Trace.$id.withValue("00-2") { try await question.firstAnswer(to: 1) }
       try require(answer == "00-2", answer)
     }
   }

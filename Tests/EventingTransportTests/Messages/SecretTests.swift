@@ -65,22 +65,22 @@ import Testing
       }
       // A reply that cannot be decoded.
       let card = RemoteQuestion<Int, Payment>("card", over: plain)
-      for _ in Self.bodies { try await expectError { _ = try await card.first(1) } }
+      for _ in Self.bodies { try await expectError { _ = try await card.firstAnswer(to: 1) } }
       // Queries that cannot be decoded, or have no answer, and an answer that cannot be encoded.
       let words = RemoteQuestion<Payment, Payment>("words", over: plain)
-      let (asker, local) = (RemoteQuestion<String, String>("words", over: plain), Question<String, Int>("local"))
+      let (asker, local) = (RemoteQuestion<String, String>("words", over: plain), EventQuestion<String, Int>("local"))
       words.addResponder { $0 }
       try await words.listen()
-      try await expectError { _ = try await asker.first(Self.marker) }
+      try await expectError { _ = try await asker.firstAnswer(to: Self.marker) }
       let ratios = RemoteQuestion<String, Double>("ratios", over: plain)
       let names = RemoteQuestion<String, String>("names", over: plain)
       ratios.addResponder { _ in .infinity }
       names.addResponder { _ -> String? in nil }
       try await ratios.listen()
       try await names.listen()
-      try await expectError { _ = try await ratios.first(Self.marker) }
-      try await expectError { _ = try await names.first(Self.marker) }
-      try await expectError { _ = try await local.first(Self.marker) }
+      try await expectError { _ = try await ratios.firstAnswer(to: Self.marker) }
+      try await expectError { _ = try await names.firstAnswer(to: Self.marker) }
+      try await expectError { _ = try await local.firstAnswer(to: Self.marker) }
       for error in errors {
         let text = "\(error) \(error.localizedDescription)"
         try require(!text.contains(Self.marker) && !text.contains("inf"), text)

@@ -28,7 +28,9 @@ import Testing
       let errors = Notes<TransportError.Code?>()
       let tasks = (1...4).map { number in
         Task(executorPreference: EventContext.executor) {
-          let error = await RemoteQuestionTests.error { try await asking.first(number, within: .seconds(100)) }
+          let error = await RemoteQuestionTests.error {
+            try await asking.firstAnswer(to: number, within: .seconds(100))
+          }
           errors.note(error?.code)
         }
       }
@@ -62,7 +64,8 @@ import Testing
       let answers = Notes<String>()
       let tasks = [(1, 10), (2, 10), (3, 1), (4, 10)].map { number, limit in
         Task(executorPreference: EventContext.executor) {
-          do { answers.note("\(try await question.first(number, within: .milliseconds(limit * 900)))") } catch {
+          do { answers.note("\(try await question.firstAnswer(to: number, within: .milliseconds(limit * 900)))") } catch
+          {
             answers.note((error as? TransportError)?.code == .timedOut ? "late" : "\(error)")
           }
         }
@@ -83,10 +86,12 @@ import Testing
       question.addResponder { $0 * 2 }
       try await question.listen()
       bus.disconnect()
-      let late = await RemoteQuestionTests.error { try await question.first(1, within: .seconds(3)) }
+      let late = await RemoteQuestionTests.error { try await question.firstAnswer(to: 1, within: .seconds(3)) }
       try require(
         late?.code == .timedOut && clock.now.offset == .seconds(3), "\(String(describing: late)), \(clock.now)")
-      let waiting = Task(executorPreference: EventContext.executor) { try await question.first(2, within: .seconds(3)) }
+      let waiting = Task(executorPreference: EventContext.executor) {
+        try await question.firstAnswer(to: 2, within: .seconds(3))
+      }
       try await clock.sleep(for: .seconds(1))
       bus.reconnect()
       let answer = try await waiting.value

@@ -22,7 +22,7 @@ import Testing
       }
       try await knows.listen()
       try await refuses.listen()
-      let answer = try await RemoteQuestion<Int, Int>("double", over: bus).first(21, within: .seconds(10))
+      let answer = try await RemoteQuestion<Int, Int>("double", over: bus).firstAnswer(to: 21, within: .seconds(10))
       try require(answer == 42, "\(answer)")
     }
   }
@@ -41,7 +41,7 @@ import Testing
         try await question.listen()
       }
       do {
-        _ = try await asker.first(1, within: .seconds(10))
+        _ = try await asker.firstAnswer(to: 1, within: .seconds(10))
         throw Unmet(description: "an answer came")
       } catch let error as TransportError {
         try require(error.code == .responderFailed && error.description.contains("Refused"), "\(error)")
@@ -63,7 +63,7 @@ import Testing
       try await slow.listen()
       try await refuses.listen()
       do {
-        _ = try await RemoteQuestion<Int, Int>("double", over: bus).first(1, within: .seconds(5))
+        _ = try await RemoteQuestion<Int, Int>("double", over: bus).firstAnswer(to: 1, within: .seconds(5))
         throw Unmet(description: "an answer came")
       } catch let error as TransportError { try require(error.code == .responderFailed, "\(error)") }
     }
@@ -80,7 +80,7 @@ import Testing
       }
       try await question.listen(as: "one")
       await withTaskGroup(of: Void.self) { group in
-        for number in 1...5 { group.addTask { _ = try? await question.first(number, within: .seconds(1)) } }
+        for number in 1...5 { group.addTask { _ = try? await question.firstAnswer(to: number, within: .seconds(1)) } }
       }
       try await clock.sleep(for: .seconds(100))
       try require(begun.count == 1, "\(begun.values)")

@@ -20,20 +20,23 @@ extension RemoteQuestionTests {
       let large = String(repeating: "a", count: 1 << 20)
       let expected: [(TransportError?, TransportError.Code, String)] = [
         (
-          await Self.error { try await numbers.first(.nan) }, .notEncodable,
+          await Self.error { try await numbers.firstAnswer(to: .nan) }, .notEncodable,
           "expected a Double that can be encoded for numbers; the encoder says: "
         ),
-        (await Self.error { try await numbers.first(1) }, .responderFailed, "expected a Double that can be encoded"),
         (
-          await Self.error { try await words.first(large) }, .tooLarge,
+          await Self.error { try await numbers.firstAnswer(to: 1) }, .responderFailed,
+          "expected a Double that can be encoded"
+        ),
+        (
+          await Self.error { try await words.firstAnswer(to: large) }, .tooLarge,
           "expected at most 1048576 bytes for words, got 1048578"
         ),
         (
-          await Self.error { try await words.first("a") }, .responderFailed,
+          await Self.error { try await words.firstAnswer(to: "a") }, .responderFailed,
           "expected an answer of at most 1048576 bytes, got 1048578"
         ),
         (
-          await Self.error { try await other.first("") }, .notDecodable,
+          await Self.error { try await other.firstAnswer(to: "") }, .notDecodable,
           "expected a reply of Int to words; the decoder says: "
         ),
       ]
@@ -48,7 +51,9 @@ extension RemoteQuestionTests {
     var engine = FaultyTransport(InMemoryTransport())
     engine.promises.hasRequests = false
     let question = RemoteQuestion<Int, Int>("double", over: engine)
-    for error in [await Self.error { try await question.first(1) }, await Self.error { try await question.listen() }] {
+    for error in [
+      await Self.error { try await question.firstAnswer(to: 1) }, await Self.error { try await question.listen() },
+    ] {
       #expect(error?.code == .notPromised)
       #expect(
         error?.description
@@ -62,13 +67,13 @@ extension RemoteQuestionTests {
       let even = question.addResponder { number in number % 2 == 0 ? number * 2 : nil }
       question.addResponder { number in number % 2 == 0 ? nil : number * 2 }
       try await question.listen()
-      let before = [try await question.first(2), try await question.first(3)]
-      try require(before == [4, 6] && question.responderCount == 2, "\(before)")
+      let before = [try await question.firstAnswer(to: 2), try await question.firstAnswer(to: 3)]
+      try require(before == [4, 6] && question.handlerCount == 2, "\(before)")
       try require(question.remove(even) && !question.remove(even), "other removals")
-      let error = await Self.error { try await question.first(2) }
+      let error = await Self.error { try await question.firstAnswer(to: 2) }
       try require(error?.code == .noResponders, "\(String(describing: error))")
-      let after = try await question.first(3)
-      try require(after == 6 && question.responderCount == 1, "\(after)")
+      let after = try await question.firstAnswer(to: 3)
+      try require(after == 6 && question.handlerCount == 1, "\(after)")
       try require("\(question)" == "remote question \"double\" of Int, answered by Int", "\(question)")
     }
   }
@@ -83,7 +88,8 @@ extension RemoteQuestionTests {
       try await question.listen()
       question.finish()
       let errors = [
-        await Self.error { try await other.first(1) }, await Self.error { try await question.first(1) },
+        await Self.error { try await other.firstAnswer(to: 1) },
+        await Self.error { try await question.firstAnswer(to: 1) },
         await Self.error { try await question.listen() },
       ]
       try require(errors.map(\.?.code) == [.noResponders, .closed, .closed], "\(errors)")
@@ -96,7 +102,9 @@ extension RemoteQuestionTests {
     _ question: RemoteQuestion<Int, Int>, _ numbers: ClosedRange<Int>
   ) -> [Task<Int?, Never>] {
     numbers.map { number in
-      Task(executorPreference: EventContext.executor) { try? await question.first(number, within: .seconds(100)) }
+      Task(executorPreference: EventContext.executor) {
+        try? await question.firstAnswer(to: number, within: .seconds(100))
+      }
     }
   }
 
@@ -116,7 +124,7 @@ extension RemoteQuestionTests {
       async let other: Void = listening.drain(within: .seconds(10))
       let new = Task(executorPreference: EventContext.executor) {
         try? await clock.sleep(for: .milliseconds(100))
-        return await Self.error { try await question.first(5) }
+        return await Self.error { try await question.firstAnswer(to: 5) }
       }
       await listening.drain(within: .seconds(10))
       await other
@@ -155,12 +163,12 @@ extension RemoteQuestionTests {
       let token = question.addResponder(named: "one") { $0 * 2 }
       try await question.listen()
       try require(question.lock(token) && question.isLocked(token), "no lock")
-      let locked = await Self.error { try await question.first(1) }
+      let locked = await Self.error { try await question.firstAnswer(to: 1) }
       try require(locked?.code == .noResponders && question.unlock(token), "\(String(describing: locked))")
-      let answer = try await question.first(1)
+      let answer = try await question.firstAnswer(to: 1)
       try require(answer == 2 && question.lock(named: "one") == 1 && question.lock(named: "two") == 0, "\(answer)")
       question.addResponder(named: "two") { $0 * 3 }
-      let other = try await question.first(1)
+      let other = try await question.firstAnswer(to: 1)
       try require(other == 3 && question.unlock(named: "one") == 1 && !question.isLocked(token), "\(other)")
       let responders = await question.responders
       try require(responders.map(\.name) == ["one", "two"], "\(responders)")

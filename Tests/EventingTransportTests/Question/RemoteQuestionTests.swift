@@ -25,7 +25,7 @@ import Testing
         try await member.listen(as: "shops")
       }
       for number in 1...20 {
-        let answer = try await asking.first(number)
+        let answer = try await asking.firstAnswer(to: number)
         try require(answer == number * 2, "\(answer)")
       }
       try require(asked.count == 20 && Set(asked.values).count == 3, "\(asked.values)")
@@ -36,14 +36,14 @@ import Testing
   @Test func whereNoProcessListensTheErrorComesAtOnce() throws {
     try simulate { clock in
       let question = RemoteQuestion<Int, Int>("double", over: InMemoryTransport(clock: clock))
-      let error = await Self.error { try await question.first(1, within: .seconds(9)) }
+      let error = await Self.error { try await question.firstAnswer(to: 1, within: .seconds(9)) }
       try require(error?.code == .noResponders && clock.now.offset == .zero, "\(String(describing: error))")
       let listening = try await question.listen()
-      let without = await Self.error { try await question.first(1) }
+      let without = await Self.error { try await question.firstAnswer(to: 1) }
       try require(without?.code == .noResponders, "\(String(describing: without))")
       listening.cancel()
       question.addResponder { $0 }
-      let over = await Self.error { try await question.first(1) }
+      let over = await Self.error { try await question.firstAnswer(to: 1) }
       try require(over?.code == .noResponders, "\(String(describing: over))")
     }
   }
@@ -57,11 +57,11 @@ import Testing
         return number
       }
       try await question.listen(inFlight: 2)
-      let failed = await Self.error { try await question.first(0) }
+      let failed = await Self.error { try await question.firstAnswer(to: 0) }
       try require(
         failed?.code == .responderFailed && failed?.description.contains("Refused") == true,
         "\(String(describing: failed))")
-      let late = await Self.error { try await question.first(60, within: .seconds(2)) }
+      let late = await Self.error { try await question.firstAnswer(to: 60, within: .seconds(2)) }
       try require(late?.code == .timedOut, "\(String(describing: late))")
     }
   }
@@ -75,7 +75,7 @@ import Testing
       }
       try await question.listen()
       let task = Task(executorPreference: EventContext.executor) {
-        try await question.first(1, within: .seconds(1_000))
+        try await question.firstAnswer(to: 1, within: .seconds(1_000))
       }
       try await clock.sleep(for: .seconds(1))
       task.cancel()
@@ -104,7 +104,7 @@ import Testing
       }
       try await question.listen(inFlight: inFlight)
       let answers = try await withThrowingTaskGroup(of: Int.self) { group in
-        for number in 1...6 { group.addTask { try await question.first(number, within: .seconds(60)) } }
+        for number in 1...6 { group.addTask { try await question.firstAnswer(to: number, within: .seconds(60)) } }
         return try await group.reduce(into: []) { $0.append($1) }
       }
       let most = running.withLock { $0.most }

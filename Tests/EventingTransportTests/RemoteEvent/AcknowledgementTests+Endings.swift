@@ -104,10 +104,10 @@ extension AcknowledgementTests {
       }
       switch pace {
       case .debounced: event.add(Handler { try await handle($0) }.debounced(for: .milliseconds(300), clock: clock))
-      case .throttled: event.add(Handler { try await handle($0) }.throttled(to: .milliseconds(300), clock: clock))
+      case .throttled: event.add(Handler { try await handle($0) }.throttled(every: .milliseconds(300), clock: clock))
       case .restarting: event.addHandler(on: .restarting) { try await handle($0) }
       case .latest: event.addHandler(on: .inOrder(buffering: .latest)) { try await handle($0) }
-      case .latestOnALane: event.addHandler(on: .lane(Lane(), buffering: .latest)) { try await handle($0) }
+      case .latestOnALane: event.addHandler(on: .lane(HandlerLane(), buffering: .latest)) { try await handle($0) }
       }
       for number in 1...4 { try await event.publish(number) }
       try await event.listen(as: "one", startingAt: .first, retry: .immediately(attempts: 1), deadLetter: "dead")

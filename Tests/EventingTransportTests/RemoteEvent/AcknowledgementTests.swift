@@ -54,7 +54,7 @@ import Testing
         throw Refused()
       }
       try await event.listen(
-        as: "one", retry: .backoff(from: .seconds(1), to: .seconds(2), attempts: 4), deadLetter: "dead.numbers")
+        as: "one", retry: .exponential(from: .seconds(1), to: .seconds(2), attempts: 4), deadLetter: "dead.numbers")
       try await event.publish(7, id: "seven", headers: ["mine": "yes"])
       try await clock.sleep(for: .seconds(1_000))
       try require(attempts.count == 4, "\(attempts.count)")
@@ -177,7 +177,7 @@ import Testing
       } else {
         event.removeDuplicates().addHandler { number async throws in try handle(number) }
       }
-      try await event.listen(as: "one", retry: .backoff(from: .seconds(1), to: .seconds(1), attempts: 5))
+      try await event.listen(as: "one", retry: .exponential(from: .seconds(1), to: .seconds(1), attempts: 5))
       try await event.publish(5)
       try await clock.sleep(for: .milliseconds(100))
       try await event.publish(5)  // not a repetition of what was handled

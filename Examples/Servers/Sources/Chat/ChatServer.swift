@@ -67,7 +67,7 @@ public struct ChatServer: Sendable {
             // `write` suspends while the client does not read.
             switch arrival {
             case .payload(let line): try await outbound.write(line)
-            case .lagged(let count): try await outbound.write("* \(count) lines are missing")
+            case .dropped(let count): try await outbound.write("* \(count) lines are missing")
             }
           }
         }

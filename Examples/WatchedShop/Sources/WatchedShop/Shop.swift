@@ -12,7 +12,7 @@ final class Shop: Sendable {
   let logLines = Event<String>("log lines")
   let parcels = KeyedEvent<String, Int>("parcels")
   let price = Observed(10)
-  let database = Lane("database")
+  let database = HandlerLane("database")
 
   /// The semaphore that "print the receipt" waits for; `nil` while that handler is not to hang.
   private let hanging = Mutex<DispatchSemaphore?>(nil)

@@ -16,7 +16,7 @@ import Testing
     let volume = Observed(0.5)
     let moved = KeyedEvent<String, Double>("moved")
     let bus = EventBus()
-    let price = Question<String, Double>("price")
+    let price = EventQuestion<String, Double>("price")
     let (order, calls) = (Order(), Recorder<String>())
     placed.addHandler { _ in calls.record("placed") }
     closed.addHandler { calls.record("closed") }
@@ -28,7 +28,7 @@ import Testing
     let report = await placed.send(order)
     let ticket = placed.submit(order)
     let later = placed.post(order, after: .seconds(60))
-    let answer = try await price.first("tea")
+    let answer = try await price.firstAnswer(to: "tea")
     #expect(report.delivered == 1)
     #expect(await ticket.report.delivered == 1)
     #expect(later.cancel() && answer == 2 && volume.value == 0.5)
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func deliveries() async {
-    let (placed, queue, database) = (Event<Order>("placed"), DispatchQueue(label: "orders"), Lane("database"))
+    let (placed, queue, database) = (Event<Order>("placed"), DispatchQueue(label: "orders"), HandlerLane("database"))
     let (store, calls) = (Store(), Recorder<String>())
     @Sendable func count(_ order: Order) { calls.record("counted") }
     @Sendable func write(_ order: Order) { calls.record("written") }
@@ -73,7 +73,7 @@ import Testing
     placed.addHandler(on: .main(buffering: .latest)) { order in show(order) }
     placed.addHandler(on: .inOrder(buffering: .newest(100))) { order in try await save(order) }
     placed.add(Handler(batchesOf: 100) { batch in try await saveAll(batch) })
-    placed.add(Handler(on: .main) { order in show(order) }.throttled(to: .milliseconds(100)))
+    placed.add(Handler(on: .main) { order in show(order) }.throttled(every: .milliseconds(100)))
 
     #expect(await placed.send(Order()).delivered == 5)
     #expect(calls.values.sorted() == ["saved", "saved", "saved 1", "shown", "shown"])

@@ -39,12 +39,12 @@ extension CookbookGuideTests {
 
     orders.add(Handler(batchesOf: 100, within: .milliseconds(50)) { batch in try await insert(batch) })
 
-    orders.add(Handler { order in try await bill(order) }.retrying(.backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
+    orders.add(Handler { order in try await bill(order) }.retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
     orders.deadLetters.addHandler { letter in print("given up:", letter.payload) }
 
     orders.add(Handler(on: .concurrent(limit: 8)) { order in try await bill(order) }.inOrder(by: \.customer))
 
-    let database = Lane("database")
+    let database = HandlerLane("database")
     orders.addHandler(on: .lane(database)) { order in await save(order) }
     payments.addHandler(on: .lane(database)) { payment in await save(payment) }
 

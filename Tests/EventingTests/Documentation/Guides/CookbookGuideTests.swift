@@ -84,7 +84,7 @@ import Testing
     #expect(seen.values == [120])
 
     let wasHeard = await !orders.send(order).reachedNobody
-    orders.unheard.addHandler { occurrence in print("not heard:", occurrence) }
+    orders.unhandled.addHandler { occurrence in print("not heard:", occurrence) }
 
     #expect(!wasHeard)
     orders.addHandler { _ in }
@@ -97,7 +97,7 @@ import Testing
     let window = Window()
     func shows() async {
       let done = Observed(0)
-      done.values.add(Handler(on: .main) { done in window.fraction = Double(done) / 10 }.throttled(to: .milliseconds(100)))
+      done.values.add(Handler(on: .main) { done in window.fraction = Double(done) / 10 }.throttled(every: .milliseconds(100)))
       DispatchQueue.concurrentPerform(iterations: 10) { _ in done.update { done in done += 1 } }
       await done.quiesce()                     // the last value is shown, which is 1
     }

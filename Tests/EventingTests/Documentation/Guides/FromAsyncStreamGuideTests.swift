@@ -71,7 +71,7 @@ import Testing
     combineLatest(first, last).addHandler { first, last in note(first + last) }
     lines.removeDuplicates().addHandler { line in note(line) }
     lines.add(Handler { line in note(line) }.debounced(for: .milliseconds(300)))
-    lines.add(Handler { line in note(line) }.throttled(to: .milliseconds(100)))
+    lines.add(Handler { line in note(line) }.throttled(every: .milliseconds(100)))
     lines.add(Handler(batchesOf: 100, within: .milliseconds(50)) { batch in note("\(batch.count)") })
     await web.send("tea")
     #expect(noted.values.sorted() == ["1", "AdaKing", "tea", "tea", "tea"])

@@ -143,7 +143,7 @@ extension Notification.Name {
     @Sendable func find(_ text: String) async throws { noted.record("found") }
 
     search.add(Handler { text in note(text) }.debounced(for: .milliseconds(300)))
-    search.add(Handler { text in note(text) }.throttled(to: .milliseconds(100)))
+    search.add(Handler { text in note(text) }.throttled(every: .milliseconds(100)))
     placed.add(Handler(batchesOf: 100, within: .milliseconds(50)) { batch in try await insert(batch) })
     placed.addHandler(on: .inOrder(buffering: .newest(100))) { order in try await bill(order) }
     placed.addHandler(on: .concurrent(limit: 4)) { order in try await bill(order) }

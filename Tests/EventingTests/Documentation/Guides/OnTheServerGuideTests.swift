@@ -52,7 +52,7 @@ import Testing
         .named("mail")
         .inOrder(by: \.customer)
         .timingOut(after: .seconds(10))
-        .retrying(.backoff(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
+        .retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
 
     #expect(await orders.placed.send(Order()).delivered == 2)
     #expect(calls.values.sorted() == ["counted", "mailed"])
@@ -64,7 +64,7 @@ import Testing
       let (orders, calls) = (Orders(), Recorder<String>())
       @Sendable func log(_ line: String) { calls.record(line) }
 
-      let carrying = EventContext.carry(RequestID.$current)
+      let carrying = EventContext.propagate(RequestID.$current)
 
       orders.placed.failures.addHandler { failure in log("\(failure)") }
       orders.placed.deadLetters.addHandler { letter in log("given up: \(letter)") }
@@ -89,7 +89,7 @@ import Testing
       for await arrival in orders.arrivals(buffering: .oldest(64)) {
         switch arrival {
         case .payload(let order): try await client.write("data: \(order.id)\n\n")
-        case .lagged(let count): try await client.write("event: lagged\ndata: \(count)\n\n")
+        case .dropped(let count): try await client.write("event: lagged\ndata: \(count)\n\n")
         }
       }
     }

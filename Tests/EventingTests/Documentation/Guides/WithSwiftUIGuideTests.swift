@@ -24,7 +24,7 @@ import Testing
       shop.progress.add(
         Handler(on: .main) { [weak self] fraction in self?.fraction = fraction }
           .owned(by: self)
-          .throttled(to: .milliseconds(100)))
+          .throttled(every: .milliseconds(100)))
     }
   }
 

@@ -61,7 +61,7 @@ func eventingKinds() -> [EventKind] {
     },
     EventKind("throttled, dropped", "Eventing throttled") { cell in
       let event = Event<Int>()
-      event.add(Handler { (_: Int) in }.throttled(to: .seconds(3_600)))
+      event.add(Handler { (_: Int) in }.throttled(every: .seconds(3_600)))
       event.post(0)  // begins the hour in which the handler receives only the last payload
       return .sync { batch in
         for value in batch.values {
@@ -87,7 +87,7 @@ func eventingKinds() -> [EventKind] {
       return .sync { batch in for value in batch.values { bus.post(value) } }
     },
     EventKind("question", "Eventing Question") { cell in
-      let question = Question<Int, Int>()
+      let question = EventQuestion<Int, Int>()
       question.addResponder { value in
         cell.hit(value)
         return value

@@ -18,7 +18,7 @@ func eventingRoutes() -> [Route] {
       event.addHandler(on: .task) { (value: Int) async in handler(value) }
     },
     route("a shared Lane") { event, handler in
-      event.addHandler(on: .lane(Lane("benchmark"))) { (value: Int) async in handler(value) }
+      event.addHandler(on: .lane(HandlerLane("benchmark"))) { (value: Int) async in handler(value) }
     },
     route(".retrying, nothing fails") { event, handler in
       event.add(

@@ -2,7 +2,7 @@
 /// several.
 ///
 /// Dropping a ticket changes nothing. A ticket does not keep its event alive.
-public struct Ticket: Sendable {
+public struct SendTicket: Sendable {
   let completion: Completion
 
   init(completion: Completion) { self.completion = completion }
@@ -20,6 +20,6 @@ public struct Ticket: Sendable {
   }
 }
 
-extension Ticket: CustomStringConvertible {
+extension SendTicket: CustomStringConvertible {
   public var description: String { "ticket" }
 }

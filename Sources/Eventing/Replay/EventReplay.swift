@@ -5,18 +5,18 @@
 /// payloads have the sequence numbers of their occurrences. The first call uses up a once handler.
 /// A lock skips or holds past payloads. No ``SendReport`` counts them. A payload that an
 /// interceptor or a failure has stopped is not among them.
-public struct Replay<Payload: Sendable>: Sendable {
+public struct EventReplay<Payload: Sendable>: Sendable {
   enum Kind: Sendable { case none, last(Int), current(Payload) }
   let kind: Kind
 
   /// No payloads. This is the default.
-  public static var none: Replay { Replay(kind: .none) }
+  public static var none: EventReplay { EventReplay(kind: .none) }
 
   /// The last `count` payloads, or as many as were sent. A count below 0 counts as 0.
-  public static func last(_ count: Int) -> Replay { Replay(kind: .last(max(0, count))) }
+  public static func last(_ count: Int) -> EventReplay { EventReplay(kind: .last(max(0, count))) }
 
   /// The last payload, or `value` before the first send.
-  public static func current(_ value: Payload) -> Replay { Replay(kind: .current(value)) }
+  public static func current(_ value: Payload) -> EventReplay { EventReplay(kind: .current(value)) }
 }
 
 extension Event {
@@ -32,16 +32,17 @@ extension Event {
   ///   - name: The name in logs, occurrences and snapshots.
   ///   - replay: The past payloads that a new handler receives.
   ///   - policy: The treatment of handlers that throw. By default their errors are only collected.
-  public init(_ name: String? = nil, replaying replay: Replay<Payload>, onFailure policy: FailurePolicy = .collect) {
+  public init(_ name: String? = nil, replaying replay: EventReplay<Payload>, onFailure policy: FailurePolicy = .collect)
+  {
     self.init(name, onFailure: policy)
     guard let history = ReplayHistory(replay) else { return }
-    if policy == .stop { unsafe history.mayStop = true }
+    if policy == .skipLaterHandlers { unsafe history.mayStop = true }
     core.keep(history)
   }
 
   /// The payload that was sent last, even if it is still queued, or was stopped.
   ///
-  /// Before the first send it is the value of ``Replay/current(_:)``, or else `nil`. An event
+  /// Before the first send it is the value of ``EventReplay/current(_:)``, or else `nil`. An event
   /// without replay has `nil`. Callable from any thread and inside any handler.
   ///
   /// - Complexity: O(1).

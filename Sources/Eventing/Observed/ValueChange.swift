@@ -1,5 +1,5 @@
 /// One change of an ``Observed`` value, or of a property that an event observes.
-public struct Change<Value: Sendable>: Sendable {
+public struct ValueChange<Value: Sendable>: Sendable {
   /// The value before the change. `nil` if the handler did not ask for ``ChangeOptions/old``, and
   /// for a call with the current value (``ChangeOptions/initial``).
   public let old: Value?
@@ -22,16 +22,16 @@ public struct Change<Value: Sendable>: Sendable {
   }
 }
 
-extension Change {
+extension ValueChange {
   /// How a dead letter gets a change from the new value, which is what the handler received.
   @usableFromInline static var letterOfNewValue: LetterPayload {
-    .made { OwnedPayload(Change(old: nil, new: $0.payload(Value.self))) }
+    .made { OwnedPayload(ValueChange(old: nil, new: $0.payload(Value.self))) }
   }
 }
 
-extension Change: Equatable where Value: Equatable {}
+extension ValueChange: Equatable where Value: Equatable {}
 
-extension Change: CustomStringConvertible {
+extension ValueChange: CustomStringConvertible {
   public var description: String {
     "\(isPrior ? "before " : "")\(old.map { "\($0)" } ?? "–") → \(new.map { "\($0)" } ?? "–")"
   }
@@ -45,14 +45,14 @@ public struct ChangeOptions: OptionSet, Sendable {
   /// Calls the handler once with the current value, when the handler is added.
   ///
   /// The call comes on the handler's own delivery, before every later change. The handler misses no
-  /// change in between and receives none twice. The value arrives as ``Change/new``, so combine
-  /// this option with ``new``.
+  /// change in between and receives none twice. The value arrives as ``ValueChange/new``, so
+  /// combine this option with ``new``.
   @inlinable public static var initial: ChangeOptions { ChangeOptions(rawValue: 1) }
-  /// Fills in ``Change/old``, the value before the change.
+  /// Fills in ``ValueChange/old``, the value before the change.
   @inlinable public static var old: ChangeOptions { ChangeOptions(rawValue: 2) }
-  /// Fills in ``Change/new``, the value after the change.
+  /// Fills in ``ValueChange/new``, the value after the change.
   @inlinable public static var new: ChangeOptions { ChangeOptions(rawValue: 4) }
-  /// Calls the handler before each change, too, with ``Change/isPrior`` set.
+  /// Calls the handler before each change, too, with ``ValueChange/isPrior`` set.
   ///
   /// If the handler is inline and the event is idle, the call comes before the value changes.
   /// Otherwise it comes directly before the change is delivered. There is one such call for each
@@ -63,8 +63,8 @@ public struct ChangeOptions: OptionSet, Sendable {
   /// announcement.
   ///
   /// A handler of announcements may set the value itself, and another thread may set it meanwhile.
-  /// The change that was announced then has that newer value as its ``Change/old``. A handler that
-  /// is added while others receive the announcement receives the change without one.
+  /// The change that was announced then has that newer value as its ``ValueChange/old``. A handler
+  /// that is added while others receive the announcement receives the change without one.
   ///
   /// An announcement is an occurrence of its own: it has a sequence number, and counts as skipped
   /// for handlers without this option (``HandlerSnapshot/skippedCount``).

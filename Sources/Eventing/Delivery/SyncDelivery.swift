@@ -5,7 +5,7 @@ public import Dispatch
 /// A closure that awaits takes an ``AsyncDelivery``, and a closure of the main actor takes a
 /// ``MainDelivery``. The three are separate types so that `on:` tells the compiler which closure to
 /// expect.
-public struct Delivery: Sendable {
+public struct SyncDelivery: Sendable {
   @usableFromInline let place: ExecutionPlace
 
   @inlinable init(_ place: ExecutionPlace) { self.place = place }
@@ -15,11 +15,11 @@ public struct Delivery: Sendable {
   ///
   /// Any thread may deliver, so a handler that needs a certain place must name that place. An
   /// inline handler delays the sender and the handlers after it.
-  @inlinable public static var inline: Delivery { Delivery(.inline) }
+  @inlinable public static var inline: SyncDelivery { SyncDelivery(.inline) }
 
   /// A serial queue of the handler's own, with the quality of service `utility`; see
   /// ``background(_:buffering:)``.
-  public static var background: Delivery { background() }
+  public static var background: SyncDelivery { background() }
 
   /// Returns a delivery on a serial queue of the handler's own: one call at a time, in order.
   ///
@@ -30,8 +30,9 @@ public struct Delivery: Sendable {
   /// - Parameters:
   ///   - priority: The priority that selects the quality of service of the queue.
   ///   - buffering: How many occurrences may wait, and which are dropped beyond that.
-  public static func background(_ priority: TaskPriority = .utility, buffering: Buffering = .unbounded) -> Delivery {
-    Delivery(.background(priority.rawValue, buffering))
+  public static func background(_ priority: TaskPriority = .utility, buffering: Buffering = .unbounded) -> SyncDelivery
+  {
+    SyncDelivery(.background(priority.rawValue, buffering))
   }
 
   /// Returns a delivery on a dispatch queue: one call at a time, in order, even if the queue is
@@ -42,11 +43,11 @@ public struct Delivery: Sendable {
   /// - Parameters:
   ///   - queue: The queue, serial or concurrent. The handler retains it.
   ///   - buffering: How many occurrences may wait, and which are dropped beyond that.
-  public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> Delivery {
-    Delivery(.queue(queue, buffering))
+  public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> SyncDelivery {
+    SyncDelivery(.queue(queue, buffering))
   }
 }
 
-extension Delivery: CustomStringConvertible {
+extension SyncDelivery: CustomStringConvertible {
   public var description: String { place.description }
 }

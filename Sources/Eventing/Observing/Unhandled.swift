@@ -10,11 +10,11 @@ extension Event {
   /// A handler of this source delays the sender as other handlers do: an inline handler runs on the
   /// thread that delivers.
   ///
-  /// The source has handlers of its own: `event.unheard.remove(token)` removes one of them.
+  /// The source has handlers of its own: `event.unhandled.remove(token)` removes one of them.
   ///
   /// From the first use on, the event has no fast path, like an event with observers.
-  public nonisolated var unheard: some EventSource<Occurrence<Payload>> {
-    (core.unheard(name) as Event<Occurrence<Payload>>).source
+  public nonisolated var unhandled: some EventSource<EventOccurrence<Payload>> {
+    (core.unhandled(name) as Event<EventOccurrence<Payload>>).source
   }
 }
 
@@ -22,39 +22,39 @@ extension EventCore {
   /// Returns the event of occurrences that reached no handler. It is created at the first call.
   ///
   /// Callable from any thread.
-  func unheard<Payload: Sendable>(_ name: String?) -> Event<Occurrence<Payload>> {
+  func unhandled<Payload: Sendable>(_ name: String?) -> Event<EventOccurrence<Payload>> {
     let pendingWork = pendingWork
-    let event = Event<Occurrence<Payload>>("unheard")
+    let event = Event<EventOccurrence<Payload>>("unhandled")
     let made = UnheardEvent(name, event) { payload, sender, name, sequence, instant in
       event.post(
-        Occurrence(
+        EventOccurrence(
           payload: payload.payload(Payload.self), sender: sender, eventName: name, sequence: sequence, instant: instant),
         from: sender)
     } finish: {
       event.finish()
     }
-    let unheard = pendingWork.unheardReference.load() ?? pendingWork.unheardReference.set(made)
-    // The thread that made the `unheard` event may not have closed the fast path yet.
-    if !unheard.isEffective.load(ordering: .acquiring) {
+    let unhandled = pendingWork.unhandledReference.load() ?? pendingWork.unhandledReference.set(made)
+    // The thread that made the `unhandled` event may not have closed the fast path yet.
+    if !unhandled.isEffective.load(ordering: .acquiring) {
       change {
         self.updateMustEnqueue()
-        unheard.isEffective.publish(true)
+        unhandled.isEffective.publish(true)
       }
     }
     // `Payload` is the payload type of this core's event, whichever thread calls. So the cast
-    // succeeds, even if another thread made the `unheard` event.
-    guard let occurrences = unheard.event as? Event<Occurrence<Payload>> else {
-      preconditionFailure("the unheard event of an event has occurrences of its payloads")
+    // succeeds, even if another thread made the `unhandled` event.
+    guard let occurrences = unhandled.event as? Event<EventOccurrence<Payload>> else {
+      preconditionFailure("the unhandled event of an event has occurrences of its payloads")
     }
     return occurrences
   }
 
-  /// Posts an occurrence to the `unheard` event if the occurrence reached no handler. Called after
-  /// the delivery. Isolation: core.
+  /// Posts an occurrence to the `unhandled` event if the occurrence reached no handler. Called
+  /// after the delivery. Isolation: core.
   func reportIfUnheard(_ payload: BorrowedPayload, _ tally: borrowing DeliveryTally) {
-    guard let unheard = pendingWorkReference.load()?.unheardReference.load() else { return }
+    guard let unhandled = pendingWorkReference.load()?.unhandledReference.load() else { return }
     guard tally.report.reachedNobody && tally.enqueued == 0 else { return }
-    unheard.post(payload, tally.sender, unheard.name, tally.sequence, (tally.instant ?? .now).instant)
+    unhandled.post(payload, tally.sender, unhandled.name, tally.sequence, (tally.instant ?? .now).instant)
   }
 }
 
@@ -64,15 +64,15 @@ extension EventCore {
     @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, String?, UInt64, ContinuousClock.Instant) -> Void
   /// The event, an `Event` of occurrences.
   let event: any AnyObject & Sendable
-  /// The name of the event that posts to the `unheard` event.
+  /// The name of the event that posts to the `unhandled` event.
   let name: String?
-  /// Posts an occurrence to the `unheard` event.
+  /// Posts an occurrence to the `unhandled` event.
   let post: Post
-  /// Finishes the `unheard` event.
+  /// Finishes the `unhandled` event.
   let finish: @Sendable () -> Void
-  /// Whether the event that posts to the `unheard` event has closed its fast path. The fast path
+  /// Whether the event that posts to the `unhandled` event has closed its fast path. The fast path
   /// does not notice that an occurrence reaches no handler. Once the fast path is closed, each such
-  /// occurrence is posted to the `unheard` event.
+  /// occurrence is posted to the `unhandled` event.
   let isEffective = Atomic<Bool>(false)
 
   init(

@@ -3,7 +3,7 @@ import Synchronization
 /// A lane that handlers of several events share. Calls begin in the order in which the events
 /// delivered, and overlap only if ``limit`` is above 1.
 ///
-///     let database = Lane("database")
+///     let database = HandlerLane("database")
 ///     placed.addHandler(on: .lane(database)) { order in try await database.save(order) }
 ///     paid.addHandler(on: .lane(database)) { payment in try await database.save(payment) }
 ///
@@ -17,7 +17,7 @@ import Synchronization
 /// A lane lives as long as anything retains it, such as a handler on it.
 // Safe: each field says what guards it. An `unowned(unsafe)` or unmanaged reference names a handler
 // or a worker that the lane has until it is over.
-@safe public final class Lane: @unchecked Sendable {
+@safe public final class HandlerLane: @unchecked Sendable {
   // The queue between handlers and the place where they run, and the workers that make their calls.
   // A lane belongs to one handler, or is shared by several. What waits is in the queues of the
   // handlers (``Member``). The lane knows only in which order the handlers come: one ``Stretch``
@@ -276,7 +276,7 @@ import Synchronization
   private func forget(_ worker: Worker) { WaitGraph.mutex.withLock { worker.call.worker.clear() } }
 
   private struct Work: TaskWork {
-    let lane: Lane
+    let lane: HandlerLane
     let worker: Worker
 
     @inline(__always) func run() async { await lane.drain(worker, on: nil) }
@@ -400,7 +400,7 @@ import Synchronization
       change(rare)
     }
 
-    @inline(__always) func run(_ lane: Lane, _ worker: Worker?) {
+    @inline(__always) func run(_ lane: HandlerLane, _ worker: Worker?) {
       if moves, let worker { worker.call.moveCompletions() }
       if let start { lane.start(start) }
       if rare != nil { runRare() }
@@ -529,7 +529,7 @@ import Synchronization
   }
 }
 
-extension Lane {
+extension HandlerLane {
   /// Waits until no call for an occurrence sent before is running or queued on the lane.
   ///
   /// Batches and paces on the lane do not wait any longer, but deliver what they have. Occurrences
@@ -576,7 +576,7 @@ extension Lane {
   package var waitingCount: Int { allMembers.reduce(0) { $0 + $1.waitingCount } }
 }
 
-extension Lane: CustomStringConvertible {
+extension HandlerLane: CustomStringConvertible {
   /// One line for a log.
   public var description: String {
     "lane\(name.map { " \"\($0)\"" } ?? "")\(limit > 1 ? " (limit: \(limit))" : "")"
@@ -590,7 +590,7 @@ extension AsyncDelivery {
   ///   - lane: The lane.
   ///   - buffering: How many occurrences of this handler may wait, and which are dropped beyond
   ///     that.
-  public static func lane(_ lane: Lane, buffering: Buffering = .unbounded) -> AsyncDelivery {
+  public static func lane(_ lane: HandlerLane, buffering: Buffering = .unbounded) -> AsyncDelivery {
     AsyncDelivery(.lane(lane, buffering))
   }
 

@@ -1,5 +1,5 @@
 /// One send through one event.
-public struct Occurrence<Payload: Sendable>: Sendable {
+public struct EventOccurrence<Payload: Sendable>: Sendable {
   /// The value that was sent.
   public let payload: Payload
   /// The object that sent it; `nil` if none was named, or if it has been released.
@@ -12,14 +12,14 @@ public struct Occurrence<Payload: Sendable>: Sendable {
   public let instant: ContinuousClock.Instant
 }
 
-extension Occurrence {
+extension EventOccurrence {
   /// Returns the occurrence with another payload.
-  func with<Other: Sendable>(_ payload: Other) -> Occurrence<Other> {
-    Occurrence<Other>(payload: payload, sender: sender, eventName: eventName, sequence: sequence, instant: instant)
+  func with<Other: Sendable>(_ payload: Other) -> EventOccurrence<Other> {
+    EventOccurrence<Other>(payload: payload, sender: sender, eventName: eventName, sequence: sequence, instant: instant)
   }
 }
 
-extension Occurrence: CustomStringConvertible {
+extension EventOccurrence: CustomStringConvertible {
   /// One line for a log.
   public var description: String { "\(eventName ?? "event") #\(sequence): \(payload)" }
 }

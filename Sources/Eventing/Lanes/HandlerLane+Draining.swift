@@ -2,7 +2,7 @@ import Synchronization
 
 // The blocks and tasks of a lane's workers.
 
-extension Lane {
+extension HandlerLane {
   /// Makes calls of synchronous handlers.
   ///
   /// - Parameter isHere: Whether the worker runs in a delivery, and not in a block of its own. Then

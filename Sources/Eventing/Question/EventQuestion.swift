@@ -2,7 +2,7 @@ import Synchronization
 
 /// A question that any number of registered responders can answer.
 ///
-///     let price = Question<String, Double>("price")
+///     let price = EventQuestion<String, Double>("price")
 ///     price.addResponder { item in try await store.price(of: item) }
 ///     let tea = try await price.first("tea", within: .seconds(1))
 ///
@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// **Inside a responder,** a question may be asked, including the responder's own. If the wait for
 /// an answer would be a deadlock, that answer is not waited for.
-public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
+public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   private let event: Event<Inquiry<Query, Answer>>
   /// The event that delivers each query to the responders, in an ``Inquiry``; for inspections.
   var asked: Event<Inquiry<Query, Answer>> { event }
@@ -36,7 +36,7 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
   ///   - line: The line where the handler is made.
   ///   - body: The closure that answers. It passes by returning `nil`. An error counts as an answer
-  ///     for ``all(_:within:clock:)``, while ``first(_:within:clock:)`` waits for another answer.
+  ///     for ``all(_:within:clock:)``, while ``firstAnswer(to:within:clock:)`` waits for another answer.
   /// - Returns: A token that names the responder. Dropping it changes nothing.
   /// - Complexity: O(1), or O(priorities) for the first responder of a priority.
   @discardableResult public func addResponder(
@@ -73,7 +73,7 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   /// The number of responders.
   ///
   /// - Complexity: O(responders).
-  public var responderCount: Int { event.handlerCount }
+  public var handlerCount: Int { event.handlerCount }
 
   // Remote questions offer these methods for their responders in this process. A locked responder
   // is not called. So it counts as one that declined to answer, as a responder does by returning
@@ -104,8 +104,8 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   ///   threw, in the order of the responders, or ``EventingError/Code/unanswered`` if none threw.
   ///   If the task is cancelled, `CancellationError`.
   /// - Complexity: O(responders).
-  public nonisolated(nonsending) func first(
-    _ query: Query, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
+  public nonisolated(nonsending) func firstAnswer(
+    to query: Query, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
   ) async throws -> Answer {
     let (end, replies) = await ask(Inquiry(query, wantsOne: true), within: limit, clock)
     for case .success(let answer) in replies { return answer }
@@ -119,7 +119,7 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
       throw EventingError(
         code: .unanswered,
         description:
-          "expected an answer to the \(self); there are \(responderCount) responders, and each that was asked passed, had no room, or waits for this call"
+          "expected an answer to the \(self); there are \(handlerCount) responders, and each that was asked passed, had no room, or waits for this call"
       )
     }
   }
@@ -132,12 +132,12 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - query: The query that the responders receive.
-  ///   - limit: How long to wait: see ``first(_:within:clock:)``.
+  ///   - limit: How long to wait: see ``firstAnswer(to:within:clock:)``.
   ///   - clock: The clock that measures `limit`.
   /// - Returns: The answers and errors, by descending priority, then as the responders were added.
   /// - Complexity: O(responders × log responders).
-  public nonisolated(nonsending) func all(
-    _ query: Query, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
+  public nonisolated(nonsending) func answers(
+    to query: Query, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
   ) async -> [Result<Answer, any Error>] {
     await ask(Inquiry(query, wantsOne: false), within: limit, clock).replies
   }
@@ -170,7 +170,7 @@ public struct Question<Query: Sendable, Answer: Sendable>: Sendable {
   }
 }
 
-extension Question: CustomStringConvertible {
+extension EventQuestion: CustomStringConvertible {
   /// The name, the query type and the answer type.
   public var description: String {
     "question \(event.name.map { "\"\($0)\" " } ?? "")of \(Query.self), answered by \(Answer.self)"

@@ -3,14 +3,14 @@ public import Foundation
 
 /// Sends again what an ``EventRecording`` has written.
 ///
-///     let replay = try EventReplay("monday.jsonl")
+///     let replay = try EventPlayback("monday.jsonl")
 ///     try await replay.run(
 ///       at: .asRecorded, into: ["orders": .event(orders), "cancelled": .signal(cancelled)])
 ///
 /// Occurrences are sent in the order of the file, over all events. For each sender in the file, the
 /// replay makes one object, and names it as the sender. With a `Simulation`'s clock a replay runs
 /// in a simulation, too: the same seed gives the same schedule.
-public struct EventReplay: Sendable {
+public struct EventPlayback: Sendable {
   /// The times at which occurrences are sent.
   public struct Pace: Sendable {
     /// The factor by which the replay is faster than the recording; `nil` for no waiting.
@@ -111,7 +111,7 @@ public struct EventReplay: Sendable {
   ) async throws -> Outcome {
     var damaged = file.damaged
     let deliveries = try decode(into: targets, withCaused, &damaged)
-    let pause = EventReplay.pause(pace, on: clock)
+    let pause = EventPlayback.pause(pace, on: clock)
     var senders: [Int: ReplayedSender] = [:]
     for delivery in deliveries {
       try await pause(delivery.time)

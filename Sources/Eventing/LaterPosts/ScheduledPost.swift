@@ -1,6 +1,6 @@
 /// A post that is to be made later: see ``Event/post(_:after:clock:from:)``. Dropping it changes
 /// nothing.
-public struct LaterPost: Sendable {
+public struct ScheduledPost: Sendable {
   let item: LaterItem
 
   /// Cancels the post.
@@ -13,7 +13,7 @@ public struct LaterPost: Sendable {
   @discardableResult public func cancel() -> Bool { item.cancel() }
 }
 
-extension LaterPost: CustomStringConvertible {
+extension ScheduledPost: CustomStringConvertible {
   /// The state of the post, as text.
   public var description: String { "later post, \(item.stage)" }
 }
