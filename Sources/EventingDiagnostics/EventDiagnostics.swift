@@ -44,7 +44,7 @@ public final class EventDiagnostics: EventObserver, Sendable {
     var count: Int
   }
 
-  /// Creates an observer. Pass it to ``Event/observe(with:)``, or call
+  /// Creates an observer. Pass it to `observe(with:)` of an event, or call
   /// `observeNewEvents()`.
   ///
   /// With a limit for stuck calls, one timer for the whole process looks at the running calls of

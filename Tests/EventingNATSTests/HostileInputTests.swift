@@ -191,7 +191,7 @@
         replies.withLock { $0.count } == HostileInputTests.blocks.count
       }
       #expect(replies.withLock { $0.allSatisfy { $0.headers["Eventing-Failure"] == "responderFailed" } })
-      #expect(try await question.first(4, within: .seconds(20)) == 8)
+      #expect(try await question.firstAnswer(to: 4, within: .seconds(20)) == 8)
       await listener.nats.close()
     }
 
@@ -202,7 +202,7 @@
       let raw = try listener.nats.engine.connection.subscribe("double", group: nil, limit: nil) { arrival in
         listener.client.publish(arrival.reply ?? "none", block: "garbage headers", body: "8")
       }
-      let error = await transportError { _ = try await question.first(4, within: .seconds(20)) }
+      let error = await transportError { _ = try await question.firstAnswer(to: 4, within: .seconds(20)) }
       #expect(error?.code == .notDecodable)
       #expect(error?.description.contains("expected headers as NATS has them") == true)
       raw.end()

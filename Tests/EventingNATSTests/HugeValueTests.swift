@@ -32,7 +32,7 @@
       let question = RemoteQuestion<Int, Int>("double", over: nats.plain)
       question.addResponder { number in number * 2 }
       let responding = try await question.listen(as: "doublers", inFlight: .max)
-      #expect(try await question.first(4, within: Self.huge) == 8)
+      #expect(try await question.firstAnswer(to: 4, within: Self.huge) == 8)
       await responding.drain(within: Self.huge)
       await nats.close(within: Self.huge)
     }

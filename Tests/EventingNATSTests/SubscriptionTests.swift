@@ -10,12 +10,12 @@
       let nats = try await server.connect()
       let other = try await server.connect()
       let asking = RemoteQuestion<Int, Int>("double", over: nats.plain)
-      #expect(await transportError { _ = try await asking.first(1, within: .seconds(20)) }?.code == .noResponders)
+      #expect(await transportError { _ = try await asking.firstAnswer(to: 1, within: .seconds(20)) }?.code == .noResponders)
       let answering = RemoteQuestion<Int, Int>("double", over: other.plain)
       answering.addResponder { number in number * 2 }
       try await answering.listen(as: "doublers", inFlight: 8)
       let answers = try await withThrowingTaskGroup(of: Int.self) { group in
-        for number in 0..<200 { group.addTask { try await asking.first(number, within: .seconds(20)) } }
+        for number in 0..<200 { group.addTask { try await asking.firstAnswer(to: number, within: .seconds(20)) } }
         return try await group.reduce(into: [Int]()) { $0.append($1) }
       }
       #expect(answers.sorted() == (0..<200).map { $0 * 2 })
@@ -36,13 +36,13 @@
       }
       try await answering.listen(inFlight: 1)
       let asking = RemoteQuestion<Int, Int>("echo", over: nats.plain)
-      async let first = asking.first(1, within: .seconds(20))
+      async let first = asking.firstAnswer(to: 1, within: .seconds(20))
       try await eventually("expected a query") { begun.withLock { $0 } == [1] }
-      let late = await transportError { _ = try await asking.first(2, within: .milliseconds(300)) }
+      let late = await transportError { _ = try await asking.firstAnswer(to: 2, within: .milliseconds(300)) }
       #expect(late?.code == .timedOut)
       gate.set(())
       #expect(try await first == 1)
-      #expect(try await asking.first(3, within: .seconds(20)) == 3)
+      #expect(try await asking.firstAnswer(to: 3, within: .seconds(20)) == 3)
       #expect(begun.withLock { $0 } == [1, 3])
       await nats.close()
       await other.close()
@@ -53,7 +53,7 @@
       let nats = try await server.connect()
       let stream = try await nats.stream("TEST", subjects: ["test.>"])
       let question = RemoteQuestion<Int, Int>("test.q", over: stream)
-      #expect(await transportError { _ = try await question.first(1) }?.code == .notPromised)
+      #expect(await transportError { _ = try await question.firstAnswer(to: 1) }?.code == .notPromised)
       await nats.close()
     }
 

@@ -53,7 +53,7 @@
         return number
       }
       try await question.listen(as: "one")
-      _ = try await question.first(1, within: .seconds(20))
+      _ = try await question.firstAnswer(to: 1, within: .seconds(20))
       server.end()
       try server.start()
       try await eventually("expected incidents, got \(calls.names)") {

@@ -1,3 +1,4 @@
+import Eventing
 public import EventingDiagnostics
 public import Logging
 

@@ -4,7 +4,7 @@ import Synchronization
 ///
 ///     let price = EventQuestion<String, Double>("price")
 ///     price.addResponder { item in try await store.price(of: item) }
-///     let tea = try await price.first("tea", within: .seconds(1))
+///     let tea = try await price.firstAnswer(to: "tea", within: .seconds(1))
 ///
 /// A question is built on an ``Event``, and the event's guarantees for handlers hold for
 /// responders. Each responder answers one query at a time, in order, and independently of the
@@ -26,8 +26,8 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name in logs and snapshots.
-  ///   - priority: The rank of its answer in ``all(_:within:clock:)``: higher priorities first,
-  ///     then in the order in which the responders were added.
+  ///   - priority: The rank of its answer in ``answers(to:within:clock:)``: higher priorities
+  ///     first, then in the order in which the responders were added.
   ///   - buffering: How many queries may wait while the responder answers another one, and which of
   ///     them are dropped beyond that. For a dropped query, the responder counts as one that
   ///     passed. A query whose caller has given up is not answered, but keeps its place until its
@@ -36,7 +36,8 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
   ///   - line: The line where the handler is made.
   ///   - body: The closure that answers. It passes by returning `nil`. An error counts as an answer
-  ///     for ``all(_:within:clock:)``, while ``firstAnswer(to:within:clock:)`` waits for another answer.
+  ///     for ``answers(to:within:clock:)``, while ``firstAnswer(to:within:clock:)`` waits for
+  ///     another answer.
   /// - Returns: A token that names the responder. Dropping it changes nothing.
   /// - Complexity: O(1), or O(priorities) for the first responder of a priority.
   @discardableResult public func addResponder(

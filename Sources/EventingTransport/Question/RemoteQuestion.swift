@@ -5,7 +5,7 @@ public import Eventing
 ///     let quote = RemoteQuestion<Item, Price>("price", over: nats.plain)
 ///     quote.addResponder { item in try await shop.price(of: item) }
 ///     try await quote.listen(as: "shops")
-///     let price = try await quote.first(item, within: .seconds(1))
+///     let price = try await quote.firstAnswer(to: item, within: .seconds(1))
 ///
 /// In each group, a query reaches one member. If a query is sent again, responders may answer it
 /// twice. So a responder must do only what may be done twice.
@@ -42,7 +42,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
 
   deinit { listenings.end() }
 
-  /// Adds a responder, as `addResponder` of ``Eventing/Question`` does.
+  /// Adds a responder, as `addResponder` of ``Eventing/EventQuestion`` does.
   ///
   /// - Parameters:
   ///   - name: The name in logs and snapshots.

@@ -40,7 +40,7 @@
           }
           try await Task.sleep(for: .milliseconds(5))
         }
-        while (try? await asker.first(number, within: .seconds(1))) != 2 * number {
+        while (try? await asker.firstAnswer(to: number, within: .seconds(1))) != 2 * number {
           try #require(ContinuousClock.now < end, "expected an answer; told: \(incidents.withLock { $0 })")
         }
       }

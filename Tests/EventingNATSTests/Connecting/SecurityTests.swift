@@ -147,7 +147,7 @@
       let question = RemoteQuestion<Int, Int>("double", over: nats.plain)
       question.addResponder { number in number * 2 }
       try await question.listen(as: "doublers")
-      #expect(try await question.first(4, within: .seconds(10)) == 8)
+      #expect(try await question.firstAnswer(to: 4, within: .seconds(10)) == 8)
       await nats.close()
       let error = await transportError { _ = try await connect(server) }
       #expect(error?.code == .refused)

@@ -81,7 +81,7 @@
         incidents.withLock { $0.reduce(0) { $0 + $1.dropped } } == subjects.count
       }
       #expect(incidents.withLock { $0.allSatisfy { $0.kind == .refused && $0.event == "done" } })
-      try await done.first(1)  // the reply to the own inbox arrives
+      try await done.firstAnswer(to: 1)  // the reply to the own inbox arrives
       #expect(asked.withLock { $0 } == 1)
       let info = try await nats.plain.request(RemoteMessage(), to: "$JS.API.STREAM.INFO.TEST", within: .seconds(20))
       #expect(String(decoding: info.body, as: UTF8.self).contains(#""messages":3,"#))
@@ -128,7 +128,7 @@
       }
       try await question.listen()
       let code: TransportError.Code = throwsError ? .responderFailed : .noResponders
-      #expect(await transportError { _ = try await question.first(21, within: .seconds(600)) }?.code == code)
+      #expect(await transportError { _ = try await question.firstAnswer(to: 21, within: .seconds(600)) }?.code == code)
       await nats.close()
     }
 
@@ -147,7 +147,7 @@
       let responder = try #require(nats.engine.state.withLock { $0.subscriptions.values.first } as? Responder)
       let asking = RemoteQuestion<Int, Int>("double", over: other.plain)
       let calls = (0..<3).map { number in
-        Task { await transportError { _ = try await asking.first(number, within: .seconds(600)) }?.code }
+        Task { await transportError { _ = try await asking.firstAnswer(to: number, within: .seconds(600)) }?.code }
       }
       try await eventually("expected three queries, one of them begun") {
         responder.inHandCount == 3 && begun.withLock { $0 } == 1
@@ -181,7 +181,7 @@
         for number in 0..<4_200 {
           group.addTask {
             let error = await transportError {
-              _ = try await asking.first(number, within: .seconds(100))
+              _ = try await asking.firstAnswer(to: number, within: .seconds(100))
               answered.withLock { $0 += 1 }
             }
             if error?.code == .noResponders { refused.withLock { $0 += 1 } }

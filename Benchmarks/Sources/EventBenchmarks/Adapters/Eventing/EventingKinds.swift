@@ -92,7 +92,7 @@ func eventingKinds() -> [EventKind] {
         cell.hit(value)
         return value
       }
-      return .async { batch in for value in batch.values { _ = try? await question.first(value) } }
+      return .async { batch in for value in batch.values { _ = try? await question.firstAnswer(to: value) } }
     },
     // This row comes after the other rows of observed values. From the first tracked read on, the
     // whole process counts as one that uses Observation, which changes the cost of all reads.
