@@ -129,8 +129,8 @@
     }
 
     @Test func anEmptyIDIsNone() {
-      #expect(EventArrival(subject: "a", headers: ["Nats-Msg-Id": ""]).givenID == nil)
-      #expect(EventArrival(subject: "a", headers: ["Nats-Msg-Id": "", "ce-id": "b"]).givenID == "b")
+      #expect(Arrival(subject: "a", headers: ["Nats-Msg-Id": ""]).givenID == nil)
+      #expect(Arrival(subject: "a", headers: ["Nats-Msg-Id": "", "ce-id": "b"]).givenID == "b")
     }
 
     /// A reply would go to another subject than the one that the caller named.

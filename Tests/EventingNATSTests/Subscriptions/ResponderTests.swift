@@ -92,20 +92,20 @@
     /// has an answer, the first refusal is the result, after a short time.
     @Test func aRefusalDoesNotBeatALaterAnswer() async throws {
       let requests = PendingRequests()
-      let refusal = EventArrival(subject: "a", headers: ["Eventing-Failure": "noResponders"])
+      let refusal = Arrival(subject: "a", headers: ["Eventing-Failure": "noResponders"])
       func begin() -> (token: UInt64, outcome: OneShot<PendingRequests.Outcome>) {
         requests.begin("a", until: .now + .seconds(600), endsWhenLost: false)
       }
       let answered = begin()
       requests.reply(answered.token, refusal)
-      requests.reply(answered.token, EventArrival(subject: "a", body: [7]))
+      requests.reply(answered.token, Arrival(subject: "a", body: [7]))
       guard case .reply(let first) = await answered.outcome.value, first.body == [7] else {
         Issue.record("expected the answer")
         return
       }
       let refused = begin()
       requests.reply(refused.token, refusal)
-      requests.reply(refused.token, EventArrival(subject: "b", headers: ["Eventing-Failure": "responderFailed"]))
+      requests.reply(refused.token, Arrival(subject: "b", headers: ["Eventing-Failure": "responderFailed"]))
       requests.expire(.now)
       #expect(requests.isPending(refused.token))
       requests.expire(.now + PendingRequests.graceTime)
