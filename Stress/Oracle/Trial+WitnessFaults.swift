@@ -53,7 +53,8 @@ enum Trouble {
       .g9, subject.unlock(token) && !subject.isLocked(token), "an unlock that a handler made had no effect")
     if isNamed {
       checks.expect(
-        .g7, subject.remove(named: "scratch") == 1, "a handler was not found by name right after it was added")
+        .g7, subject.removeAll(where: .named("scratch")) == 1,
+        "a handler was not found by name right after it was added")
     } else {
       checks.expect(.g7, subject.remove(token), "a handler was not found right after it was added")
     }

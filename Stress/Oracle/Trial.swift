@@ -5,7 +5,7 @@ import Synchronization
 /// The operations that a trial needs of an event of any kind.
 protocol TrialSubject: Sendable {
   nonisolated func remove(_ token: HandlerToken) -> Bool
-  nonisolated func remove(named name: String) -> Int
+  nonisolated func removeAll(where filter: HandlerFilter) -> Int
   nonisolated func lock(_ token: HandlerToken, holding: Holding) -> Bool
   nonisolated func unlock(_ token: HandlerToken) -> Bool
   nonisolated func isLocked(_ token: HandlerToken) -> Bool
@@ -146,9 +146,9 @@ class AnyTrial: @unchecked Sendable {
       let room = places.room
       removeStrictly(handlerLog) { body in Task { await room.perform(body) } }
     case (_, 1) where handlerLog.name != nil:
-      let (count, span) = worker.change(.remove) { subject.remove(named: handlerLog.name ?? "") }
+      let (count, span) = worker.change(.remove) { subject.removeAll(where: .named(handlerLog.name ?? "")) }
       handlerLog.removing = span
-      if !handlerLog.isOnce { checks.expect(.g7, count == 1, "remove(named:) found \(count) of \(handlerLog)") }
+      if !handlerLog.isOnce { checks.expect(.g7, count == 1, "removeAll(where:) found \(count) of \(handlerLog)") }
     default:
       let (wasThere, span) = worker.change(.remove) { subject.remove(token) }
       handlerLog.removing = span

@@ -94,8 +94,8 @@ actor Chain {
   private func make(_ change: Plan.Change) {
     let results = results
     switch change {
-    case .lockAudit: classified.lock(named: "audit")
-    case .unlockAudit: classified.unlock(named: "audit")
+    case .lockAudit: classified.lockAll(where: .named("audit"))
+    case .unlockAudit: classified.unlockAll(where: .named("audit"))
     case .addVisitor:
       visitor = classified.addHandler { line in
         results.outcome.visiting.add(line)

@@ -51,11 +51,12 @@ struct Locking: Scenario {
 
   private func lockByName(_ handlerLog: HandlerLog, _ worker: Worker, _ trial: Trial) {
     guard let name = handlerLog.name, !handlerLog.isLocked else { return }
-    let (count, on) = worker.change(.lock) { trial.event.lock(named: name) }
+    let (count, on) = worker.change(.lock) { trial.event.lockAll(where: .named(name)) }
     handlerLog.locks.append(HandlerLog.LockSpan(on: on, off: nil))
-    trial.checks.expect(.g9, count == 1, "lock(named:) found \(count) of \(handlerLog)")
+    trial.checks.expect(.g9, count == 1, "lockAll(where:) found \(count) of \(handlerLog)")
     worker.post(to: trial.event)
-    handlerLog.locks[handlerLog.locks.count - 1].off = worker.change(.lock) { trial.event.unlock(named: name) }.span
+    handlerLog.locks[handlerLog.locks.count - 1].off =
+      worker.change(.lock) { trial.event.unlockAll(where: .named(name)) }.span
   }
 
   /// Locks a handler in two scopes, one within the other. It stays locked until the outer scope

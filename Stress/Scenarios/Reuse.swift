@@ -84,22 +84,23 @@ struct Reuse: Scenario {
     // The handler slots of the released owner may remain. The new owner must not be taken for the
     // owner of their handlers.
     checks.expect(
-      .g10, event.remove(ownedBy: second) == 0 && event.lock(ownedBy: second) == 0,
+      .g10, event.removeAll(where: .ownedBy(second)) == 0 && event.lockAll(where: .ownedBy(second)) == 0,
       "an owner has a dead one's handlers (\(number))")
     listen(to: event, second, bench, context)
     listenShared(to: shared, second, worker, context)
     worker.action(.post) { shared.post(second.number) }
     checks.expect(
-      .g10, event.lock(ownedBy: second) == 1 && event.unlock(ownedBy: second) == 1, "an owner's handler was not found")
+      .g10, event.lockAll(where: .ownedBy(second)) == 1 && event.unlockAll(where: .ownedBy(second)) == 1,
+      "an owner's handler was not found")
     bench.heard = []
     event.post(second.number)
     checks.expect(
       .g10, bench.heard == [second.number], "posted to owner \(second.number) alone; received by \(bench.heard)")
-    checks.expect(.g10, event.remove(ownedBy: second) == 1, "an owner's handler was not found to be removed")
+    checks.expect(.g10, event.removeAll(where: .ownedBy(second)) == 1, "an owner's handler was not found to be removed")
     bench.heard = []
     event.post(second.number)
     checks.expect(.g7, bench.heard.isEmpty, "received after removal by \(bench.heard)")
-    worker.change(.remove) { shared.remove(ownedBy: second) }
+    worker.change(.remove) { shared.removeAll(where: .ownedBy(second)) }
     bench.exactCalls += 1
   }
 
@@ -164,7 +165,7 @@ struct Reuse: Scenario {
       let isHarmless =
         !event.remove(token) && !event.lock(token) && !event.unlock(token) && !event.isLocked(token)
         && !event.contains(token)
-        && event.remove([token]) == 0 && event.lock([token]) == 0
+        && event.removeAll(where: .oneOf([token])) == 0 && event.lockAll(where: .oneOf([token])) == 0
       context.checks.expect(
         .g11, isHarmless && token != living, "a token of a dead event was valid for another at its address")
       event.post(1)

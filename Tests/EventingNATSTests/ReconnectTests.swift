@@ -82,7 +82,9 @@
           #expect(error?.code == .refused || error?.code == .mayBeStored)
         }
         let question = RemoteQuestion<Int, Int>("q", over: nats.plain)
-        #expect(await transportError { _ = try await question.firstAnswer(to: 1, within: .milliseconds(200)) }?.code == .timedOut)
+        #expect(
+          await transportError { _ = try await question.firstAnswer(to: 1, within: .milliseconds(200)) }?.code
+            == .timedOut)
         await listening.drain(within: .milliseconds(200))
         await nats.close(within: .milliseconds(200))
       }

@@ -10,7 +10,8 @@
       let nats = try await server.connect()
       let other = try await server.connect()
       let asking = RemoteQuestion<Int, Int>("double", over: nats.plain)
-      #expect(await transportError { _ = try await asking.firstAnswer(to: 1, within: .seconds(20)) }?.code == .noResponders)
+      #expect(
+        await transportError { _ = try await asking.firstAnswer(to: 1, within: .seconds(20)) }?.code == .noResponders)
       let answering = RemoteQuestion<Int, Int>("double", over: other.plain)
       answering.addResponder { number in number * 2 }
       try await answering.listen(as: "doublers", inFlight: 8)

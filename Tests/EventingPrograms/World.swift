@@ -47,11 +47,11 @@ final class World: @unchecked Sendable {
     case .add(let kind): tokens.append(event.attach(handler(kind)))
     case .addGroup(let kinds): tokens += event.add(kinds.map(handler))
     case .remove(let number): if let token = token(number) { event.remove(token) }
-    case .removeNamed(let number): event.remove(named: World.names[number % 2])
+    case .removeNamed(let number): event.removeAll(where: .named(World.names[number % 2]))
     case .removeAll: event.removeAll()
     case .lock(let number): if let token = token(number) { event.lock(token) }
     case .unlock(let number): if let token = token(number) { event.unlock(token) }
-    case .lockNamed(let number): event.lock(named: World.names[number % 2])
+    case .lockNamed(let number): event.lockAll(where: .named(World.names[number % 2]))
     case .unlockAll: event.unlockAll()
     case .gate(let isOn): if isOn { event.lock() } else { event.unlock() }
     case .dropOwner(let number): if !tokens.isEmpty { owners[number % tokens.count] = nil }

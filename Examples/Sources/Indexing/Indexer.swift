@@ -73,7 +73,7 @@ public final class Indexer: Sendable {
   /// `index` returns.
   ///
   /// The removal of the handler takes effect at once: calls that still wait are not made.
-  public func stop() { files.remove(named: "reader") }
+  public func stop() { files.removeAll(where: .named("reader")) }
 
-  private var isStopped: Bool { !files.contains(named: "reader") }
+  private var isStopped: Bool { !files.contains(where: .named("reader")) }
 }

@@ -8,22 +8,10 @@ extension Event {
   /// queued or running then. May be awaited inside a handler.
   ///
   /// - Complexity: O(handlers).
-  public var handlers: [HandlerSnapshot] { core.snapshots { _ in true } }
+  public var handlers: [HandlerSnapshot] { core.snapshots() }
 
-  /// Snapshots of the handlers that are locked themselves. A lock of the whole event does not
-  /// count: see ``handlers`` and ``HandlerSnapshot/isLocked``.
-  public var lockedHandlers: [HandlerSnapshot] { handlers.filter(\.isLocked) }
-
-  /// Snapshots of the handlers that are not locked themselves. A lock of the whole event does not
-  /// count: see ``handlers`` and ``HandlerSnapshot/isLocked``.
-  public var unlockedHandlers: [HandlerSnapshot] { handlers.filter { !$0.isLocked } }
-
-  /// Returns snapshots of the handlers that belong to an owner, without forwards: see ``handlers``.
-  ///
-  /// - Parameter owner: The owner, compared by identity.
-  public func handlers(ownedBy owner: AnyObject) -> [HandlerSnapshot] {
-    core.snapshots { $0?.isForward != true && $0?.owner?.isSame(as: owner) == true }
-  }
+  /// Returns snapshots of the handlers that a filter selects: see ``handlers``.
+  public func handlers(where filter: HandlerFilter) -> [HandlerSnapshot] { core.snapshots(where: filter) }
 
   /// Returns snapshots of some handlers of a keyed event: those in the tables that a closure
   /// accepts.
@@ -32,7 +20,7 @@ extension Event {
   ///   the table of one key or of `untargeted`. For the core's own table, which has the handlers
   ///   of `anyKey`, the argument is `nil`.
   func handlers(in isIncluded: (KeyTable?) -> Bool) -> [HandlerSnapshot] {
-    core.snapshots(where: { _ in true }, in: isIncluded)
+    core.snapshots(in: isIncluded)
   }
 
   // MARK: Nonisolated: any thread may call these, and does not wait for a delivery
@@ -66,10 +54,12 @@ extension Event {
     core.owns(token) && core.isAlive(token.record)
   }
 
-  /// Returns whether a handler has a name: see ``contains(_:)``.
+  /// Returns whether a filter selects any handler: see ``contains(_:)``.
   ///
   /// - Complexity: O(handlers).
-  public nonisolated func contains(named name: String) -> Bool { !core.livingRecords(where: named(name)).isEmpty }
+  public nonisolated func contains(where filter: HandlerFilter) -> Bool {
+    !core.livingRecords(where: filter.isIncluded).isEmpty
+  }
 }
 
 extension Event {

@@ -31,63 +31,12 @@ extension Event {
     return core.remove(token.record)
   }
 
-  /// Removes several handlers one by one, as ``remove(_:)-(HandlerToken)`` does.
+  /// Removes handlers, as ``remove(_:)`` does.
   ///
-  /// - Parameter tokens: The tokens of the handlers. Tokens of other events are ignored.
-  /// - Returns: The number of handlers that this call removed.
-  @discardableResult public nonisolated func remove(_ tokens: [HandlerToken]) -> Int { tokens.count { remove($0) } }
-
-  /// Removes all handlers with a name, as ``remove(_:)-(HandlerToken)`` does.
-  ///
+  /// - Parameter filter: The handlers to remove: by default all, with forwards and sequences.
   /// - Returns: The number of handlers that this call removed.
   /// - Complexity: O(handlers).
-  @discardableResult public nonisolated func remove(named name: String) -> Int { core.removeAll(where: named(name)) }
-
-  /// Removes all handlers with one of several names, as ``remove(_:)-(HandlerToken)`` does.
-  ///
-  /// - Returns: The number of handlers that this call removed.
-  /// - Complexity: O(handlers × names).
-  @discardableResult public nonisolated func remove(named names: [String]) -> Int {
-    core.removeAll(where: named(names))
-  }
-
-  /// Removes all handlers with a tag, as ``remove(_:)-(HandlerToken)`` does.
-  ///
-  /// - Returns: The number of handlers that this call removed.
-  /// - Complexity: O(handlers).
-  @discardableResult public nonisolated func remove(tagged tag: String) -> Int { core.removeAll(where: tagged(tag)) }
-
-  /// Removes all handlers of an owner, as ``remove(_:)-(HandlerToken)`` does.
-  ///
-  /// Forwards do not count as handlers of their target: see `removeForwarding(to:)`.
-  ///
-  /// - Parameter owner: The owner, compared by identity.
-  /// - Returns: The number of handlers that this call removed. In the owner's own `deinit` that is
-  ///   0, because its handlers have ended already.
-  /// - Complexity: O(handlers).
-  @discardableResult public nonisolated func remove(ownedBy owner: AnyObject) -> Int {
-    core.removeAll { $1?.isForward != true && $1?.owner?.mayBe(owner) == true }
-  }
-
-  /// Removes all handlers, forwards and sequences, as ``remove(_:)-(HandlerToken)`` does.
-  ///
-  /// - Returns: The number of handlers that this call removed.
-  /// - Complexity: O(handlers).
-  @discardableResult public nonisolated func removeAll() -> Int { core.removeAll { _, _ in true } }
-}
-
-// Predicates that select the handlers of a bulk operation.
-extension Event {
-  nonisolated func named(_ name: String) -> (HandlerRecord, HandlerOptions?) -> Bool { { $1?.name == name } }
-  nonisolated func named(_ names: [String]) -> (HandlerRecord, HandlerOptions?) -> Bool {
-    { $1?.name.map(names.contains) ?? false }
-  }
-  nonisolated func tagged(_ tag: String) -> (HandlerRecord, HandlerOptions?) -> Bool {
-    { $1?.tags?.contains(tag) ?? false }
-  }
-  nonisolated func owned(_ owner: AnyObject) -> (HandlerRecord, HandlerOptions?) -> Bool {
-    // Compares addresses alone, because the caller holds `core.mutex`. `livingRecords` checks
-    // afterwards that the owner is alive.
-    { $1?.isForward != true && $1?.owner?.mayBe(owner) == true }
+  @discardableResult public nonisolated func removeAll(where filter: HandlerFilter = .all) -> Int {
+    core.removeAll(where: filter.isIncluded)
   }
 }

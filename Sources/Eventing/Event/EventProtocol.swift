@@ -8,8 +8,8 @@ public protocol EventProtocol: Actor {
   nonisolated var handlerCount: Int { get }
   /// Snapshots of all handlers: see ``Event/handlers``.
   var handlers: [HandlerSnapshot] { get }
-  /// Removes all handlers: see ``Event/removeAll()``.
-  @discardableResult nonisolated func removeAll() -> Int
+  /// Removes handlers: see ``Event/removeAll(where:)``.
+  @discardableResult nonisolated func removeAll(where filter: HandlerFilter) -> Int
   /// Locks the event itself: see ``Event/lock(holding:)``.
   nonisolated func lock(holding: Holding)
   /// Ends the event's own lock: see ``Event/unlock()``.
@@ -23,3 +23,8 @@ public protocol EventProtocol: Actor {
 }
 
 extension Event: EventProtocol {}
+
+extension EventProtocol {
+  /// Removes all handlers: see ``Event/removeAll(where:)``.
+  @discardableResult public nonisolated func removeAll() -> Int { removeAll(where: .all) }
+}

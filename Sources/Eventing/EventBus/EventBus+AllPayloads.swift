@@ -17,8 +17,8 @@ extension EventBus {
   ///   different events. Anywhere else one call runs at a time, in all events together.
   /// - The token that this method returns names the handler in all events: ``remove(_:)`` and
   ///   ``HandlerBag`` end the handler in all events. A method of one event, such as
-  ///   ``Event/removeAll()``, ends the handler in that event only. An event that is removed from
-  ///   the bus loses the handler.
+  ///   ``Event/removeAll(where:)``, ends the handler in that event only. An event that is removed
+  ///   from the bus loses the handler.
   /// - If `once` is true, the handler is called once in all events together, even if several
   ///   threads send.
   /// - ``finish()`` ends the handler, after the calls for what was sent before.

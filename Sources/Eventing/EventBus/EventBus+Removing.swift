@@ -1,6 +1,6 @@
 extension EventBus {
   /// Removes a handler of one event of the bus, or a handler of all events: see
-  /// ``Event/remove(_:)-(HandlerToken)``.
+  /// ``Event/remove(_:)``.
   ///
   /// - Returns: Whether this call ended the handler: `false` if it had ended before, or does not
   ///   belong to the bus.

@@ -7,7 +7,7 @@ extension EventSource {
   ///
   /// The owner is held weakly, and strongly for the length of a call. After the owner has been
   /// released, the handler is never called again, not even for another object at the owner's
-  /// address. Calls that wait on a lane are skipped then. ``Event/remove(ownedBy:)`` removes all
+  /// address. Calls that wait on a lane are skipped then. ``Event/removeAll(where:)`` removes all
   /// handlers of an owner.
   ///
   /// The last release of the owner, and its `deinit`, may happen on the thread that runs the

@@ -75,7 +75,7 @@ public protocol EventSource<Payload>: Sendable {
   @discardableResult nonisolated func attachInline(
     once: Bool, fileID: StaticString, line: UInt, _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken
-  /// Removes a handler, as ``Event/remove(_:)-(HandlerToken)`` does.
+  /// Removes a handler, as ``Event/remove(_:)`` does.
   ///
   /// - Returns: Whether the handler was removed by this call: `false` if it had ended before, or
   ///   belongs to another event.

@@ -34,13 +34,6 @@ extension EventSource {
   ) -> HandlerToken { fatalError("unavailable") }
 }
 
-extension Event {
-  @available(*, unavailable, renamed: "lock(named:)")
-  @discardableResult public nonisolated func lock(_ name: String) -> Int { fatalError("unavailable") }
-  @available(*, unavailable, renamed: "remove(named:)")
-  @discardableResult public nonisolated func remove(_ name: String) -> Int { fatalError("unavailable") }
-}
-
 extension EventSource {
   @available(*, unavailable, message: "tags are given to a handler: add(Handler { … }.tagged(\"…\"))")
   @discardableResult public nonisolated func addHandler(

@@ -190,22 +190,6 @@ package struct ForwardingContext: Sendable {
 }
 
 extension Event {
-  /// Removes all forwards from this event to another one, as ``remove(_:)-(HandlerToken)`` removes
-  /// a handler.
-  ///
-  /// - Parameter target: The event that the forwards lead to.
-  /// - Returns: The number of forwards that this call removed.
-  /// - Complexity: O(*n*) for *n* handlers.
-  @discardableResult public nonisolated func removeForwarding<Other: Sendable>(to target: Event<Other>) -> Int {
-    removeForwards(to: target)
-  }
-
-  /// Removes all forwards from this event to one target: another event, or the object at whose
-  /// release the forward ends. Returns the number of forwards that this call removed.
-  package nonisolated func removeForwards(to target: AnyObject) -> Int {
-    core.removeAll { $1?.isForward == true && $1?.owner?.mayBe(target) == true }
-  }
-
   /// Delivers a value that `EventSource.forwardOut` handed over, unless it came through this event.
   package nonisolated func enter(_ payload: Payload, _ context: ForwardingContext) {
     if !context.path.contains(core.anchor) { take(payload, context) }

@@ -1,28 +1,13 @@
 // Methods for all handlers of the event, whatever their key: removing, locking and inspecting.
 
 extension KeyedEvent {
-  /// Removes a handler, whatever its key, as ``Event/remove(_:)-(HandlerToken)`` does.
+  /// Removes a handler, whatever its key, as ``Event/remove(_:)`` does.
   ///
   /// - Returns: `false` if the handler was gone, or belongs to another event.
   /// - Complexity: O(1), amortized.
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
-  /// Removes several handlers, as ``remove(_:)-(HandlerToken)`` does. Returns the number of
-  /// handlers that this call removed.
-  @discardableResult public func remove(_ tokens: [HandlerToken]) -> Int { event.remove(tokens) }
-  /// Removes all handlers with a name, as ``Event/remove(named:)-(String)`` does. Returns their
-  /// number. O(*n*) for *n* handlers of all keys.
-  @discardableResult public func remove(named name: String) -> Int { event.remove(named: name) }
-  /// Removes all handlers with a tag, as ``Event/remove(tagged:)`` does. Returns their number.
-  /// O(*n*) for *n* handlers of all keys.
-  @discardableResult public func remove(tagged tag: String) -> Int { event.remove(tagged: tag) }
-  /// Removes all handlers of an owner, as ``Event/remove(ownedBy:)`` does. Returns their number.
-  /// O(*n*) for *n* handlers of all keys.
-  @discardableResult public func remove(ownedBy owner: AnyObject) -> Int { event.remove(ownedBy: owner) }
-  /// Removes all handlers of all keys, as ``Event/removeAll()`` does. Returns their number. O(*n*)
-  /// for *n* handlers of all keys.
-  @discardableResult public func removeAll() -> Int { event.removeAll() }
 
-  /// Locks a handler until it is unlocked, as ``Event/lock(_:holding:)-(HandlerToken,_)`` does.
+  /// Locks a handler until it is unlocked, as ``Event/lock(_:holding:)`` does.
   ///
   /// - Parameters:
   ///   - token: The token of the handler.
@@ -32,7 +17,7 @@ extension KeyedEvent {
   @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
     event.lock(token, holding: holding)
   }
-  /// Ends the lock of a handler, as ``Event/unlock(_:)-(HandlerToken)`` does. Returns whether the
+  /// Ends the lock of a handler, as ``Event/unlock(_:)`` does. Returns whether the
   /// handler exists.
   @discardableResult public func unlock(_ token: HandlerToken) -> Bool { event.unlock(token) }
   /// Returns whether a handler is locked, as ``Event/isLocked(_:)`` does; `false` if there is no
@@ -45,33 +30,25 @@ extension KeyedEvent {
   ) async throws(Failure) -> Result {
     try await event.withLocked(token, holding: holding, body)
   }
-  /// Locks all handlers with a name, as ``lock(_:holding:)`` does. Returns their number. O(*n*) for
-  /// *n* handlers of all keys.
-  @discardableResult public func lock(named name: String, holding: Holding = .nothing) -> Int {
-    event.lock(named: name, holding: holding)
+  /// Removes handlers, by default all, as ``Event/removeAll(where:)`` does. Returns their number.
+  /// O(*n*) for *n* handlers of all keys.
+  @discardableResult public func removeAll(where filter: HandlerFilter = .all) -> Int {
+    event.removeAll(where: filter)
   }
-  /// Unlocks all handlers with a name. Returns their number. O(*n*) for *n* handlers of all keys.
-  @discardableResult public func unlock(named name: String) -> Int { event.unlock(named: name) }
-  /// Locks all handlers with a tag, as ``lock(_:holding:)`` does. Returns their number. O(*n*) for
-  /// *n* handlers of all keys.
-  @discardableResult public func lock(tagged tag: String, holding: Holding = .nothing) -> Int {
-    event.lock(tagged: tag, holding: holding)
+  /// Locks handlers, by default all that are there now, as ``Event/lockAll(where:holding:)`` does.
+  /// Returns their number. O(*n*) for *n* handlers of all keys.
+  @discardableResult public func lockAll(where filter: HandlerFilter = .all, holding: Holding = .nothing) -> Int {
+    event.lockAll(where: filter, holding: holding)
   }
-  /// Unlocks all handlers with a tag. Returns their number. O(*n*) for *n* handlers of all keys.
-  @discardableResult public func unlock(tagged tag: String) -> Int { event.unlock(tagged: tag) }
-  /// Locks all handlers of an owner, as ``lock(_:holding:)`` does. Returns their number. O(*n*) for
-  /// *n* handlers of all keys.
-  @discardableResult public func lock(ownedBy owner: AnyObject, holding: Holding = .nothing) -> Int {
-    event.lock(ownedBy: owner, holding: holding)
+  /// Unlocks handlers, by default all, as ``Event/unlockAll(where:)`` does. Returns their number.
+  /// O(*n*) for *n* handlers of all keys.
+  @discardableResult public func unlockAll(where filter: HandlerFilter = .all) -> Int {
+    event.unlockAll(where: filter)
   }
-  /// Unlocks all handlers of an owner. Returns their number. O(*n*) for *n* handlers of all keys.
-  @discardableResult public func unlock(ownedBy owner: AnyObject) -> Int { event.unlock(ownedBy: owner) }
-  /// Locks the handlers that are there now, as ``Event/lockAll(holding:)`` does. Returns their
-  /// number. O(*n*) for *n* handlers of all keys.
-  @discardableResult public func lockAll(holding: Holding = .nothing) -> Int { event.lockAll(holding: holding) }
-  /// Unlocks all handlers, as ``Event/unlockAll()`` does. Returns their number. O(*n*) for *n*
-  /// handlers of all keys.
-  @discardableResult public func unlockAll() -> Int { event.unlockAll() }
+  /// Returns whether a filter selects any handler. O(*n*) for *n* handlers of all keys.
+  public func contains(where filter: HandlerFilter) -> Bool { event.contains(where: filter) }
+  /// Returns snapshots of the handlers that a filter selects. O(*n*) for *n* handlers of all keys.
+  public func handlers(where filter: HandlerFilter) async -> [HandlerSnapshot] { await event.handlers(where: filter) }
   /// Locks the event: no handler of any key is called, those added later included. See
   /// ``Event/lock(holding:)``.
   public func lock(holding: Holding = .nothing) { event.lock(holding: holding) }
@@ -84,16 +61,8 @@ extension KeyedEvent {
   public var handlerCount: Int { event.handlerCount }
   /// Returns whether a handler exists. O(1).
   public func contains(_ token: HandlerToken) -> Bool { event.contains(token) }
-  /// Returns whether a handler with a name exists. O(*n*) for *n* handlers of all keys.
-  public func contains(named name: String) -> Bool { event.contains(named: name) }
   /// Snapshots of the handlers of all keys, taken between two occurrences; see ``Event/handlers``.
   public var handlers: [HandlerSnapshot] { get async { await event.handlers } }
-  /// Snapshots of the locked handlers of all keys; see ``Event/lockedHandlers``.
-  public var lockedHandlers: [HandlerSnapshot] { get async { await event.lockedHandlers } }
-  /// Returns snapshots of the handlers of an owner; see ``Event/handlers(ownedBy:)``.
-  public func handlers(ownedBy owner: sending AnyObject) async -> [HandlerSnapshot] {
-    await event.handlers(ownedBy: owner)
-  }
   /// Whether there are handlers of any key. O(*n*) for *n* handlers of all keys.
   public var hasHandlers: Bool { event.hasHandlers }
 

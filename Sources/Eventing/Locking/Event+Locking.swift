@@ -12,7 +12,7 @@ extension Event {
   ///
   /// Occurrences that are delivered meanwhile are skipped for the handler, or held until the lock
   /// ends; see ``Holding``. Locking a locked handler again changes only `holding`: one
-  /// ``unlock(_:)-(HandlerToken)`` ends the lock.
+  /// ``unlock(_:)`` ends the lock.
   ///
   /// This can be called from any thread and inside any handler, the locked one included. The lock
   /// is independent of ``withLocked(_:holding:_:)`` and of the lock of the event,
@@ -41,7 +41,7 @@ extension Event {
     contains(token) && core.end(.handler, of: [token.record]) == 1
   }
 
-  /// Returns whether a handler is locked by ``lock(_:holding:)-(HandlerToken,_)`` or a running
+  /// Returns whether a handler is locked by ``lock(_:holding:)`` or a running
   /// ``withLocked(_:holding:_:)``.
   ///
   /// The lock of the event does not count; ``isLocked`` shows that one.
@@ -56,7 +56,7 @@ extension Event {
   /// Locks a handler for the duration of a closure.
   ///
   /// Several such calls may overlap: the handler is locked until the last one ends. Each is
-  /// otherwise like ``lock(_:holding:)-(HandlerToken,_)``. If the handler does not exist, `body`
+  /// otherwise like ``lock(_:holding:)``. If the handler does not exist, `body`
   /// runs nevertheless.
   ///
   /// - Parameters:
@@ -76,77 +76,33 @@ extension Event {
     return try await body()
   }
 
-  // MARK: Several handlers. Each method returns the number of handlers that it found
+  // MARK: Several handlers
 
-  /// Locks several handlers, as ``lock(_:holding:)-(HandlerToken,_)`` does. Returns the number of
-  /// handlers that exist. Complexity: O(*n*) for *n* tokens.
-  @discardableResult public nonisolated func lock(_ tokens: [HandlerToken], holding: Holding = .nothing) -> Int {
-    tokens.count { lock($0, holding: holding) }
-  }
-  /// Unlocks several handlers, as ``unlock(_:)-(HandlerToken)`` does. Returns the number of
-  /// handlers that exist. Complexity: O(*n*) for *n* tokens, and the delivery of held occurrences.
-  @discardableResult public nonisolated func unlock(_ tokens: [HandlerToken]) -> Int {
-    core.end(.handler, of: tokens.filter(contains).map(\.record))
-  }
-
-  /// Locks all handlers with a name, as ``lock(_:holding:)-(HandlerToken,_)`` does.
-  ///
-  /// Handlers that are added later are not locked.
+  /// Locks handlers, as ``lock(_:holding:)`` does. Handlers that are added later are not locked.
   ///
   /// - Parameters:
-  ///   - name: The name.
+  ///   - filter: The handlers to lock: by default all that are there now.
   ///   - holding: Whether occurrences are skipped meanwhile, or held until the lock ends.
-  /// - Returns: The number of handlers with that name.
+  /// - Returns: The number of handlers that the filter selects.
   /// - Complexity: O(*n*) for *n* handlers.
-  @discardableResult public nonisolated func lock(named name: String, holding: Holding = .nothing) -> Int {
-    lock(named(name), holding)
-  }
-  /// Unlocks all handlers with a name, as ``unlock(_:)-(HandlerToken)`` does.
-  ///
-  /// - Returns: The number of handlers with that name.
-  /// - Complexity: O(*n*) for *n* handlers.
-  @discardableResult public nonisolated func unlock(named name: String) -> Int { unlock(named(name)) }
-
-  /// Locks all handlers with one of several names; see ``lock(named:holding:)-(String,_)``.
-  @discardableResult public nonisolated func lock(named names: [String], holding: Holding = .nothing) -> Int {
-    lock(named(names), holding)
-  }
-  /// Unlocks all handlers with one of several names; see ``unlock(named:)-(String)``.
-  @discardableResult public nonisolated func unlock(named names: [String]) -> Int { unlock(named(names)) }
-
-  /// Locks all handlers with a tag; see ``lock(named:holding:)-(String,_)``.
-  @discardableResult public nonisolated func lock(tagged tag: String, holding: Holding = .nothing) -> Int {
-    lock(tagged(tag), holding)
-  }
-  /// Unlocks all handlers with a tag; see ``unlock(named:)-(String)``.
-  @discardableResult public nonisolated func unlock(tagged tag: String) -> Int { unlock(tagged(tag)) }
-
-  /// Locks all handlers of an owner, compared by identity; see ``lock(named:holding:)-(String,_)``.
-  @discardableResult public nonisolated func lock(ownedBy owner: AnyObject, holding: Holding = .nothing) -> Int {
-    lock(owned(owner), holding)
-  }
-  /// Unlocks all handlers of an owner, compared by identity; see ``unlock(named:)-(String)``.
-  @discardableResult public nonisolated func unlock(ownedBy owner: AnyObject) -> Int { unlock(owned(owner)) }
-
-  /// Locks the handlers that are there now, but none that is added later; see
-  /// ``lock(named:holding:)-(String,_)``.
-  @discardableResult public nonisolated func lockAll(holding: Holding = .nothing) -> Int {
-    lock({ _, _ in true }, holding)
-  }
-  /// Unlocks all handlers; see ``unlock(named:)-(String)``. The lock of the event stays in force.
-  @discardableResult public nonisolated func unlockAll() -> Int { unlock { _, _ in true } }
-
-  private nonisolated func lock(_ isIncluded: (HandlerRecord, HandlerOptions?) -> Bool, _ holding: Holding) -> Int {
+  @discardableResult public nonisolated func lockAll(
+    where filter: HandlerFilter = .all, holding: Holding = .nothing
+  ) -> Int {
     // Closes the fast path, even if no handler was locked. This thread may have left out a handler
     // that it found deactivated. The thread that deactivated that handler may not have come to its
     // own `noteChange()` yet. Without the call here, the fast path could still call that handler
     // after this method has returned.
     defer { core.anchorReference.load()?.noteChange() }
-    return core.livingRecords(where: isIncluded).count { core.begin(.handler, of: $0, holding) }
+    return core.livingRecords(where: filter.isIncluded).count { core.begin(.handler, of: $0, holding) }
   }
 
-  private nonisolated func unlock(_ isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> Int {
-    core.end(.handler, of: core.livingRecords(where: isIncluded))
+  /// Unlocks handlers, as ``unlock(_:)`` does. The lock of the event stays in force.
+  ///
+  /// - Parameter filter: The handlers to unlock: by default all.
+  /// - Returns: The number of handlers that the filter selects.
+  /// - Complexity: O(*n*) for *n* handlers, and the delivery of held occurrences.
+  @discardableResult public nonisolated func unlockAll(where filter: HandlerFilter = .all) -> Int {
+    core.end(.handler, of: core.livingRecords(where: filter.isIncluded))
   }
 
   // MARK: The event itself
@@ -154,7 +110,7 @@ extension Event {
   /// Locks the event: none of its handlers, including those added later, is called until
   /// ``unlock()``.
   ///
-  /// The lock is effective on return. Like ``lock(_:holding:)-(HandlerToken,_)``, this can be
+  /// The lock is effective on return. Like ``lock(_:holding:)``, this can be
   /// called from any thread and inside any handler. The locks of single handlers are independent of
   /// the lock of the event. Snapshots of handlers do not show this lock; ``isLocked`` does.
   ///
@@ -167,7 +123,7 @@ extension Event {
 
   /// Ends the lock of the event. The locks of single handlers stay in force.
   ///
-  /// Held occurrences are delivered as ``unlock(_:)-(HandlerToken)`` says.
+  /// Held occurrences are delivered as ``unlock(_:)`` says.
   ///
   /// - Complexity: O(*n*) for *n* handlers, and the delivery of held occurrences.
   public nonisolated func unlock() { core.setEventLock(false) }

@@ -17,7 +17,7 @@ extension Observed: EventSource {
   @inlinable @discardableResult public func attach(_ handler: Handler<ValueChange<Value>>) -> HandlerToken {
     changes([.old, .new]).attach(handler)
   }
-  /// Removes a handler, as ``Event/remove(_:)-(HandlerToken)`` does.
+  /// Removes a handler, as ``Event/remove(_:)`` does.
   ///
   /// - Returns: `false` if the handler was gone, or belongs to another event.
   /// - Complexity: O(1), amortized.

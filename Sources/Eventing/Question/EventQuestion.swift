@@ -60,7 +60,7 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     }
   }
 
-  /// Removes a responder, as ``Event/remove(_:)-(HandlerToken)`` does.
+  /// Removes a responder, as ``Event/remove(_:)`` does.
   ///
   /// - Returns: Whether the responder was removed by this call: `false` if it had ended before, or
   ///   belongs to another question.
@@ -79,14 +79,14 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   // Remote questions offer these methods for their responders in this process. A locked responder
   // is not called. So it counts as one that declined to answer, as a responder does by returning
   // `nil`.
-  package func remove(named name: String) -> Int { event.remove(named: name) }
+  package func removeAll(where filter: HandlerFilter) -> Int { event.removeAll(where: filter) }
   package func lock(_ token: HandlerToken) -> Bool { event.lock(token) }
   package func unlock(_ token: HandlerToken) -> Bool { event.unlock(token) }
   package func isLocked(_ token: HandlerToken) -> Bool { event.isLocked(token) }
-  package func lock(named name: String) -> Int { event.lock(named: name) }
-  package func unlock(named name: String) -> Int { event.unlock(named: name) }
+  package func lockAll(where filter: HandlerFilter) -> Int { event.lockAll(where: filter) }
+  package func unlockAll(where filter: HandlerFilter) -> Int { event.unlockAll(where: filter) }
   package func contains(_ token: HandlerToken) -> Bool { event.contains(token) }
-  package func contains(named name: String) -> Bool { event.contains(named: name) }
+  package func contains(where filter: HandlerFilter) -> Bool { event.contains(where: filter) }
   package var responders: [HandlerSnapshot] { get async { await event.handlers } }
 
   /// Asks all responders, and returns the first answer that comes.

@@ -106,7 +106,7 @@ extension EventCore {
 
   /// Returns a snapshot of each handler that matches. Isolation: core.
   @inline(never) func snapshots(
-    where isIncluded: (HandlerOptions?) -> Bool, in isInTable: (KeyTable?) -> Bool = { _ in true }
+    where filter: HandlerFilter = .all, in isInTable: (KeyTable?) -> Bool = { _ in true }
   ) -> [HandlerSnapshot] {
     var found: [HandlerSnapshot] = []
     let anchor = anchorReference.load()
@@ -115,7 +115,7 @@ extension EventCore {
     @inline(never) func include(_ record: HandlerRecord, _ target: DeliveryTarget?, skipped: Int) {
       let lane = target?.counters
       let (options, keyTable) = unsafe (record.details?.options, record.details?.keyTable)
-      guard isIncluded(options), isInTable(keyTable), isAlive(record) else { return }
+      guard filter.isIncluded(record, options), isInTable(keyTable), isAlive(record) else { return }
       let flags = record.state.load(ordering: .acquiring)
       let held =
         flags & HandlerFlags.hasHoldingBuffer == 0

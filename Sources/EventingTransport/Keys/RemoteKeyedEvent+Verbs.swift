@@ -6,48 +6,34 @@ public import Eventing
 extension RemoteKeyedEvent {
   /// Removes a handler. Returns whether this call removed it.
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
-  /// Removes several handlers. Returns the number that this call removed.
-  @discardableResult public func remove(_ tokens: [HandlerToken]) -> Int { event.remove(tokens) }
-  /// Removes all handlers with a name. Returns their number. O(*n*) for *n* handlers of all keys.
-  @discardableResult public func remove(named name: String) -> Int { event.remove(named: name) }
-  /// Removes all handlers with a tag. Returns their number. O(*n*) for *n* handlers of all keys.
-  @discardableResult public func remove(tagged tag: String) -> Int { event.remove(tagged: tag) }
-  /// Removes all handlers of an owner. Returns their number. O(*n*) for *n* handlers of all keys.
-  @discardableResult public func remove(ownedBy owner: AnyObject) -> Int { event.remove(ownedBy: owner) }
-  /// Removes all handlers of all keys. Returns their number. O(*n*) for *n* handlers of all keys.
-  @discardableResult public func removeAll() -> Int { event.removeAll() }
 
-  /// Locks a handler, as ``RemoteEvent/lock(_:holding:)-(HandlerToken,_)`` does. Returns whether
+  /// Locks a handler, as ``RemoteEvent/lock(_:holding:)`` does. Returns whether
   /// the handler exists.
   @discardableResult public func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
     event.lock(token, holding: holding)
   }
   /// Ends the lock of a handler. Returns whether the handler exists.
   @discardableResult public func unlock(_ token: HandlerToken) -> Bool { event.unlock(token) }
-  /// Locks all handlers with a name. Returns their number. O(*n*) for *n* handlers of all keys.
-  @discardableResult public func lock(named name: String, holding: Holding = .nothing) -> Int {
-    event.lock(named: name, holding: holding)
+  /// Removes handlers, by default all, as ``Eventing/Event/removeAll(where:)`` does. Returns their
+  /// number. O(*n*) for *n* handlers of all keys.
+  @discardableResult public func removeAll(where filter: HandlerFilter = .all) -> Int {
+    event.removeAll(where: filter)
   }
-  /// Unlocks all handlers with a name. Returns their number. O(*n*) for *n* handlers of all keys.
-  @discardableResult public func unlock(named name: String) -> Int { event.unlock(named: name) }
-  /// Locks all handlers with a tag. Returns their number. O(*n*) for *n* handlers of all keys.
-  @discardableResult public func lock(tagged tag: String, holding: Holding = .nothing) -> Int {
-    event.lock(tagged: tag, holding: holding)
+  /// Locks handlers, by default all that are there now, as
+  /// ``Eventing/Event/lockAll(where:holding:)`` does. Returns their number. O(*n*) for *n* handlers
+  /// of all keys.
+  @discardableResult public func lockAll(where filter: HandlerFilter = .all, holding: Holding = .nothing) -> Int {
+    event.lockAll(where: filter, holding: holding)
   }
-  /// Unlocks all handlers with a tag. Returns their number. O(*n*) for *n* handlers of all keys.
-  @discardableResult public func unlock(tagged tag: String) -> Int { event.unlock(tagged: tag) }
-  /// Locks all handlers of an owner. Returns their number. O(*n*) for *n* handlers of all keys.
-  @discardableResult public func lock(ownedBy owner: AnyObject, holding: Holding = .nothing) -> Int {
-    event.lock(ownedBy: owner, holding: holding)
+  /// Unlocks handlers, by default all, as ``Eventing/Event/unlockAll(where:)`` does. Returns their
+  /// number. O(*n*) for *n* handlers of all keys.
+  @discardableResult public func unlockAll(where filter: HandlerFilter = .all) -> Int {
+    event.unlockAll(where: filter)
   }
-  /// Unlocks all handlers of an owner. Returns their number. O(*n*) for *n* handlers of all keys.
-  @discardableResult public func unlock(ownedBy owner: AnyObject) -> Int { event.unlock(ownedBy: owner) }
-  /// Locks the handlers of all keys that are there now, and returns their number. O(*n*) for *n*
-  /// handlers of all keys.
-  @discardableResult public func lockAll(holding: Holding = .nothing) -> Int { event.lockAll(holding: holding) }
-  /// Unlocks all handlers, and returns their number. The lock of the event stays in force. O(*n*)
-  /// for *n* handlers of all keys.
-  @discardableResult public func unlockAll() -> Int { event.unlockAll() }
+  /// Returns whether a filter selects any handler. O(*n*) for *n* handlers of all keys.
+  public func contains(where filter: HandlerFilter) -> Bool { event.contains(where: filter) }
+  /// Returns snapshots of the handlers that a filter selects. O(*n*) for *n* handlers of all keys.
+  public func handlers(where filter: HandlerFilter) async -> [HandlerSnapshot] { await event.handlers(where: filter) }
   /// Returns whether a handler is locked by a lock of its own. O(1).
   public func isLocked(_ token: HandlerToken) -> Bool { event.isLocked(token) }
   /// Locks the event: it takes no messages until ``unlock()``. O(*n*) for *n* handlers of all keys.
@@ -76,8 +62,6 @@ extension RemoteKeyedEvent {
   public func handlers(of key: Key) async -> [HandlerSnapshot] { await event.handlers(of: key) }
   /// Returns whether a handler is registered with this event. O(1).
   public func contains(_ token: HandlerToken) -> Bool { event.contains(token) }
-  /// Returns whether a handler has this name. O(*n*) for *n* handlers of all keys.
-  public func contains(named name: String) -> Bool { event.contains(named: name) }
   /// Adds an observer, which sees the messages of all keys.
   @discardableResult public func observe(with observer: some EventObserver) -> EventRegistration {
     event.observe(with: observer)

@@ -92,19 +92,17 @@ extension EventSource {
   }
 }
 
-extension Event {
-  /// Removes all forwards from this event to a remote event, as `remove(_:)` removes a handler.
-  /// Returns their number. O(*n*) for *n* handlers.
-  @discardableResult public nonisolated func removeForwarding<Other: Sendable>(to target: RemoteEvent<Other>) -> Int {
-    removeForwards(to: target)
+extension HandlerFilter {
+  /// The forwards to a remote event.
+  public static func forwarding<Other: Sendable>(to target: RemoteEvent<Other>) -> HandlerFilter {
+    forwarding(toObject: target)
   }
 
-  /// Removes all forwards from this event to a remote event with keys. Returns their number. O(*n*)
-  /// for *n* handlers.
-  @discardableResult public nonisolated func removeForwarding<Key: RemoteKey, Other: Sendable>(
-    to target: RemoteKeyedEvent<Key, Other>
-  ) -> Int {
-    removeForwards(to: target)
+  /// The forwards to a remote event with keys.
+  public static func forwarding<Key: RemoteKey, Other: Sendable>(to target: RemoteKeyedEvent<Key, Other>)
+    -> HandlerFilter
+  {
+    forwarding(toObject: target)
   }
 }
 

@@ -131,7 +131,7 @@ struct Forwarding: Scenario {
     let count: Int
     if worker.random.oneIn(2) {
       numbers = Network.beside(number).filter { desk.tokens[$0] != nil }
-      (count, span) = worker.change(.remove) { source.removeForwarding(to: target) }
+      (count, span) = worker.change(.remove) { source.removeAll(where: .forwarding(to: target)) }
     } else {
       (count, span) = worker.change(.remove) { source.remove(token) ? 1 : 0 }
     }
@@ -214,7 +214,7 @@ struct Forwarding: Scenario {
         let due = (guest.first..<desk.origins.count).filter { desk.origins[$0] == Network.guestHouse }
         let missed = due.filter { !guest.heard.contains($0) }
         checks.expect(.g23, missed.isEmpty, "the target of a strong forward missed \(missed.count) of \(due.count)")
-        let removed = guest.event.map { host.removeForwarding(to: $0) }
+        let removed = guest.event.map { host.removeAll(where: .forwarding(to: $0)) }
         checks.expect(.g23, removed == 1, "removeForwarding found \(removed.map { "\($0)" } ?? "no target")")
       }
     }

@@ -47,7 +47,7 @@ extension Meddle.World {
     default:
       worker.change(.add) {
         keep(signal.addHandler(isolatedTo: accounts.current) { account in _ = account.enter() })
-        signal.removeForwarding(to: event)
+        signal.removeAll(where: .forwarding(to: event))
       }
     }
   }
@@ -68,8 +68,8 @@ extension Meddle.World {
       }
       checks.expect(.g11, !stranger.contains(token) && event.contains(token), "a token is of another event")
       event.post(freight)
-      let isThere = event.contains(named: "io")
-      let removed = event.remove(named: "io")
+      let isThere = event.contains(where: .named("io"))
+      let removed = event.removeAll(where: .named("io"))
       checks.expect(.g7, removed == (isThere ? 1 : 0) || removed == 0, "\(removed) handlers of one name were removed")
       tickets.put(event.submit(freight))
       for number in 0..<worker.random.below(16) {

@@ -51,16 +51,16 @@ extension Meddle.World {
 
   private func remove<Key, Payload>(from event: KeyedEvent<Key, Payload>, _ worker: Worker) {
     switch worker.random.below(8) {
-    case 0: event.remove(named: name(worker))
-    case 1: event.remove(tagged: "io")
-    case 2: event.remove(ownedBy: owners.current)
+    case 0: event.removeAll(where: .named(name(worker)))
+    case 1: event.removeAll(where: .tagged("io"))
+    case 2: event.removeAll(where: .ownedBy(owners.current))
     case 3: if worker.random.oneIn(4) { event.removeAll() }
     case 4: if worker.random.oneIn(8) { event.finish() }
     default:
       guard let token = tokens.pick(worker.random.below(48)) else { return }
       event.remove(token)
       checks.expect(.g7, !event.contains(token) && !event.isLocked(token), "a removed handler is still there")
-      _ = (event.handlerCount, event.contains(named: name(worker)), event.description)
+      _ = (event.handlerCount, event.contains(where: .named(name(worker))), event.description)
     }
   }
 
@@ -69,11 +69,11 @@ extension Meddle.World {
     switch worker.random.below(12) {
     case 0: event.lock(holding: holding)
     case 1, 2: event.unlock()
-    case 3: event.lock(named: name(worker), holding: holding)
-    case 4: event.unlock(named: name(worker))
-    case 5: event.lock(tagged: "io", holding: holding)
-    case 6: event.unlock(tagged: "io")
-    case 7: event.lock(ownedBy: owners.current, holding: holding)
+    case 3: event.lockAll(where: .named(name(worker)), holding: holding)
+    case 4: event.unlockAll(where: .named(name(worker)))
+    case 5: event.lockAll(where: .tagged("io"), holding: holding)
+    case 6: event.unlockAll(where: .tagged("io"))
+    case 7: event.lockAll(where: .ownedBy(owners.current), holding: holding)
     case 8: event.lockAll(holding: holding)
     case 9: event.unlockAll()
     case 10: if let token { event.lock(token, holding: holding) }
@@ -110,7 +110,7 @@ extension Meddle.World {
       }
     case 14:
       worker.change(.remove) {
-        if worker.random.oneIn(4) { observed.removeAll() } else { observed.remove(ownedBy: owners.current) }
+        if worker.random.oneIn(4) { observed.removeAll() } else { observed.removeAll(where: .ownedBy(owners.current)) }
       }
     default:
       worker.change(.remove) {

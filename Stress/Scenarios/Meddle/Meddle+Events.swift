@@ -42,13 +42,13 @@ extension Meddle.World {
     let (number, name) = (worker.random.below(48), name(worker))
     worker.change(.remove) {
       switch worker.random.below(16) {
-      case 0: event.remove(named: name)
-      case 1: event.remove(named: [name, "audit"])
-      case 2: event.remove(tagged: "io")
-      case 3: event.remove(ownedBy: owners.current)
+      case 0: event.removeAll(where: .named(name))
+      case 1: event.removeAll(where: .named(name, "audit"))
+      case 2: event.removeAll(where: .tagged("io"))
+      case 3: event.removeAll(where: .ownedBy(owners.current))
       case 4: if worker.random.oneIn(4) { event.removeAll() }
       case 5: if worker.random.oneIn(4) { event.finish() }
-      case 6: event.remove([tokens.pick(number), tokens.pick(number + 1)].compactMap(\.self))
+      case 6: event.removeAll(where: .oneOf([tokens.pick(number), tokens.pick(number + 1)].compactMap(\.self)))
       default:
         guard let token = tokens.pick(number) else { return }
         event.remove(token)
@@ -64,18 +64,18 @@ extension Meddle.World {
       switch worker.random.below(18) {
       case 0: event.lock(holding: holding)
       case 1, 2: event.unlock()
-      case 3: event.lock(named: name, holding: holding)
-      case 4: event.unlock(named: name)
-      case 5: event.lock(named: [name, "io"], holding: holding)
-      case 6: event.unlock(named: [name, "io"])
-      case 7: event.lock(tagged: "io", holding: holding)
-      case 8: event.unlock(tagged: "io")
-      case 9: event.lock(ownedBy: owners.current, holding: holding)
-      case 10: event.unlock(ownedBy: owners.current)
+      case 3: event.lockAll(where: .named(name), holding: holding)
+      case 4: event.unlockAll(where: .named(name))
+      case 5: event.lockAll(where: .named(name, "io"), holding: holding)
+      case 6: event.unlockAll(where: .named(name, "io"))
+      case 7: event.lockAll(where: .tagged("io"), holding: holding)
+      case 8: event.unlockAll(where: .tagged("io"))
+      case 9: event.lockAll(where: .ownedBy(owners.current), holding: holding)
+      case 10: event.unlockAll(where: .ownedBy(owners.current))
       case 11: event.lockAll(holding: holding)
       case 12, 13: event.unlockAll()
-      case 14: event.lock(some, holding: holding)
-      case 15: event.unlock(some)
+      case 14: event.lockAll(where: .oneOf(some), holding: holding)
+      case 15: event.unlockAll(where: .oneOf(some))
       case 16: for token in some { event.lock(token, holding: holding) }
       default: for token in some { event.unlock(token) }
       }
@@ -85,7 +85,7 @@ extension Meddle.World {
   private func look<Payload>(at event: Event<Payload>, _ worker: Worker) {
     let count = event.handlerCount
     checks.expect(.g21, count >= 0 && count < 10_000, "\(count) handlers on \(event)")
-    _ = (event.hasHandlers, event.isLocked, event.contains(named: name(worker)), event.description)
+    _ = (event.hasHandlers, event.isLocked, event.contains(where: .named(name(worker))), event.description)
     if let token = tokens.pick(worker.random.below(48)) {
       _ = (event.contains(token), event.isLocked(token), token.name, token.description)
     }
@@ -99,7 +99,7 @@ extension Meddle.World {
       let isRefused = !stranger.remove(token) && !stranger.contains(token) && !stranger.isLocked(token)
       checks.expect(.g11, isRefused, "an event accepted the token of another event")
       let isLocked = stranger.lock(token, holding: holding(worker)) || stranger.unlock(token)
-      let isKept = !isLocked && stranger.remove([token]) == 0
+      let isKept = !isLocked && stranger.removeAll(where: .oneOf([token])) == 0
       checks.expect(.g11, isKept, "an event locked the handler of another event")
     }
   }
@@ -117,8 +117,8 @@ extension Meddle.World {
     case 2: token = event.forward(to: choices.current) { .make($0.number) }
     case 3: token = event.forward(to: texts.current) { $0.isWhole ? .make($0.number) : nil }
     case 4:
-      event.removeForwarding(to: pairs.current)
-      event.removeForwarding(to: triples.current)
+      event.removeAll(where: .forwarding(to: pairs.current))
+      event.removeAll(where: .forwarding(to: triples.current))
       return
     case 5:
       // The target forwards to no event, so that no cycle of strong references arises.

@@ -32,9 +32,9 @@ extension Meddle.World {
     case 7: await timed(worker, .look) { self.inspect(await event.handlers) }
     case 8:
       await timed(worker, .look) {
-        self.inspect(await event.lockedHandlers)
-        self.inspect(await event.unlockedHandlers)
-        self.inspect(await event.handlers(ownedBy: self.owners.current))
+        self.inspect(await event.handlers.filter(\.isLocked))
+        self.inspect(await event.handlers.filter({ !$0.isLocked }))
+        self.inspect(await event.handlers(where: .ownedBy(self.owners.current)))
       }
     case 9: await timed(worker, .quiesce) { await event.quiesce() }
     case 10, 11:

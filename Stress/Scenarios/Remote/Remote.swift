@@ -137,12 +137,12 @@ struct Remote: Scenario {
   /// Removes the handler of a member and adds another one, or locks it for a short time.
   private func meddle(_ member: RemoteEvent<[UInt8]>, _ number: Int, _ group: String, _ ledger: RemoteLedger) async {
     if number.isMultiple(of: 3) {
-      if member.remove(named: "worker") > 0 { addHandler(to: member, group, ledger) }
+      if member.removeAll(where: .named("worker")) > 0 { addHandler(to: member, group, ledger) }
       return
     }
-    member.lock(named: "worker", holding: .upTo(4))
+    member.lockAll(where: .named("worker"), holding: .upTo(4))
     await Task.yield()
-    member.unlock(named: "worker")
+    member.unlockAll(where: .named("worker"))
   }
 
   /// Adds a new member to a group, and ends an old one.

@@ -212,7 +212,7 @@ extension CallSites {
       changed.post(total, from: self)
       await changed.send(total, from: self)
       total += 1
-      d.progress.remove(ownedBy: self)
+      d.progress.removeAll(where: .ownedBy(self))
     }
 
     func add(_ fraction: Double) { total += fraction }
@@ -257,7 +257,7 @@ extension CallSites {
     func resized(_ width: Int, _ height: Int) {}
 
     deinit {
-      downloads.progress.remove(ownedBy: self)
+      downloads.progress.removeAll(where: .ownedBy(self))
       downloads.cancelled.post()
       downloads.resized.post(0, 0)
       failed.post("end")

@@ -48,9 +48,9 @@ static func verbatim(
 
   // Change.
   d.progress.lock(bar);  d.progress.unlock(bar);  let locked = d.progress.isLocked(bar)   // false after bar is removed
-  d.progress.lock(named: "disk");  d.progress.lockAll();  d.progress.lock()   // by name, all handlers now, the event
+  d.progress.lockAll(where: .named("disk"));  d.progress.lockAll();  d.progress.lock()   // by name, all handlers now, the event
   await d.progress.withLocked(bar) { print("silent") }
-  d.progress.remove(bar);  d.progress.remove(named: "disk");  d.progress.remove(ownedBy: controller);  d.progress.removeAll()
+  d.progress.remove(bar);  d.progress.removeAll(where: .named("disk"));  d.progress.removeAll(where: .ownedBy(controller));  d.progress.removeAll()
   await d.progress.quiesce()                 // nothing sent before this is still running
 
   // Lifetimes other than "until removed".

@@ -90,7 +90,7 @@ extension ReportTests {
       ]
     }
     let ticket = event.submit(1)
-    #expect(event.remove(tokens) == 2)
+    #expect(event.removeAll(where: .oneOf(tokens)) == 2)
     while await executor.run() {}
     let report = await ticket.report
     #expect(report.delivered == 0)
@@ -134,7 +134,7 @@ extension ReportTests {
     } later: { _ in
       await gate.opened()
     }
-    if kind == .actor { event.remove(named: "holds the stage") }
+    if kind == .actor { event.removeAll(where: .named("holds the stage")) }
     let tickets = (1...3).map { event.submit($0) }
     await began.opened()
     change(event, token)

@@ -117,7 +117,7 @@ import Testing
   @Test func handlersThatAreRemovedOrUsedUpDuringTheOccurrenceAreNotCounted() async {
     let event = Event<Int>()
     let victims = Recorder<HandlerToken>()
-    event.addHandler(priority: 1) { _ in event.remove(victims.values) }
+    event.addHandler(priority: 1) { _ in event.removeAll(where: .oneOf(victims.values)) }
     victims.record(event.addHandler { _ in })
     victims.record(event.addHandler(on: .background) { _ in })
     victims.record(event.addHandler { _ async in })
@@ -129,7 +129,7 @@ import Testing
 
   @Test func handlersThatAreLockedDuringTheOccurrenceAreSkipped() async {
     let event = Event<Int>()
-    event.addHandler(priority: 1) { _ in event.lock(named: "victim") }
+    event.addHandler(priority: 1) { _ in event.lockAll(where: .named("victim")) }
     event.addHandler(named: "victim") { _ in }
     event.addHandler(named: "victim", on: .background) { _ in }
     event.addHandler(named: "victim") { _ async in }
@@ -207,12 +207,12 @@ import Testing
       while !isOver.isOpen {
         guard let name = names.randomElement(using: &random) else { return }
         switch Int.random(in: 0..<4, using: &random) {
-        case 0: event.lock(named: name)
-        case 1: event.unlock(named: name)
+        case 0: event.lockAll(where: .named(name))
+        case 1: event.unlockAll(where: .named(name))
         case 2:
-          event.remove(named: name)
+          event.removeAll(where: .named(name))
           join()
-        default: event.remove(named: names)
+        default: event.removeAll(where: .named("inline", "background", "async", "concurrent", "task"))
         }
       }
     }

@@ -263,8 +263,8 @@ import Testing
         calls.add()
       }
     }
-    #expect(event.remove(named: "x") == 2)
-    #expect(event.remove(named: "x") == 0)
+    #expect(event.removeAll(where: .named("x")) == 2)
+    #expect(event.removeAll(where: .named("x")) == 0)
     event.post(2)
     gate.open()
     await poster.opened()
@@ -287,12 +287,12 @@ import Testing
     let poster = startThread { event.post(1) }
     await inside.opened()
     event.addHandler(named: "x") { calls.record($0) }
-    #expect(event.lock(named: "x") == 1)
+    #expect(event.lockAll(where: .named("x")) == 1)
     event.post(2)
     gate.open()
     await poster.opened()
     await event.quiesce()
-    event.unlock(named: "x")
+    event.unlockAll(where: .named("x"))
     await event.send(3)
     #expect(calls.values == [3])
   }

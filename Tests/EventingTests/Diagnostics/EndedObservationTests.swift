@@ -13,7 +13,7 @@ import Testing
     let first = event.observe(with: diagnostics)
     let tokens = (0..<8).map { _ in event.addHandler { _ in } }
     first.end()
-    event.remove(tokens)
+    event.removeAll(where: .oneOf(tokens))
     let second = event.observe(with: diagnostics)
     for _ in 0..<10 { event.addHandler { _ in } }
     #expect(found.count == 0)

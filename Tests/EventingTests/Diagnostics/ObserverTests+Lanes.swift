@@ -136,13 +136,13 @@ extension ObserverTests {
     event.observe(with: notes)
     for _ in 0..<2 { event.post(0) }
     await begun.opened()
-    event.lock(token, holding: .upTo(.max))
+    event.lockAll(where: .oneOf(token), holding: .upTo(.max))
     gate.open()
     await event.quiesce()
     // A lane that searched all its waiting items at each new item would need about half a minute
     // for this unlock.
     for number in 0..<20_000 { event.post(number) }
-    event.unlock(token)
+    event.unlockAll(where: .oneOf(token))
     await event.quiesce()
     #expect(await event.handlers.map(\.callCount) == [20_002])
     let held = notes.lines.values.filter { $0.hasPrefix("held") }
@@ -156,14 +156,14 @@ extension ObserverTests {
     event.observe(with: notes)
     event.post(0)
     await begun.opened()
-    event.lock(token, holding: .upTo(.max))
+    event.lockAll(where: .oneOf(token), holding: .upTo(.max))
     event.post(1)
-    event.unlock(token)
-    event.lock(token, holding: .upTo(.max))
+    event.unlockAll(where: .oneOf(token))
+    event.lockAll(where: .oneOf(token), holding: .upTo(.max))
     gate.open()
     await event.quiesce()
     #expect(notes.lines.values.filter { $0.hasPrefix("held") } == ["held ? 2"])
-    event.unlock(token)
+    event.unlockAll(where: .oneOf(token))
     await event.quiesce()
     #expect(await event.handlers.map(\.callCount) == [2])
   }

@@ -68,7 +68,7 @@ import Testing
     await begun.opened()
     let ticket = event.submit(2)
     event.post(3)
-    event.remove(token)
+    event.removeAll(where: .oneOf(token))
     gate.open()
     #expect(await ticket.report.skipped == 1)
     await event.quiesce()
@@ -143,7 +143,7 @@ import Testing
     event.once { _ in calls.add() }
     event.post(0)
     observation.end()
-    #expect(calls.value == 1 && event.contains(named: "again"))
+    #expect(calls.value == 1 && event.contains(where: .named("again")))
     event.finish()
   }
 
@@ -270,7 +270,7 @@ import Testing
     for event in [event, other] { event.observe(with: diagnostics) }
     let tokens = (0..<2).map { _ in event.addHandler { _ in } }
     #expect(found.values == ["e has 3 handlers, more than 2: 2 without a name, 1 \"a\""])
-    event.remove(tokens)
+    event.removeAll(where: .oneOf(tokens))
     for _ in 0..<4 { event.addHandler(named: "b") { _ in } }
     #expect(found.values.last == "e has 5 handlers, more than 2: 4 \"b\", 1 \"a\"")
     for _ in 0..<2 { other.addHandler { _ in } }

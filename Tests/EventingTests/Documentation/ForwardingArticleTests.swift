@@ -22,7 +22,7 @@ extension Notification.Name {
     #expect(await progress.send(0.5).delivered == 1)
     #expect(await progress.send(-1).skipped == 1)
     #expect(percents.values == [50])
-    #expect(progress.removeForwarding(to: percent) == 1)
+    #expect(progress.removeAll(where: .forwarding(to: percent)) == 1)
   }
 
   @Test func notifications() {

@@ -60,7 +60,7 @@ import Testing
     progress.add(audit, Handler { fraction in print("first", fraction) }.once())
 
     #expect(await progress.send(0.5).delivered == 2)
-    #expect(progress.contains(named: "audit") && progress.handlerCount == 1)
+    #expect(progress.contains(where: .named("audit")) && progress.handlerCount == 1)
   }
 
   @Test func interceptors() async {

@@ -64,7 +64,7 @@ import Testing
     let disk = progress.attach(Handler { _ in }.tagged("io"))
 
     progress.lock(disk)                          // until unlock(disk)
-    progress.lock(tagged: "io")                  // every handler with that tag; also by name and by owner
+    progress.lockAll(where: .tagged("io"))                  // every handler with that tag; also by name and by owner
     await progress.withLocked(disk) { print("silent") }
     progress.lock()                              // the event itself: later handlers too, until unlock()
 

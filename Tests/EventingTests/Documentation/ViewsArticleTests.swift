@@ -82,9 +82,9 @@ import Testing
     reading.addHandler { _ in heard.record("last") }
     reading.post(7)
     #expect(heard.values == ["first", "7", "last"])
-    #expect(reading.lock(named: "view") == 1)
+    #expect(reading.lockAll(where: .named("view")) == 1)
     #expect(await reading.send(8).skipped == 1)
-    #expect(reading.remove(named: "view") == 1)
+    #expect(reading.removeAll(where: .named("view")) == 1)
   }
 
   @Test func aViewIsTheEventAndKeepsItAlive() async {

@@ -13,7 +13,7 @@ import Testing
     let progress = Event<Double>()
 
     progress.add(Handler(on: .background) { fraction in print(fraction) }.named("audit").tagged("io").once())
-    progress.lock(tagged: "io")
+    progress.lockAll(where: .tagged("io"))
     for handler in await progress.handlers { print(handler) }   // audit on background(utility), Main.swift:9, locked, once, 0 calls, …
 
     let lines = await progress.handlers.map(\.description)

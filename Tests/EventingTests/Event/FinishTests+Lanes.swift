@@ -15,7 +15,7 @@ extension FinishTests {
     event.post(1)
     await began.opened()
     event.finish()
-    #expect(event.contains(token) && event.contains(named: "late"))
+    #expect(event.contains(token) && event.contains(where: .named("late")))
     #expect(event.handlerCount == 1)
     #expect(await event.handlers.map(\.id) == [token.id])
     #expect(await event.handlers.map(\.callCount) == [1])
@@ -37,9 +37,9 @@ extension FinishTests {
       if isLate { _ = await event.handlers }
       let count =
         switch verb {
-        case "name": event.remove(named: "name")
-        case "tag": event.remove(tagged: "tag")
-        case "owner": event.remove(ownedBy: owner)
+        case "name": event.removeAll(where: .named("name"))
+        case "tag": event.removeAll(where: .tagged("tag"))
+        case "owner": event.removeAll(where: .ownedBy(owner))
         default: event.removeAll()
         }
       #expect(count == 1, "\(verb)")
@@ -57,8 +57,8 @@ extension FinishTests {
     queue.suspend()
     event.post(1)
     event.finish()
-    #expect(event.lock(named: "name") == 1)
-    #expect(await event.lockedHandlers.count == 1)
+    #expect(event.lockAll(where: .named("name")) == 1)
+    #expect(await event.handlers.filter(\.isLocked).count == 1)
     #expect(event.unlockAll() == 1)
     #expect(event.lockAll() == 1)
     queue.resume()
@@ -128,7 +128,7 @@ extension FinishTests {
     event.addHandler(named: "lane", on: .queue(queue)) { _ in }
     do {
       let canary = Canary(closures) { [weak event] in
-        counts.record(event?.lock(named: "lane") ?? 0)
+        counts.record(event?.lockAll(where: .named("lane")) ?? 0)
         counts.record(event?.handlerCount ?? 0)
       }
       event.addHandler { _ in canary.sing() }
@@ -161,10 +161,10 @@ extension FinishTests {
         case 0: event.finish()
         case 1:
           event.lock()
-          event.lock(named: "name")
+          event.lockAll(where: .named("name"))
           event.unlock()
-          event.unlock(named: "name")
-        default: removed.add(event.remove(named: "name") + event.handlerCount)
+          event.unlockAll(where: .named("name"))
+        default: removed.add(event.removeAll(where: .named("name")) + event.handlerCount)
         }
       }
     }

@@ -25,23 +25,23 @@ import Testing
     }
 
     #expect(post(1) == ["one", "two", "three"])
-    #expect(event.contains(named: "one") && !event.contains(named: "four"))
+    #expect(event.contains(where: .named("one")) && !event.contains(where: .named("four")))
 
     #expect(event.lock(token) && event.isLocked(token))
     #expect(post(2) == ["two", "three"])
     #expect(event.unlock(token) && !event.isLocked(token))
 
-    #expect(event.lock(named: "one") == 1)
+    #expect(event.lockAll(where: .named("one")) == 1)
     #expect(post(3) == ["two", "three"])
-    #expect(event.unlock(named: "one") == 1)
+    #expect(event.unlockAll(where: .named("one")) == 1)
 
-    #expect(event.lock(tagged: "tag") == 1)
+    #expect(event.lockAll(where: .tagged("tag")) == 1)
     #expect(post(4) == ["one", "three"])
-    #expect(event.unlock(tagged: "tag") == 1)
+    #expect(event.unlockAll(where: .tagged("tag")) == 1)
 
-    #expect(event.lock(ownedBy: owner) == 1)
+    #expect(event.lockAll(where: .ownedBy(owner)) == 1)
     #expect(post(5) == ["one", "two"])
-    #expect(event.unlock(ownedBy: owner) == 1)
+    #expect(event.unlockAll(where: .ownedBy(owner)) == 1)
 
     #expect(event.lockAll() == 3)
     #expect(post(6) == [])
@@ -52,9 +52,9 @@ import Testing
     event.unlock()
     #expect(!event.isLocked && post(8) == ["one", "two", "three"])
 
-    #expect(event.remove(tagged: "tag") == 1)
+    #expect(event.removeAll(where: .tagged("tag")) == 1)
     #expect(post(9) == ["one", "three"])
-    #expect(event.remove(ownedBy: owner) == 1)
+    #expect(event.removeAll(where: .ownedBy(owner)) == 1)
     #expect(post(10) == ["one"])
     #expect(event.remove(token) && !event.remove(token))
     #expect(post(11) == [] && !event.isLocked(token))
@@ -132,7 +132,7 @@ import Testing
     observed.value = 2
     await observed.quiesce()
     #expect(Set(seen.values) == ["added 1 2", "async 2", "main 2", "main async 2", "owned"])
-    #expect(observed.remove(ownedBy: owner) == 1)
+    #expect(observed.removeAll(where: .ownedBy(owner)) == 1)
     #expect(observed.remove(plain[0]))
     seen.removeAll()
     observed.value = 3

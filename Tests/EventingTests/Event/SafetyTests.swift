@@ -80,8 +80,8 @@ import Testing
       await event.send(2)
       _ = await event.submit(3).report
       _ = await event.handlers
-      _ = await event.lockedHandlers
-      _ = await event.unlockedHandlers
+      _ = await event.handlers.filter(\.isLocked)
+      _ = await event.handlers.filter({ !$0.isLocked })
       await event.quiesce()
       await event.withHandler({ _ in }) { _ = await event.send(4) }
       let token = event.addHandler { _ in }
@@ -278,10 +278,10 @@ import Testing
 
   @Test func bulkVerbsOfNothingDoNothing() {
     let event = Event<Int>()
-    #expect(event.remove([HandlerToken]()) == 0)
-    #expect(event.remove(named: [String]()) == 0)
-    #expect(event.lock(named: "nobody") == 0)
-    #expect(event.unlock(tagged: "nothing") == 0)
+    #expect(event.removeAll(where: .oneOf([HandlerToken]())) == 0)
+    #expect(event.removeAll(where: .named()) == 0)
+    #expect(event.lockAll(where: .named("nobody")) == 0)
+    #expect(event.unlockAll(where: .tagged("nothing")) == 0)
     #expect(event.removeAll() == 0)
     #expect(event.lockAll() == 0)
     #expect(event.add([]) == [])

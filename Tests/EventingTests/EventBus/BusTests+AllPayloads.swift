@@ -95,9 +95,9 @@ extension BusTests {
     #expect(report.delivered == 1 && report.failures.count == 1 && failures.values == ["audit"])
     #expect(seen.values == ["all", "own"])
     #expect(await event.handlers.map(\.name) == ["audit", nil])
-    event.lock(named: "audit")
+    event.lockAll(where: .named("audit"))
     #expect(await event.send(Placed()).skipped == 1)
-    #expect(event.remove(named: "audit") == 1)
+    #expect(event.removeAll(where: .named("audit")) == 1)
     bus.event(for: Paid.self).post(.cash)
     #expect(event.handlerCount == 1 && bus.event(for: Paid.self).handlerCount == 1)
   }

@@ -66,7 +66,7 @@ import Testing
     }
     #expect(seen.values == [2, 0])
     #expect(live.alive == 0)
-    event.lock(named: "view")
+    event.lockAll(where: .named("view"))
     event.post(2)
     event.unlock(token)
     event.post(3)

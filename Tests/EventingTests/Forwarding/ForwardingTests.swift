@@ -152,7 +152,7 @@ import Testing
     observed.value = 5
     #expect(seen.values == [100, -2, 200, 7, 5])
     #expect(event.remove(tokens[0]))
-    #expect(event.removeForwarding(to: target) == 1)
+    #expect(event.removeAll(where: .forwarding(to: target)) == 1)
     #expect(keyed.remove(tokens[1]) && observed.remove(tokens[2]))
   }
 
@@ -235,10 +235,10 @@ import Testing
     let token = first.forward(to: second)
     first.forward(to: second)
     first.forward(to: third)
-    #expect(first.remove(ownedBy: second) == 0)  // a forward to `second` does not count as owned by `second`
+    #expect(first.removeAll(where: .ownedBy(second)) == 0)  // a forward to `second` does not count as owned by `second`
     #expect(first.remove(token))
-    #expect(first.removeForwarding(to: second) == 1)
-    #expect(first.removeForwarding(to: second) == 0)
+    #expect(first.removeAll(where: .forwarding(to: second)) == 1)
+    #expect(first.removeAll(where: .forwarding(to: second)) == 0)
     first.post(1)
     #expect(seen.values == [])
     #expect(first.handlerCount == 1)

@@ -111,9 +111,9 @@ import Testing
       if ObjectIdentifier(later) == address {
         reused += 1
         #expect(event.contains(token) == false)
-        #expect(event.lock(ownedBy: later) == 0)
-        #expect(event.unlock(ownedBy: later) == 0)
-        #expect(event.remove(ownedBy: later) == 0)
+        #expect(event.lockAll(where: .ownedBy(later)) == 0)
+        #expect(event.unlockAll(where: .ownedBy(later)) == 0)
+        #expect(event.removeAll(where: .ownedBy(later)) == 0)
         event.post(round)
       }
       withExtendedLifetime(later) {}
@@ -136,9 +136,9 @@ import Testing
       if ObjectIdentifier(later) == address {
         isReused = true
         event.addHandler(owner: later) { _, value in new.record(value) }
-        #expect(await event.handlers(ownedBy: later).count == 1)
+        #expect(await event.handlers(where: .ownedBy(later)).count == 1)
         #expect(await event.send(1).delivered == 1)
-        #expect(event.remove(ownedBy: later) == 1)
+        #expect(event.removeAll(where: .ownedBy(later)) == 1)
       }
       withExtendedLifetime(later) {}
       _ = owner
@@ -158,7 +158,7 @@ import Testing
     #expect(event.handlerCount == 0)
     #expect(!event.hasHandlers)
     #expect(!event.contains(token))
-    #expect(!event.contains(named: "owned"))
+    #expect(!event.contains(where: .named("owned")))
     #expect(!event.isLocked(token))
     #expect(!event.lock(token))
     #expect(event.lockAll() == 0)
@@ -281,7 +281,7 @@ import Testing
 private final class RemovingOwner: Sendable {
   private let event: Event<Int>
   init(_ event: Event<Int>) { self.event = event }
-  deinit { event.remove(ownedBy: self) }
+  deinit { event.removeAll(where: .ownedBy(self)) }
 }
 
 /// A source that gives its own owner to every handler.

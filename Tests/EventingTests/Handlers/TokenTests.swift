@@ -20,9 +20,9 @@ import Testing
     #expect(!event.unlock(token))
     #expect(!event.isLocked(token))
     #expect(!event.contains(token))
-    #expect(event.remove([token, token]) == 0)
-    #expect(event.lock([token]) == 0)
-    #expect(event.unlock([token]) == 0)
+    #expect(event.removeAll(where: .oneOf([token, token])) == 0)
+    #expect(event.lockAll(where: .oneOf([token])) == 0)
+    #expect(event.unlockAll(where: .oneOf([token])) == 0)
     #expect(await event.withLocked(token) { 5 } == 5)
   }
 
@@ -35,9 +35,9 @@ import Testing
     #expect(!other.unlock(token))
     #expect(!other.isLocked(token))
     #expect(!other.contains(token))
-    #expect(other.remove([token]) == 0)
-    #expect(other.lock([token]) == 0)
-    #expect(other.unlock([token]) == 0)
+    #expect(other.removeAll(where: .oneOf([token])) == 0)
+    #expect(other.lockAll(where: .oneOf([token])) == 0)
+    #expect(other.unlockAll(where: .oneOf([token])) == 0)
     await other.withLocked(token) {
       #expect(!event.isLocked(token))
       #expect(await event.send(1).delivered == 1)

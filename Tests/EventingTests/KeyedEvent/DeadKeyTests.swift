@@ -37,7 +37,7 @@ import Testing
     let token = open(40, in: event, alive)
     #expect(event.handlerCount == 1)
     #expect(event.keys.count == 1)
-    #expect(!event.contains(named: "dead"))
+    #expect(!event.contains(where: .named("dead")))
     let isContained = token.map { event.contains($0) }
     #expect(isContained == false)
     #expect(await event.handlers.count == 1)

@@ -15,7 +15,7 @@ extension KeyedTests {
     #expect(rooms.keys == ["lobby"] && rooms.handlerCount(for: "garden") == 0)
     rooms.remove(tokens[0])
     #expect(rooms.handlerCount(for: "lobby") == 2)
-    rooms.remove(tokens)
+    rooms.removeAll(where: .oneOf(tokens))
     #expect(rooms.keys.isEmpty && rooms.handlerCount == 2)
   }
 

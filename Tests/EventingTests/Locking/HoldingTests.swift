@@ -134,12 +134,14 @@ import Testing
     event.addHandler(named: "name") { seen.record("name \($0)") }
     event.add(Handler { seen.record("tag \($0)") }.tagged("tag"))
     event.addHandler(owner: owner) { _, number in seen.record("owner \(number)") }
-    #expect(event.lock(named: "name", holding: .latest) == 1 && event.lock(tagged: "tag", holding: .upTo(1)) == 1)
-    #expect(event.lock(ownedBy: owner, holding: .latest) == 1)
+    #expect(
+      event.lockAll(where: .named("name"), holding: .latest) == 1
+        && event.lockAll(where: .tagged("tag"), holding: .upTo(1)) == 1)
+    #expect(event.lockAll(where: .ownedBy(owner), holding: .latest) == 1)
     event.post(1)
     #expect(event.lockAll(holding: .upTo(2)) == 3)
     event.post(2)
-    #expect(event.unlock(named: ["name", "other"]) == 1)
+    #expect(event.unlockAll(where: .named("name", "other")) == 1)
     #expect(seen.values == ["name 1", "name 2"])
     #expect(event.unlockAll() == 3)
     #expect(seen.values == ["name 1", "name 2", "tag 1", "owner 1", "tag 2", "owner 2"])
@@ -162,12 +164,12 @@ import Testing
     let tokens = [
       event.addHandler { _ in }, event.addHandler(on: .background) { _ in }, event.addHandler(on: .task) { _ async in },
     ]
-    event.lock(tokens, holding: .upTo(9))
+    event.lockAll(where: .oneOf(tokens), holding: .upTo(9))
     // The payload's `deinit` posts, so the payload must be released under no mutex.
     event.post(Canary(live, onDeinit: { [weak event] in event?.post(Canary(live)) }))
     #expect(live.alive == 1)
-    #expect(event.remove(tokens) == 3)
-    #expect(live.alive == 0 && event.unlock(tokens) == 0)
+    #expect(event.removeAll(where: .oneOf(tokens)) == 3)
+    #expect(live.alive == 0 && event.unlockAll(where: .oneOf(tokens)) == 0)
   }
 
   @Test func heldOccurrencesEndWithTheirEventAndWithTheOwner() async {

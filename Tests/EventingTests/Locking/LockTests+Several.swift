@@ -111,18 +111,18 @@ extension LockTests {
     event.addHandler(owner: owner) { _, _ in }
     let plain = [event.addHandler { _ in }, event.addHandler { _ in }]
     #expect(await event.send(0).delivered == 7)
-    #expect(event.lock(named: "a") == 2)
+    #expect(event.lockAll(where: .named("a")) == 2)
     #expect(await event.send(1).skipped == 2)
-    #expect(event.lock(named: ["b", "none"]) == 1)
-    #expect(event.lock(tagged: "io") == 1)
-    #expect(event.lock(ownedBy: owner) == 1)
-    #expect(event.lock(plain) == 2)
+    #expect(event.lockAll(where: .named("b", "none")) == 1)
+    #expect(event.lockAll(where: .tagged("io")) == 1)
+    #expect(event.lockAll(where: .ownedBy(owner)) == 1)
+    #expect(event.lockAll(where: .oneOf(plain)) == 2)
     #expect(await event.send(2).skipped == 7)
-    #expect(event.unlock(named: "a") == 2)
-    #expect(event.unlock(named: ["b"]) == 1)
-    #expect(event.unlock(tagged: "io") == 1)
-    #expect(event.unlock(ownedBy: owner) == 1)
-    #expect(event.unlock(plain) == 2)
+    #expect(event.unlockAll(where: .named("a")) == 2)
+    #expect(event.unlockAll(where: .named("b")) == 1)
+    #expect(event.unlockAll(where: .tagged("io")) == 1)
+    #expect(event.unlockAll(where: .ownedBy(owner)) == 1)
+    #expect(event.unlockAll(where: .oneOf(plain)) == 2)
     #expect(await event.send(3).delivered == 7)
     withExtendedLifetime(owner) {}
   }

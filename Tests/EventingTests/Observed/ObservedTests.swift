@@ -203,10 +203,10 @@ extension ObservedTests {
     let (value, seen, count) = (Observed(0), Recorder<Int>(), Count())
     let observation = value.observe(with: count)
     let token = value.values.addHandler(named: "named") { seen.record($0) }
-    #expect(value.contains(named: "named") && value.hasHandlers)
+    #expect(value.contains(where: .named("named")) && value.hasHandlers)
     value.value = 1
     await value.withLocked(token) { value.value = 2 }
-    #expect(value.lock(named: "named") == 1 && value.isLocked(token) && value.unlockAll() == 1)
+    #expect(value.lockAll(where: .named("named")) == 1 && value.isLocked(token) && value.unlockAll() == 1)
     value.lock()
     #expect(value.isLocked)
     value.value = 3
@@ -214,7 +214,7 @@ extension ObservedTests {
     observation.end()
     value.value = 4
     #expect(seen.values == [1, 4] && count.accepted.values == Array(repeating: "\(value.identity.number)", count: 3))
-    #expect(value.remove(named: "named") == 1 && !value.hasHandlers)
+    #expect(value.removeAll(where: .named("named")) == 1 && !value.hasHandlers)
 
     let (event, owner) = (KeyedEvent<String, Int>(), Owner())
     let key = event["a"].addHandler(owner: owner) { _, number in seen.record(number) }
@@ -222,7 +222,7 @@ extension ObservedTests {
     event.post(6, to: "a")
     event.lock(key)
     #expect(seen.values == [1, 4, 6] && event.hasHandlers)
-    #expect(await event.lockedHandlers.map(\.id) == [key.id])
-    #expect(await event.handlers(ownedBy: owner).map(\.id) == [key.id])
+    #expect(await event.handlers.filter(\.isLocked).map(\.id) == [key.id])
+    #expect(await event.handlers(where: .ownedBy(owner)).map(\.id) == [key.id])
   }
 }

@@ -79,10 +79,10 @@ import Testing
     let event = Event<Int>()
     for _ in 0..<3 { event.addHandler(named: "x") { _ in } }
     event.addHandler(named: "y") { _ in }
-    #expect(event.lock(named: "x") == 3)
+    #expect(event.lockAll(where: .named("x")) == 3)
     #expect(await event.send(1).delivered == 1)
-    #expect(event.unlock(named: "x") == 3)
-    #expect(event.remove(named: "x") == 3)
+    #expect(event.unlockAll(where: .named("x")) == 3)
+    #expect(event.removeAll(where: .named("x")) == 3)
     #expect(event.handlerCount == 1)
   }
 
@@ -119,7 +119,7 @@ import Testing
       await event.send(0)
       #expect(calls[0].count > 0)
       #expect(calls[0].values.first == calls[1].values.first)
-      event.remove(tokens)
+      event.removeAll(where: .oneOf(tokens))
     }
     isOver.open()
     await posting.opened()
@@ -185,7 +185,7 @@ import Testing
     var token: HandlerToken? = event.addHandler(named: "kept") { _ in }
     #expect(token.map(event.contains) == true)
     token = nil
-    #expect(event.contains(named: "kept"))
+    #expect(event.contains(where: .named("kept")))
     #expect(await event.send(1).delivered == 1)
   }
 

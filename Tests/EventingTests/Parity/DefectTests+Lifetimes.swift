@@ -32,7 +32,7 @@ extension DefectTests {
     event.once(body())
     #expect(live.alive == 4)
     await event.send(1)
-    #expect(event.remove(tokens) == 3)
+    #expect(event.removeAll(where: .oneOf(tokens)) == 3)
     await event.quiesce()
     #expect(await eventually { live.alive == 0 })
   }
@@ -79,15 +79,15 @@ extension DefectTests {
     old.addHandler { seen.record("old \($0)") }
     new.addHandler { seen.record("new \($0)") }
     event.addHandler { [weak event] _ in
-      event?.removeForwarding(to: old)
-      event?.removeForwarding(to: new)
+      event?.removeAll(where: .forwarding(to: old))
+      event?.removeAll(where: .forwarding(to: new))
       event?.forward(to: new)
     }
     event.forward(to: old)
     for number in 1...3 { event.post(number) }
     #expect(seen.values == [])  // each new forward is removed before an occurrence comes to it
     event.forward(to: old)
-    old.addHandler { [weak event] _ in event?.removeForwarding(to: old) }
+    old.addHandler { [weak event] _ in event?.removeAll(where: .forwarding(to: old)) }
     event.removeAll()
     event.forward(to: old)
     event.post(4)

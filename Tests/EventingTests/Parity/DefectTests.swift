@@ -50,7 +50,7 @@ import Testing
     event.post(1)
     event.post(2)
     #expect(seen.values == Array(repeating: 2, count: 10))
-    #expect(event.remove(added.values) == 10)
+    #expect(event.removeAll(where: .oneOf(added.values)) == 10)
     #expect(event.handlerCount == 0)
   }
 
@@ -60,14 +60,14 @@ import Testing
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.addHandler { [weak event] _ in
-      event?.remove(named: "removed")
+      event?.removeAll(where: .named("removed"))
       event?.addHandler(named: "added") { _ in }
     }
     for _ in 0..<10 { event.addHandler(named: "removed") { seen.record($0) } }
     for number in 1...3 { event.post(number) }
     #expect(seen.values == [])
-    #expect(!event.contains(named: "removed"))
-    #expect(event.remove(named: "added") == 3)
+    #expect(!event.contains(where: .named("removed")))
+    #expect(event.removeAll(where: .named("added")) == 3)
   }
 
   // MARK: 4. Handlers of a released object are called for a later object at its address

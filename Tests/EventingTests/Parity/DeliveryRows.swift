@@ -134,7 +134,7 @@ import Testing
         event.post(number)
         event.lock(token)
         _ = event.isLocked(token)
-        if number % 2 == 0 { event.remove(token) } else { event.remove(named: "\(index)") }
+        if number % 2 == 0 { event.remove(token) } else { event.removeAll(where: .named("\(index)")) }
       }
     }
     await event.quiesce()

@@ -33,8 +33,8 @@ import Testing
     first.forward(to: second)
     first.forward(to: second) { 10 * $0 }
     first.forward(to: third)
-    #expect(first.removeForwarding(to: second) == 2)
-    #expect(first.removeForwarding(to: second) == 0)
+    #expect(first.removeAll(where: .forwarding(to: second)) == 2)
+    #expect(first.removeAll(where: .forwarding(to: second)) == 0)
     first.post(1)
     #expect(seen.values == ["first 1", "third 1"])
   }

@@ -10,12 +10,12 @@ import Testing
     let event = Event<Int>()
     let token = event.addHandler(named: "x") { _ in }
     #expect(event.contains(token))
-    #expect(event.contains(named: "x"))
-    #expect(!event.contains(named: "y"))
+    #expect(event.contains(where: .named("x")))
+    #expect(!event.contains(where: .named("y")))
     #expect(!Event<Int>().contains(token))
     event.remove(token)
     #expect(!event.contains(token))
-    #expect(!event.contains(named: "x"))
+    #expect(!event.contains(where: .named("x")))
   }
 
   @Test func row100HandlersAreListedAsSnapshots() async {
@@ -25,7 +25,7 @@ import Testing
     event.addHandler(named: "second") { _ in }
     let before = await event.handlers
     event.lock(token)
-    event.remove(named: "second")
+    event.removeAll(where: .named("second"))
     #expect(before.map(\.name) == ["first", "second", "low"])
     #expect(before.map(\.isLocked) == [false, false, false])
     #expect(await event.handlers.map(\.name) == ["first", "low"])
@@ -39,8 +39,8 @@ import Testing
     event.addHandler(named: "b", owner: other) { _, _ in }
     event.addHandler(named: "c", on: .background, owner: one) { _, _ in }
     event.addHandler(named: "d") { _ in }
-    #expect(await event.handlers(ownedBy: one).map(\.name) == ["a", "c"])
-    #expect(await event.handlers(ownedBy: Lookalike()).isEmpty)
+    #expect(await event.handlers(where: .ownedBy(one)).map(\.name) == ["a", "c"])
+    #expect(await event.handlers(where: .ownedBy(Lookalike())).isEmpty)
     withExtendedLifetime((one, other)) {}
   }
 

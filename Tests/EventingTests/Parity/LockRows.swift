@@ -35,20 +35,20 @@ import Testing
 
   @Test func row059ANameLocksAllHandlersThatHaveIt() {
     _ = add("a", "x", "b", "x")
-    #expect(event.lock(named: "x") == 2)
+    #expect(event.lockAll(where: .named("x")) == 2)
     #expect(heard() == "ab")
-    #expect(event.unlock(named: "x") == 2)
+    #expect(event.unlockAll(where: .named("x")) == 2)
     #expect(heard() == "axbx")
-    #expect(event.lock(named: "y") == 0)
+    #expect(event.lockAll(where: .named("y")) == 0)
   }
 
   @Test func row060SeveralHandlersOrNamesAreLockedTogether() {
     let tokens = add("a", "b", "c", "x", "y", "x")
-    #expect(event.lock([tokens[0], tokens[1]]) == 2)
-    #expect(event.lock(named: ["x", "y"]) == 3)
+    #expect(event.lockAll(where: .oneOf([tokens[0], tokens[1]])) == 2)
+    #expect(event.lockAll(where: .named("x", "y")) == 3)
     #expect(heard() == "c")
-    #expect(event.unlock([tokens[0], tokens[2]]) == 2)
-    #expect(event.unlock(named: ["y", "z"]) == 1)
+    #expect(event.unlockAll(where: .oneOf([tokens[0], tokens[2]])) == 2)
+    #expect(event.unlockAll(where: .named("y", "z")) == 1)
     #expect(heard() == "acy")
   }
 
@@ -57,10 +57,10 @@ import Testing
     event.add(Handler { [seen] _ in seen.record("t") }.tagged("kind"))
     #expect(event.lockAll() == 3)
     #expect(heard() == "")
-    #expect(event.unlock(tagged: "kind") == 1)
+    #expect(event.unlockAll(where: .tagged("kind")) == 1)
     #expect(heard() == "t")
     #expect(event.unlockAll() == 3)
-    #expect(event.lock(tagged: "kind") == 1)
+    #expect(event.lockAll(where: .tagged("kind")) == 1)
     #expect(heard() == "ab")
   }
 
@@ -68,9 +68,9 @@ import Testing
     let (mine, others) = (Lookalike(), Lookalike())
     event.addHandler(owner: mine) { [seen] _, _ in seen.record("mine") }
     event.addHandler(owner: others) { [seen] _, _ in seen.record("others") }
-    #expect(event.lock(ownedBy: mine) == 1)
+    #expect(event.lockAll(where: .ownedBy(mine)) == 1)
     #expect(heard() == "others")
-    #expect(event.unlock(ownedBy: mine) == 1)
+    #expect(event.unlockAll(where: .ownedBy(mine)) == 1)
     #expect(heard() == "mineothers")
     withExtendedLifetime((mine, others)) {}
   }
@@ -87,9 +87,9 @@ import Testing
 
   @Test func row064LockedAndUnlockedHandlersAreListed() async {
     let tokens = add("a", "b", "c")
-    event.lock([tokens[0], tokens[2]])
-    #expect(await event.lockedHandlers.map(\.name) == ["a", "c"])
-    #expect(await event.unlockedHandlers.map(\.name) == ["b"])
+    event.lockAll(where: .oneOf([tokens[0], tokens[2]]))
+    #expect(await event.handlers.filter(\.isLocked).map(\.name) == ["a", "c"])
+    #expect(await event.handlers.filter({ !$0.isLocked }).map(\.name) == ["b"])
     #expect(await event.handlers.map(\.isLocked) == [true, false, true])
   }
 
@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test func row067AHandlerThatAnEarlierOneLocksIsSkipped() async {
-    event.addHandler { [weak event] _ in event?.lock(named: "b") }
+    event.addHandler { [weak event] _ in event?.lockAll(where: .named("b")) }
     let tokens = add("a", "b")
     let report = await event.send(1)
     #expect(report.delivered == 2)

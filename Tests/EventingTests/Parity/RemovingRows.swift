@@ -19,17 +19,17 @@ import Testing
     event.addHandler(named: "x") { _ in }
     event.addHandler(named: "x", on: .background) { _ in }
     event.addHandler(named: "y") { _ in }
-    #expect(event.remove(named: "x") == 2)
-    #expect(event.remove(named: "x") == 0)
+    #expect(event.removeAll(where: .named("x")) == 2)
+    #expect(event.removeAll(where: .named("x")) == 0)
     #expect(await event.handlers.map(\.name) == ["y"])
   }
 
   @Test func row047SeveralHandlersOrNamesAreRemovedTogether() async {
     let event = Event<Int>()
     let tokens = ["a", "b", "x", "y", "z"].map { name in event.addHandler(named: name) { _ in } }
-    #expect(event.remove([tokens[0], tokens[1]]) == 2)
-    #expect(event.remove([tokens[0], tokens[2]]) == 1)
-    #expect(event.remove(named: ["x", "y"]) == 1)
+    #expect(event.removeAll(where: .oneOf([tokens[0], tokens[1]])) == 2)
+    #expect(event.removeAll(where: .oneOf([tokens[0], tokens[2]])) == 1)
+    #expect(event.removeAll(where: .named("x", "y")) == 1)
     #expect(await event.handlers.map(\.name) == ["z"])
   }
 
@@ -40,7 +40,7 @@ import Testing
     event.addHandler(owner: one) { _, _ in }
     event.addHandler(on: .background, owner: one) { _, _ in }
     let kept = event.addHandler(owner: other) { _, _ in }
-    #expect(event.remove(ownedBy: one) == 2)
+    #expect(event.removeAll(where: .ownedBy(one)) == 2)
     #expect(event.contains(kept))
     withExtendedLifetime((one, other)) {}
   }
@@ -49,10 +49,10 @@ import Testing
     let (event, meter) = (Event<Int>(), Meter())
     event.add(Handler { _ in }.tagged("closures"), Handler { _ in }.tagged("closures", "io"))
     event.add(Handler { [weak meter] in meter?.read($0) }.tagged("methods").owned(by: meter))
-    #expect(event.lock(tagged: "closures") == 2)
+    #expect(event.lockAll(where: .tagged("closures")) == 2)
     #expect(await event.send(1).delivered == 1)
-    #expect(event.remove(tagged: "closures") == 2)
-    #expect(event.remove(tagged: "methods") == 1)
+    #expect(event.removeAll(where: .tagged("closures")) == 2)
+    #expect(event.removeAll(where: .tagged("methods")) == 1)
     #expect(!event.hasHandlers)
     #expect(meter.readings.values == [1])
   }
@@ -84,7 +84,7 @@ import Testing
   @Test func row052AHandlerThatAnEarlierOneRemovesIsNotCalled() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
-    event.addHandler(priority: 1) { [weak event] _ in event?.remove(named: "later") }
+    event.addHandler(priority: 1) { [weak event] _ in event?.removeAll(where: .named("later")) }
     event.addHandler(named: "later") { seen.record($0) }
     event.addHandler(named: "later", on: .background) { seen.record($0) }
     let report = await event.send(1)
@@ -98,7 +98,7 @@ import Testing
     let seen = Recorder<Int>()
     event.addHandler(named: "itself") { [weak event] number in
       seen.record(number)
-      if number == 2 { event?.remove(named: "itself") }
+      if number == 2 { event?.removeAll(where: .named("itself")) }
     }
     for number in 1...3 { event.post(number) }
     #expect(seen.values == [1, 2])
@@ -111,8 +111,8 @@ import Testing
     #expect(event.remove(token))
     #expect(!event.remove(token))
     #expect(!other.remove(kept))
-    #expect(event.remove(named: "nobody") == 0)
-    #expect(event.remove(ownedBy: other) == 0)
+    #expect(event.removeAll(where: .named("nobody")) == 0)
+    #expect(event.removeAll(where: .ownedBy(other)) == 0)
     #expect(event.contains(kept))
   }
 

@@ -48,19 +48,19 @@ struct LanePath: PayloadPath, CustomTestStringConvertible {
     travel.post(to: event!, 1...10)
     switch fate {
     case .held, .heldAndRemoved, .heldAndFinished, .heldAndEventReleased:
-      event!.lock(token, holding: .upTo(100))
+      event!.lockAll(where: .oneOf(token), holding: .upTo(100))
       await steps.run()  // the lane pauses
     default: break
     }
     travel.post(to: event!, 11...payloadCount)
     switch fate {
     case .delivered: break
-    case .removed, .heldAndRemoved: event!.remove(token)
+    case .removed, .heldAndRemoved: event!.removeAll(where: .oneOf(token))
     case .skipped:
-      event!.lock(token)
+      event!.lockAll(where: .oneOf(token))
       await steps.run()
-      event!.unlock(token)
-    case .held: event!.unlock(token)
+      event!.unlockAll(where: .oneOf(token))
+    case .held: event!.unlockAll(where: .oneOf(token))
     case .finished, .heldAndFinished: event!.finish()
     case .eventReleased, .heldAndEventReleased: event = nil
     case .sendsCancelled:

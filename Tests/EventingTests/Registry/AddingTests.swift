@@ -128,7 +128,7 @@ import Testing
       if group[0].number != group[2].number || group[1].number != group[2].number {
         torn.wrappingAdd(1, ordering: .relaxed)
       }
-      event.remove(tokens)
+      event.removeAll(where: .oneOf(tokens))
     }
     #expect(torn.load(ordering: .relaxed) == 0)
     #expect(overlaps.count > 20)

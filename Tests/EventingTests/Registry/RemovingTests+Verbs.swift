@@ -18,9 +18,9 @@
         switch self {
         case .remove: event.remove(token) ? 1 : 0
         case .bag: bag.removeAll()
-        case .removeAll: event.remove(named: "ended")
+        case .removeAll: event.removeAll(where: .named("ended"))
         case .lock: event.lock(token) ? 1 : 0
-        case .lockAll: event.lock(named: "ended")
+        case .lockAll: event.lockAll(where: .named("ended"))
         }
       }
     }

@@ -97,9 +97,9 @@ import Testing
         canary.sing()
         seen.record(value)
       }
-      #expect(event.contains(named: "x"))
-      #expect(event.remove(named: "x") == 1)
-      #expect(!event.contains(named: "x"))
+      #expect(event.contains(where: .named("x")))
+      #expect(event.removeAll(where: .named("x")) == 1)
+      #expect(!event.contains(where: .named("x")))
       event.post(1)
     }
     await event.quiesce()
@@ -233,13 +233,13 @@ import Testing
       Handler { _ in seen.record("tagged") }.tagged("io", "disk"), Handler { _ in seen.record("other") }.tagged("net"))
     event.addHandler(owner: owner) { _, _ in seen.record("owned") }
     event.addHandler { _ in seen.record("plain") }
-    #expect(event.remove(named: "a") == 2)
-    #expect(event.remove(named: "a") == 0)
-    #expect(event.remove(tagged: "disk") == 1)
-    #expect(event.remove(ownedBy: owner) == 1)
+    #expect(event.removeAll(where: .named("a")) == 2)
+    #expect(event.removeAll(where: .named("a")) == 0)
+    #expect(event.removeAll(where: .tagged("disk")) == 1)
+    #expect(event.removeAll(where: .ownedBy(owner)) == 1)
     event.post(1)
     #expect(seen.values == ["b", "other", "plain"])
-    #expect(event.remove(named: ["b", "c"]) == 1)
+    #expect(event.removeAll(where: .named("b", "c")) == 1)
     #expect(event.removeAll() == 2)
     #expect(event.removeAll() == 0)
     event.post(2)

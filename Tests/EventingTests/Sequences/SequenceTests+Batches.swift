@@ -94,7 +94,7 @@ extension SequenceTests {
     let event = Event<Int>()
     let batches = event.payloads(named: "batches").batches(of: 10)
     event.post(1)
-    event.remove(named: "batches")
+    event.removeAll(where: .named("batches"))
     for await batch in batches { Issue.record("\(batch)") }
   }
 

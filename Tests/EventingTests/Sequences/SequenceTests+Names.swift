@@ -9,7 +9,7 @@ extension SequenceTests {
     for number in 1...3 { event.post(number) }
     let snapshots = await event.handlers
     #expect(snapshots.map(\.name) == ["ada", "counted"] && snapshots.map(\.droppedCount) == [1, 2])
-    #expect(event.contains(named: "ada") && event.remove(named: "ada") == 1)
+    #expect(event.contains(where: .named("ada")) && event.removeAll(where: .named("ada")) == 1)
     event.finish()
     var seen: [Int] = []
     for await number in ada { seen.append(number) }

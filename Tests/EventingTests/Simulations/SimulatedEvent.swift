@@ -4,7 +4,7 @@ import Eventing
 protocol SimulatedEvent: Sendable {
   var handlerCount: Int { get }
   @discardableResult func remove(_ token: HandlerToken) -> Bool
-  @discardableResult func removeAll() -> Int
+  @discardableResult func removeAll(where filter: HandlerFilter) -> Int
   @discardableResult func lock(_ token: HandlerToken, holding: Holding) -> Bool
   @discardableResult func unlock(_ token: HandlerToken) -> Bool
   func lock(holding: Holding)

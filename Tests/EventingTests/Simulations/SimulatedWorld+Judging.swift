@@ -137,7 +137,7 @@ extension SimulatedWorld {
     if violation == nil, let value, value.value != handlers[0].calls.last?.send {
       fail("G21: the value \(value.value) was not delivered")
     }
-    event.removeAll()
+    event.removeAll(where: .all)
     bus.finish()
     owners = [:]
     await event.quiesce()

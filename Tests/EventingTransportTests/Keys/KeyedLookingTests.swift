@@ -23,20 +23,27 @@ import Testing
         try require(found == expected, "expected \(expected), got \(found)", line: line)
       }
       try await reach(["one", "two", "three"])
-      try require(event.lock(named: "one") == 1 && event.lock(named: "other") == 0, "locks of another name")
+      try require(
+        event.lockAll(where: .named("one")) == 1 && event.lockAll(where: .named("other")) == 0, "locks of another name")
       try await reach(["two", "three"])
-      try require(event.unlock(named: "one") == 1, "no handler with the name")
-      try require(event.lock(tagged: "tag") == 1 && event.lock(tagged: "other") == 0, "locks of another tag")
+      try require(event.unlockAll(where: .named("one")) == 1, "no handler with the name")
+      try require(
+        event.lockAll(where: .tagged("tag")) == 1 && event.lockAll(where: .tagged("other")) == 0, "locks of another tag"
+      )
       try await reach(["one", "three"])
-      try require(event.unlock(tagged: "tag") == 1, "no handler with the tag")
-      try require(event.lock(ownedBy: owner) == 1 && event.lock(ownedBy: event) == 0, "locks of another owner")
+      try require(event.unlockAll(where: .tagged("tag")) == 1, "no handler with the tag")
+      try require(
+        event.lockAll(where: .ownedBy(owner)) == 1 && event.lockAll(where: .ownedBy(event)) == 0,
+        "locks of another owner")
       try await reach(["one", "two"])
-      try require(event.unlock(ownedBy: owner) == 1, "no handler of the owner")
+      try require(event.unlockAll(where: .ownedBy(owner)) == 1, "no handler of the owner")
       try require(event.lockAll() == 3, "other locks of all")
       try await reach([])
       try require(event.unlockAll() == 3, "no handlers to unlock")
       try await reach(["one", "two", "three"])
-      try require(event.remove(tagged: "tag") == 1 && event.remove(tagged: "tag") == 0, "other removals of a tag")
+      try require(
+        event.removeAll(where: .tagged("tag")) == 1 && event.removeAll(where: .tagged("tag")) == 0,
+        "other removals of a tag")
       try await reach(["one", "three"])
     }
   }
@@ -53,9 +60,9 @@ import Testing
       let (all, some) = (await event.handlers, await event.handlers(of: "a"))
       try require(all.count == 4 && Set(all.map(\.name)) == ["one", "two", "three", "all"], "\(all)")
       try require(some.map(\.name) == ["one", "two"], "\(some)")
-      try require(event.contains(token) && event.contains(named: "three"), "handlers are missing")
+      try require(event.contains(token) && event.contains(where: .named("three")), "handlers are missing")
       event.remove(token)
-      try require(!event.contains(token) && !event.contains(named: "one"), "a removed handler is there")
+      try require(!event.contains(token) && !event.contains(where: .named("one")), "a removed handler is there")
       try require(!event.isFinished, "an end")
       event.finish()
       try require(event.isFinished, "no end")

@@ -166,14 +166,16 @@ extension RemoteQuestionTests {
       let locked = await Self.error { try await question.firstAnswer(to: 1) }
       try require(locked?.code == .noResponders && question.unlock(token), "\(String(describing: locked))")
       let answer = try await question.firstAnswer(to: 1)
-      try require(answer == 2 && question.lock(named: "one") == 1 && question.lock(named: "two") == 0, "\(answer)")
+      try require(
+        answer == 2 && question.lockAll(where: .named("one")) == 1 && question.lockAll(where: .named("two")) == 0,
+        "\(answer)")
       question.addResponder(named: "two") { $0 * 3 }
       let other = try await question.firstAnswer(to: 1)
-      try require(other == 3 && question.unlock(named: "one") == 1 && !question.isLocked(token), "\(other)")
+      try require(other == 3 && question.unlockAll(where: .named("one")) == 1 && !question.isLocked(token), "\(other)")
       let responders = await question.responders
       try require(responders.map(\.name) == ["one", "two"], "\(responders)")
-      try require(question.contains(token) && question.contains(named: "two"), "responders are missing")
-      try require(question.remove(named: "one") == 1 && !question.contains(token), "other removals")
+      try require(question.contains(token) && question.contains(where: .named("two")), "responders are missing")
+      try require(question.removeAll(where: .named("one")) == 1 && !question.contains(token), "other removals")
       try require(!question.isFinished, "an end")
       question.finish()
       try require(question.isFinished, "no end")

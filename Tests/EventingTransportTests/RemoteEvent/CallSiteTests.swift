@@ -49,7 +49,7 @@ import Testing
     let token = source.addHandler { order in print(order) }
     #expect(placed.lock(token) && placed.isLocked(token) && placed.unlock(token) && placed.remove(token))
     #expect(try await ledger.inside(bus) == Receipt(position: 1))
-    #expect(placed.remove(named: "audit") == 1 && placed.removeAll() == 14)
+    #expect(placed.removeAll(where: .named("audit")) == 1 && placed.removeAll() == 14)
   }
 
   @Test func everyKindOfTransportAndCodec() async throws {

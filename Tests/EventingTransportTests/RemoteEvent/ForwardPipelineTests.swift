@@ -138,10 +138,10 @@ import Testing
     event.forward(to: keyed) { (key: $0.count, payload: $0) }
     local.forward(to: other)
     local.forward(to: keyed) { (key: $0.count, payload: $0) }
-    #expect(event.removeForwarding(to: event) == 0 && local.removeForwarding(to: event) == 0)
-    #expect(event.removeForwarding(to: local) == 1 && event.removeForwarding(to: local) == 0)
-    #expect(event.removeForwarding(to: other) == 1 && event.removeForwarding(to: keyed) == 1)
-    #expect(local.removeForwarding(to: other) == 1 && local.removeForwarding(to: keyed) == 1)
+    #expect(event.removeAll(where: .forwarding(to: event)) == 0 && local.removeAll(where: .forwarding(to: event)) == 0)
+    #expect(event.removeAll(where: .forwarding(to: local)) == 1 && event.removeAll(where: .forwarding(to: local)) == 0)
+    #expect(event.removeAll(where: .forwarding(to: other)) == 1 && event.removeAll(where: .forwarding(to: keyed)) == 1)
+    #expect(local.removeAll(where: .forwarding(to: other)) == 1 && local.removeAll(where: .forwarding(to: keyed)) == 1)
     #expect(event.handlerCount == 0 && local.handlerCount == 0)
   }
 }

@@ -65,7 +65,9 @@ import Testing
       }
       for number in 1...3 { try await event.publish(number) }
       try await clock.sleep(for: .seconds(1))
-      try require(event.contains(named: "loop") && event.remove(named: "loop") == 1, "no sequence with the name")
+      try require(
+        event.contains(where: .named("loop")) && event.removeAll(where: .named("loop")) == 1,
+        "no sequence with the name")
       await task.value
       try require(notes.values == [1, 2, 3] && !event.hasHandlers, "\(notes.values)")
     }

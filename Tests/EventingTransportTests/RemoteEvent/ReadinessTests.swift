@@ -39,8 +39,8 @@ import Testing
       try await publish()
       switch unlock {
       case .token, .holding: event.unlock(token)
-      case .tokens: event.unlock([token])
-      case .name: event.unlock(named: "one")
+      case .tokens: event.unlockAll(where: .oneOf([token]))
+      case .name: event.unlockAll(where: .named("one"))
       case .all: event.unlockAll()
       case .event: event.unlock()
       case .core: event.event.unlock()  // as an inspector does, which knows no remote event

@@ -102,7 +102,7 @@ import Testing
       await task.value
       try require(notes.values == [[1, 2], [3, 4]], "\(notes.values)")
       try require(event.handlerCount <= 1, "\(event.handlerCount)")
-      event.remove(named: "batches")
+      event.removeAll(where: .named("batches"))
       event.addHandler { rest.note($0) }
       try await clock.sleep(for: .seconds(1))
       try require(rest.values.sorted() == [3, 4], "\(rest.values)")

@@ -48,15 +48,20 @@ import Testing
       try require(event.lock(token) && event.isLocked(token), "no lock of the handler")
       try await three.require(["two", "three"])
       try require(event.unlock(token) && !event.isLocked(token), "a lock of the handler")
-      try require(event.lock(named: "one") == 1 && event.lock(named: "other") == 0, "locks of another name")
+      try require(
+        event.lockAll(where: .named("one")) == 1 && event.lockAll(where: .named("other")) == 0, "locks of another name")
       try await three.require(["two", "three"])
-      try require(event.unlock(named: "one") == 1, "no handler with the name")
-      try require(event.lock(tagged: "tag") == 1 && event.lock(tagged: "other") == 0, "locks of another tag")
+      try require(event.unlockAll(where: .named("one")) == 1, "no handler with the name")
+      try require(
+        event.lockAll(where: .tagged("tag")) == 1 && event.lockAll(where: .tagged("other")) == 0, "locks of another tag"
+      )
       try await three.require(["one", "three"])
-      try require(event.unlock(tagged: "tag") == 1, "no handler with the tag")
-      try require(event.lock(ownedBy: owner) == 1 && event.lock(ownedBy: event) == 0, "locks of another owner")
+      try require(event.unlockAll(where: .tagged("tag")) == 1, "no handler with the tag")
+      try require(
+        event.lockAll(where: .ownedBy(owner)) == 1 && event.lockAll(where: .ownedBy(event)) == 0,
+        "locks of another owner")
       try await three.require(["one", "two"])
-      try require(event.unlock(ownedBy: owner) == 1, "no handler of the owner")
+      try require(event.unlockAll(where: .ownedBy(owner)) == 1, "no handler of the owner")
       try await three.require(["one", "two", "three"])
     }
   }
@@ -93,13 +98,15 @@ import Testing
       let more = event.add(Handler { _ in notes.note("four") }, Handler { _ in notes.note("five") })
       let named = event.addHandler(named: "six") { _ in notes.note("six") }
       try await three.require(["one", "two", "three", "four", "five", "six"])
-      try require(event.remove(more) == 2 && event.remove(more) == 0, "other removals of tokens")
+      let ofTokens = HandlerFilter.oneOf(more)
+      try require(
+        event.removeAll(where: ofTokens) == 2 && event.removeAll(where: ofTokens) == 0, "other removals of tokens")
       try await three.require(["one", "two", "three", "six"])
-      try require(event.remove(named: "six") == 1 && !event.contains(named), "other removals of a name")
+      try require(event.removeAll(where: .named("six")) == 1 && !event.contains(named), "other removals of a name")
       try await three.require(["one", "two", "three"])
-      try require(event.remove(tagged: "tag") == 1, "other removals of a tag")
+      try require(event.removeAll(where: .tagged("tag")) == 1, "other removals of a tag")
       try await three.require(["one", "three"])
-      try require(event.remove(ownedBy: three.owner) == 1, "other removals of an owner")
+      try require(event.removeAll(where: .ownedBy(three.owner)) == 1, "other removals of an owner")
       try await three.require(["one"])
       try require(event.remove(token) && !event.remove(token), "other removals of a token")
       try require(!event.hasHandlers && event.handlerCount == 0, "\(event.handlerCount) handlers are left")
@@ -112,17 +119,22 @@ import Testing
       let (event, notes) = (three.event, three.notes)
       let four = event.addHandler(named: "four") { _ in notes.note("four") }
       let five = event.addHandler(named: "five") { _ in notes.note("five") }
-      let names = ["one", "five", "other"]
       try await three.require(["one", "two", "three", "four", "five"])
-      try require(event.lock([three.token, four]) == 2 && event.lock([]) == 0, "locks of other tokens")
+      try require(
+        event.lockAll(where: .oneOf([three.token, four])) == 2 && event.lockAll(where: .oneOf([])) == 0,
+        "locks of other tokens")
       try require(event.isLocked(four) && !event.isLocked(five), "a lock of another handler")
       try await three.require(["two", "three", "five"])
-      try require(event.unlock([three.token, four]) == 2 && !event.isLocked(four), "no handlers of the tokens")
-      try require(event.lock(named: names) == 2, "locks of other names")
+      try require(
+        event.unlockAll(where: .oneOf([three.token, four])) == 2 && !event.isLocked(four), "no handlers of the tokens")
+      try require(event.lockAll(where: .named("one", "five", "other")) == 2, "locks of other names")
       try await three.require(["two", "three", "four"])
-      try require(event.unlock(named: names) == 2, "no handlers with the names")
+      try require(event.unlockAll(where: .named("one", "five", "other")) == 2, "no handlers with the names")
       try await three.require(["one", "two", "three", "four", "five"])
-      try require(event.remove(named: names) == 2 && event.remove(named: names) == 0, "other removals of names")
+      try require(
+        event.removeAll(where: .named("one", "five", "other")) == 2
+          && event.removeAll(where: .named("one", "five", "other")) == 0,
+        "other removals of names")
       try await three.require(["two", "three", "four"])
     }
   }
@@ -136,7 +148,10 @@ import Testing
       try await three.require([])
       try require(event.unlock(three.token), "no handler to unlock")
       try await three.require(["one"])
-      let lists = (await event.lockedHandlers, await event.unlockedHandlers, await event.handlers(ownedBy: three.owner))
+      let lists = (
+        await event.handlers.filter(\.isLocked), await event.handlers.filter({ !$0.isLocked }),
+        await event.handlers(where: .ownedBy(three.owner))
+      )
       try require(lists.0.map(\.tags) == [["tag"], []] && lists.1.map(\.name) == ["one"], "\(lists)")
       try require(lists.2.map(\.hasOwner) == [true], "\(lists)")
       let all = await locked()
@@ -157,9 +172,9 @@ import Testing
       try await event.listen()
       switch kind {
       case 0: event.lock(token, holding: .latest)
-      case 1: event.lock([token], holding: .latest)
-      case 2: event.lock(named: ["one"], holding: .latest)
-      case 3: event.lock(named: "one", holding: .latest)
+      case 1: event.lockAll(where: .oneOf([token]), holding: .latest)
+      case 2: event.lockAll(where: .named("one"), holding: .latest)
+      case 3: event.lockAll(where: .named("one"), holding: .latest)
       default: event.lockAll(holding: .latest)
       }
       for number in 1...3 { try await event.publish(number) }
@@ -176,7 +191,7 @@ import Testing
       let three = try await Three(clock)
       let event = three.event
       try require(event.hasHandlers && event.contains(three.token), "no handlers")
-      try require(event.contains(named: "one") && !event.contains(named: "two"), "other names")
+      try require(event.contains(where: .named("one")) && !event.contains(where: .named("two")), "other names")
       event.lock(three.token)
       let handlers = await event.handlers
       try require(handlers.map(\.name) == ["one", nil, nil], "\(handlers)")

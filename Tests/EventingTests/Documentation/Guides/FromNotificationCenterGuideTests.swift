@@ -75,7 +75,7 @@ extension Notification.Name {
     shop.placed.once { order in book(order) }
     #expect(await shop.placed.send(order).delivered == 7)
     shop.placed.remove(token)
-    shop.placed.remove(ownedBy: ledger)
+    shop.placed.removeAll(where: .ownedBy(ledger))
     #expect(await shop.placed.send(order).delivered == 4)
     #expect(await store.booked == [7, 7])
 
@@ -96,7 +96,7 @@ extension Notification.Name {
   @Test func anOwnerIsRemovedFromOneEventAndABagFromAll() {
     let (shop, other, ledger, bag) = (Shop(), Shop(), Ledger(), HandlerBag())
     for shop in [shop, other] { shop.placed.addHandler(Ledger.book, of: ledger).store(in: bag) }
-    shop.placed.remove(ownedBy: ledger)
+    shop.placed.removeAll(where: .ownedBy(ledger))
     #expect(!shop.placed.hasHandlers && other.placed.hasHandlers)
     bag.removeAll()
     #expect(!other.placed.hasHandlers)

@@ -48,7 +48,7 @@ import Testing
     shop.placed.failures.addHandler { failure in print(failure) }
 
     shop.placed.remove(booking)                                                        // by its token
-    shop.placed.remove(named: "mail")                                                  // by its name
+    shop.placed.removeAll(where: .named("mail"))                                                  // by its name
     shop.placed.addHandler(owner: ledger) { ledger, order in ledger.book(order) }      // with its owner
     let bag = HandlerBag()
     shop.placed.addHandler { order in print(order.id) }.store(in: bag)                 // with a bag

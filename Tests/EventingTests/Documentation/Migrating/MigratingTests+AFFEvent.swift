@@ -114,7 +114,7 @@ extension MigratingTests {
     await orderPlaced.send(Order())
     #expect(mails.count == 8)
     #expect(orderPlaced.remove(mailing))
-    #expect(orderPlaced.remove(named: "mail") == 2)
+    #expect(orderPlaced.removeAll(where: .named("mail")) == 2)
   }
 
   @Test func severalAreAddedInOneCall() async {
@@ -133,16 +133,16 @@ extension MigratingTests {
     let ledger = Ledger()
     let booking = orderPlaced.addHandler(Ledger.book, of: ledger)
     orderPlaced.addHandler(named: "mail") { _ in }
-    orderPlaced.lock(named: "mail")
+    orderPlaced.lockAll(where: .named("mail"))
 
     let hasBooking = orderPlaced.contains(booking)
-    let hasMail = orderPlaced.contains(named: "mail")
+    let hasMail = orderPlaced.contains(where: .named("mail"))
     let all = await orderPlaced.handlers
-    let ofLedger = await orderPlaced.handlers(ownedBy: ledger)
-    let silent = await orderPlaced.lockedHandlers
-    let heard = await orderPlaced.unlockedHandlers
+    let ofLedger = await orderPlaced.handlers(where: .ownedBy(ledger))
+    let silent = await orderPlaced.handlers.filter(\.isLocked)
+    let heard = await orderPlaced.handlers.filter({ !$0.isLocked })
     let isBookingLocked = orderPlaced.isLocked(booking)
-    let isMailLocked = await orderPlaced.lockedHandlers.contains { $0.name == "mail" }
+    let isMailLocked = await orderPlaced.handlers.filter(\.isLocked).contains { $0.name == "mail" }
 
     #expect(hasBooking && hasMail && isMailLocked)
     #expect(isBookingLocked == false)

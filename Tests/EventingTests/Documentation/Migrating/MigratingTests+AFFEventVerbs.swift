@@ -38,34 +38,34 @@ extension MigratingTests {
     orderPlaced.unlock(booking)
     #expect(await world.heard == ["book", "mail", "print"])
 
-    orderPlaced.lock([booking, mailing])
+    orderPlaced.lockAll(where: .oneOf([booking, mailing]))
     #expect(await world.heard == ["print"])
-    orderPlaced.unlock([booking, mailing])
+    orderPlaced.unlockAll(where: .oneOf([booking, mailing]))
     #expect(await world.heard == ["book", "mail", "print"])
   }
 
   @Test func handlersAreLockedByTag() async {
     let world = World()
     let orderPlaced = world.orderPlaced
-    orderPlaced.lock(tagged: "methods")
+    orderPlaced.lockAll(where: .tagged("methods"))
     #expect(await world.heard == ["mail", "print"])
-    orderPlaced.lock(tagged: "blocks")
+    orderPlaced.lockAll(where: .tagged("blocks"))
     #expect(await world.heard == [])
-    orderPlaced.unlock(tagged: "methods")
+    orderPlaced.unlockAll(where: .tagged("methods"))
     #expect(await world.heard == ["book"])
-    orderPlaced.unlock(tagged: "blocks")
+    orderPlaced.unlockAll(where: .tagged("blocks"))
     #expect(await world.heard == ["book", "mail", "print"])
   }
 
   @Test func handlersAreLockedByName() async {
     let world = World()
     let orderPlaced = world.orderPlaced
-    orderPlaced.lock(named: "mail")
+    orderPlaced.lockAll(where: .named("mail"))
     #expect(await world.heard == ["book", "print"])
-    orderPlaced.unlock(named: "mail")
-    orderPlaced.lock(named: ["mail", "print"])
+    orderPlaced.unlockAll(where: .named("mail"))
+    orderPlaced.lockAll(where: .named("mail", "print"))
     #expect(await world.heard == ["book"])
-    orderPlaced.unlock(named: ["mail", "print"])
+    orderPlaced.unlockAll(where: .named("mail", "print"))
     #expect(await world.heard == ["book", "mail", "print"])
   }
 
@@ -90,7 +90,7 @@ extension MigratingTests {
     let (orderPlaced, booking, mailing) = (world.orderPlaced, world.booking, world.mailing)
     orderPlaced.remove(booking)
     #expect(await world.heard == ["mail", "print"])
-    orderPlaced.remove([booking, mailing])
+    orderPlaced.removeAll(where: .oneOf([booking, mailing]))
     #expect(await world.heard == ["print"])
     orderPlaced.removeAll()
     #expect(!orderPlaced.hasHandlers)
@@ -99,21 +99,21 @@ extension MigratingTests {
   @Test func handlersAreRemovedByOwnerTagAndName() async {
     var world = World()
     var (orderPlaced, ledger) = (world.orderPlaced, world.ledger)
-    orderPlaced.remove(ownedBy: ledger)
+    orderPlaced.removeAll(where: .ownedBy(ledger))
     #expect(await world.heard == ["mail", "print"])
-    orderPlaced.remove(named: "mail")
+    orderPlaced.removeAll(where: .named("mail"))
     #expect(await world.heard == ["print"])
 
     world = World()
     (orderPlaced, ledger) = (world.orderPlaced, world.ledger)
-    orderPlaced.remove(tagged: "methods")
+    orderPlaced.removeAll(where: .tagged("methods"))
     #expect(await world.heard == ["mail", "print"])
-    orderPlaced.remove(tagged: "blocks")
+    orderPlaced.removeAll(where: .tagged("blocks"))
     #expect(!orderPlaced.hasHandlers)
 
     world = World()
     orderPlaced = world.orderPlaced
-    orderPlaced.remove(named: ["mail", "print"])
+    orderPlaced.removeAll(where: .named("mail", "print"))
     #expect(await world.heard == ["book"])
   }
 }

@@ -38,7 +38,7 @@ extension MigratingTests {
     chart = Chart()
     #expect(moved.handlerCount == 0)
     moved.addHandler(Chart.move, of: chart)
-    moved.remove(ownedBy: chart)
+    moved.removeAll(where: .ownedBy(chart))
     #expect(moved.handlerCount == 0)
   }
 
@@ -90,7 +90,7 @@ extension MigratingTests {
 
     moved.remove(link)
     moved.forward(to: copy)
-    moved.removeForwarding(to: copy)
+    moved.removeAll(where: .forwarding(to: copy))
     moved.post(1, 3)
     #expect(calls.values == ["5–2", "3", "2–2", "2"])
   }

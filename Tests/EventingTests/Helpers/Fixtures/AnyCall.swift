@@ -20,8 +20,8 @@ enum AnyCall: CaseIterable, Sendable {
       event.addHandler(on: .concurrent(limit: 2)) { _ in }
       event.addHandler(on: .task) { _ in }
     case .addAndRemove: for _ in 0..<5 { event.remove(event.addHandler { _ in }) }
-    case .removeNamed: event.remove(named: "own")
-    case .removeOwned: event.remove(ownedBy: event)
+    case .removeNamed: event.removeAll(where: .named("own"))
+    case .removeOwned: event.removeAll(where: .ownedBy(event))
     case .removeAll: event.removeAll()
     case .lock:
       let token = event.addHandler { _ in }
@@ -29,8 +29,8 @@ enum AnyCall: CaseIterable, Sendable {
       _ = event.isLocked(token)
       event.unlock(token)
     case .lockNamed:
-      event.lock(named: "own")
-      event.unlock(named: "own")
+      event.lockAll(where: .named("own"))
+      event.unlockAll(where: .named("own"))
     case .lockAll:
       event.lockAll()
       event.unlockAll()
@@ -41,7 +41,7 @@ enum AnyCall: CaseIterable, Sendable {
     case .looks:
       _ = event.handlerCount
       _ = event.hasHandlers
-      _ = event.contains(named: "own")
+      _ = event.contains(where: .named("own"))
       _ = event.description
     case .bag:
       let bag = HandlerBag()
@@ -58,7 +58,7 @@ enum Ending: CaseIterable, Sendable {
   func end(_ token: HandlerToken, of event: Event<Int>) {
     switch self {
     case .removed: event.remove(token)
-    case .removedByName: event.remove(named: "ends")
+    case .removedByName: event.removeAll(where: .named("ends"))
     case .allRemoved: event.removeAll()
     case .usedUp: event.post(1)
     case .removedInside:

@@ -1,0 +1,79 @@
+/// A condition that selects handlers of an event, for a verb that concerns several.
+///
+///     orders.removeAll(where: .named("mail"))
+///     orders.lockAll(where: .tagged("io") && !.ownedBy(self))
+///
+/// A filter retains nothing but its texts.
+public struct HandlerFilter: Sendable {
+  /// Returns whether a handler is selected. The caller may hold the mutex of the core, so no code
+  /// of the user is called, and no weak reference is read.
+  let isIncluded: @Sendable (HandlerRecord, HandlerOptions?) -> Bool
+  /// The filter as text, for a log.
+  public let description: String
+
+  /// All handlers, forwards and sequences.
+  public static var all: HandlerFilter { HandlerFilter("all") { _, _ in true } }
+
+  /// The handlers with one of some names.
+  public static func named(_ names: String...) -> HandlerFilter {
+    HandlerFilter("named(\(names.joined(separator: ", ")))") { $1?.name.map(names.contains) ?? false }
+  }
+
+  /// The handlers with a tag.
+  public static func tagged(_ tag: String) -> HandlerFilter {
+    HandlerFilter("tagged(\(tag))") { $1?.tags?.contains(tag) ?? false }
+  }
+
+  /// The handlers of an owner, which is compared by identity. Forwards do not count as handlers of
+  /// their target: see ``forwarding(to:)``.
+  ///
+  /// The filter does not retain the owner: use it while the owner exists. In the owner's own
+  /// `deinit` it selects nothing, because the owner's handlers have ended already.
+  public static func ownedBy(_ owner: AnyObject) -> HandlerFilter {
+    let id = ObjectIdentifier(owner)
+    return HandlerFilter("ownedBy(\(type(of: owner)))") { $1?.isForward != true && $1?.owner?.objectID == id }
+  }
+
+  /// The handlers of some tokens. Tokens of other events select nothing.
+  public static func oneOf(_ tokens: some Sequence<HandlerToken>) -> HandlerFilter {
+    let ids = Set(tokens.map(\.id))
+    return HandlerFilter("oneOf(\(ids.count) tokens)") { record, _ in ids.contains(record.id) }
+  }
+
+  /// The forwards to an event.
+  public static func forwarding<Other: Sendable>(to target: Event<Other>) -> HandlerFilter {
+    forwarding(toObject: target)
+  }
+
+  /// The forwards to one target: an event, or the object at whose release the forward ends.
+  package static func forwarding(toObject target: AnyObject) -> HandlerFilter {
+    let id = ObjectIdentifier(target)
+    return HandlerFilter("forwarding(to: \(type(of: target)))") { $1?.isForward == true && $1?.owner?.objectID == id }
+  }
+
+  /// The handlers that both filters select.
+  public static func && (first: HandlerFilter, second: HandlerFilter) -> HandlerFilter {
+    HandlerFilter("(\(first.description) && \(second.description))") {
+      first.isIncluded($0, $1) && second.isIncluded($0, $1)
+    }
+  }
+
+  /// The handlers that at least one of the filters selects.
+  public static func || (first: HandlerFilter, second: HandlerFilter) -> HandlerFilter {
+    HandlerFilter("(\(first.description) || \(second.description))") {
+      first.isIncluded($0, $1) || second.isIncluded($0, $1)
+    }
+  }
+
+  /// The handlers that a filter does not select.
+  public static prefix func ! (filter: HandlerFilter) -> HandlerFilter {
+    HandlerFilter("!\(filter.description)") { !filter.isIncluded($0, $1) }
+  }
+
+  private init(_ text: String, _ isIncluded: @escaping @Sendable (HandlerRecord, HandlerOptions?) -> Bool) {
+    description = text
+    self.isIncluded = isIncluded
+  }
+}
+
+extension HandlerFilter: CustomStringConvertible {}

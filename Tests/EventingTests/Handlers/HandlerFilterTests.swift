@@ -1,0 +1,60 @@
+import Eventing
+import Testing
+
+/// Tests of the filters that select several handlers of an event.
+@Suite struct HandlerFilterTests {
+  private final class Plain: Sendable {}
+
+  private struct Stage {
+    let event = Event<Int>("e")
+    let copy = Event<Int>("copy")
+    let owner = Plain()
+    let tokens: [HandlerToken]
+
+    init() {
+      tokens = [
+        event.addHandler(named: "mail") { _ in },
+        event.add(Handler { _ in }.named("disk").tagged("io"))[0],
+        event.add(Handler { _ in }.tagged("io").owned(by: owner))[0],
+        event.forward(to: copy),
+      ]
+    }
+
+    func selected(_ filter: HandlerFilter) async -> [Int] {
+      let ids = await event.handlers(where: filter).map(\.id)
+      return tokens.indices.filter { ids.contains(tokens[$0].id) }
+    }
+  }
+
+  @Test func eachFilterSelectsItsHandlers() async {
+    let stage = Stage()
+    #expect(await stage.selected(.all) == [0, 1, 2, 3])
+    #expect(await stage.selected(.named("mail", "disk")) == [0, 1])
+    #expect(await stage.selected(.named()) == [])
+    #expect(await stage.selected(.tagged("io")) == [1, 2])
+    #expect(await stage.selected(.ownedBy(stage.owner)) == [2])
+    #expect(await stage.selected(.ownedBy(stage.copy)) == [])
+    #expect(await stage.selected(.forwarding(to: stage.copy)) == [3])
+    #expect(await stage.selected(.forwarding(to: stage.event)) == [])
+    #expect(await stage.selected(.oneOf([stage.tokens[3], stage.tokens[0]])) == [0, 3])
+    #expect(await stage.selected(.oneOf([Event<Int>().addHandler { _ in }])) == [])
+  }
+
+  @Test func filtersCombine() async {
+    let stage = Stage()
+    #expect(await stage.selected(.tagged("io") && !.ownedBy(stage.owner)) == [1])
+    #expect(await stage.selected(.named("mail") || .forwarding(to: stage.copy)) == [0, 3])
+    #expect(await stage.selected(!(.named("mail") || .tagged("io"))) == [3])
+    #expect("\(HandlerFilter.tagged("io") && !.named("mail", "disk"))" == "(tagged(io) && !named(mail, disk))")
+    #expect("\(HandlerFilter.all || .oneOf(stage.tokens))" == "(all || oneOf(4 tokens))")
+  }
+
+  @Test func theVerbsSayHowMany() {
+    let stage = Stage()
+    #expect(stage.event.lockAll(where: .tagged("io")) == 2 && stage.event.isLocked(stage.tokens[1]))
+    #expect(stage.event.unlockAll(where: .named("disk")) == 1 && !stage.event.isLocked(stage.tokens[1]))
+    #expect(stage.event.contains(where: .named("mail")) && !stage.event.contains(where: .named("post")))
+    #expect(stage.event.removeAll(where: .oneOf(stage.tokens) && !.named("mail")) == 3)
+    #expect(stage.event.removeAll() == 1 && stage.event.handlerCount == 0)
+  }
+}
