@@ -46,7 +46,7 @@ func own(_ event: Event<String>, _ keyed: KeyedEvent<Int, String>) {
   event.addHandler("name") { _ in }  // expected-error {{'addHandler(_:on:priority:_:)' is unavailable: label the name}}
   keyed.post("a")  // expected-error {{'post' is unavailable: say the key}}
   event.addHandler(on: .inline) { _ in await Task.yield() }  // expected-error {{'inline' is unavailable: an inline handler cannot wait}}
-  event.lock("name")  // expected-error {{'lock' has been renamed to 'lockAll(where:)'}}
+  event.lock("name")  // expected-error {{cannot convert value of type 'String' to expected argument type 'HandlerToken'}}
 }
 
 func modify(_ event: Event<String>) {

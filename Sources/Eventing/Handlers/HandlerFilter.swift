@@ -25,7 +25,7 @@ public struct HandlerFilter: Sendable {
   }
 
   /// The handlers of an owner, which is compared by identity. Forwards do not count as handlers of
-  /// their target: see ``forwarding(to:)``.
+  /// their target: see `forwarding(to:)`.
   ///
   /// The filter does not retain the owner: use it while the owner exists. In the owner's own
   /// `deinit` it selects nothing, because the owner's handlers have ended already.
