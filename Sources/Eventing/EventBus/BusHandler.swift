@@ -5,8 +5,8 @@
 /// return, and a `once` handler is called once in all events together. When that handler is
 /// unregistered, the release of its closure removes the handlers in the events of the bus.
 ///
-/// The bus retains the bus handler, and so do the views through which its handlers listen to the
-/// events. The private event lives as long as one of these handlers.
+/// The bus retains the bus handler, and so do the closures of the handlers in the events. After the
+/// bus is finished, the bus handler is released with the last of these closures.
 final class BusHandler: Sendable {
   let token: HandlerToken
   /// The private event, which has one handler: the one with the token `token`. Nothing is sent to
@@ -55,9 +55,16 @@ final class BusHandler: Sendable {
   /// Whether no call begins any more.
   var isOver: Bool { token.record.has(HandlerFlags.ended) }
 
+  deinit { registration.remove(token) }
+
   /// Returns the claim that a handler in an event of the bus shares.
   func sharedClaim(in event: any BusEvent) -> SharedClaim {
-    SharedClaim(token.record, of: registration, in: event.core.anchor)
+    SharedClaim(token.record, of: self, in: event.core.anchor)
+  }
+
+  /// Ends the handler in all events if a call has used it up.
+  func endIfSpent() {
+    if token.record.has(HandlerFlags.spent) { registration.core.requestUnregistration(token.record) }
   }
 
   /// Whether the handler has an owner that has been released. Never read under a mutex.

@@ -44,7 +44,9 @@ extension EventBus {
     _ body: @escaping @Sendable (P) throws -> Void
   ) -> HandlerToken {
     let place = delivery.place.inSeveralEvents
-    return addEverywhere(Handler(on: SyncDelivery(place), body), name, priority, once, nil, SourceLine(fileID, line))
+    return addEverywhere(name, priority, once, nil, SourceLine(fileID, line)) { handler in
+      Handler<P>(on: SyncDelivery(place)) { payload in try withExtendedLifetime(handler) { try body(payload) } }
+    }
   }
 
   /// Adds an asynchronous handler that is called with every payload of a type: see
@@ -55,7 +57,12 @@ extension EventBus {
     _ body: @escaping @Sendable (P) async throws -> Void
   ) -> HandlerToken {
     let place = delivery.place.inSeveralEvents
-    return addEverywhere(Handler(on: AsyncDelivery(place), body), name, priority, once, nil, SourceLine(fileID, line))
+    return addEverywhere(name, priority, once, nil, SourceLine(fileID, line)) { handler in
+      Handler<P>(on: AsyncDelivery(place)) { payload in
+        defer { withExtendedLifetime(handler) {} }
+        try await body(payload)
+      }
+    }
   }
 
   /// Adds a synchronous handler on the main actor that is called with every payload of a type: see
@@ -65,7 +72,9 @@ extension EventBus {
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (P) throws -> Void
   ) -> HandlerToken {
-    addEverywhere(Handler(on: delivery, body), name, priority, once, nil, SourceLine(fileID, line))
+    addEverywhere(name, priority, once, nil, SourceLine(fileID, line)) { handler in
+      Handler<P>(on: delivery) { payload in try withExtendedLifetime(handler) { try body(payload) } }
+    }
   }
 
   /// Adds an asynchronous handler on the main actor that is called with every payload of a type:
@@ -75,7 +84,12 @@ extension EventBus {
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (P) async throws -> Void
   ) -> HandlerToken {
-    addEverywhere(Handler(on: delivery, body), name, priority, once, nil, SourceLine(fileID, line))
+    addEverywhere(name, priority, once, nil, SourceLine(fileID, line)) { handler in
+      Handler<P>(on: delivery) { payload in
+        defer { withExtendedLifetime(handler) {} }
+        try await body(payload)
+      }
+    }
   }
 }
 
@@ -102,10 +116,14 @@ extension EventBus {
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Owner, P) throws -> Void
   ) -> HandlerToken {
-    let handler = Handler<P>(
-      delivery.place.inSeveralEvents,
-      .sync { arguments in try body(arguments.owner(), arguments.payload.payload()) })
-    return addEverywhere(handler, name, priority, once, owner, SourceLine(fileID, line))
+    let place = delivery.place.inSeveralEvents
+    return addEverywhere(name, priority, once, owner, SourceLine(fileID, line)) { handler in
+      Handler<P>(
+        place,
+        .sync { arguments in
+          try withExtendedLifetime(handler) { try body(arguments.owner(), arguments.payload.payload()) }
+        })
+    }
   }
 
   /// Adds an asynchronous handler that is given its owner: see
@@ -115,10 +133,15 @@ extension EventBus {
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Owner, P) async throws -> Void
   ) -> HandlerToken {
-    let handler = Handler<P>(
-      delivery.place.inSeveralEvents,
-      .async { arguments in try await body(arguments.owner(), arguments.payload.payload()) })
-    return addEverywhere(handler, name, priority, once, owner, SourceLine(fileID, line))
+    let place = delivery.place.inSeveralEvents
+    return addEverywhere(name, priority, once, owner, SourceLine(fileID, line)) { handler in
+      Handler<P>(
+        place,
+        .async { arguments in
+          defer { withExtendedLifetime(handler) {} }
+          try await body(arguments.owner(), arguments.payload.payload())
+        })
+    }
   }
 
   /// Adds a synchronous handler on the main actor that is given its owner: see
@@ -128,10 +151,14 @@ extension EventBus {
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Owner, P) throws -> Void
   ) -> HandlerToken {
-    let handler = Handler<P>(
-      delivery.place,
-      .sync(RuntimeSPI.withoutMainActor { arguments in try body(arguments.owner(), arguments.payload.payload()) }))
-    return addEverywhere(handler, name, priority, once, owner, SourceLine(fileID, line), on: delivery.place)
+    return addEverywhere(name, priority, once, owner, SourceLine(fileID, line), on: delivery.place) { handler in
+      Handler<P>(
+        delivery.place,
+        .sync(
+          RuntimeSPI.withoutMainActor { arguments in
+            try withExtendedLifetime(handler) { try body(arguments.owner(), arguments.payload.payload()) }
+          }))
+    }
   }
 
   /// Adds an asynchronous handler on the main actor that is given its owner: see
@@ -141,10 +168,14 @@ extension EventBus {
     once: Bool = false, owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @MainActor @Sendable (Owner, P) async throws -> Void
   ) -> HandlerToken {
-    let handler = Handler<P>(
-      delivery.place,
-      .mainAsync { arguments in try await body(arguments.owner(), arguments.payload.payload()) })
-    return addEverywhere(handler, name, priority, once, owner, SourceLine(fileID, line), on: delivery.place)
+    return addEverywhere(name, priority, once, owner, SourceLine(fileID, line), on: delivery.place) { handler in
+      Handler<P>(
+        delivery.place,
+        .mainAsync { arguments in
+          defer { withExtendedLifetime(handler) {} }
+          try await body(arguments.owner(), arguments.payload.payload())
+        })
+    }
   }
 
   /// Forwards the payloads of a type from all other events of the bus to one of its events, and
@@ -160,16 +191,18 @@ extension EventBus {
   /// Adds a handler to all events of the bus, and to each event that is made later.
   ///
   /// - Parameters:
-  ///   - member: The handler that each event gets.
   ///   - source: The place in the source where the handler is made.
   ///   - place: The place where the handler runs, if only that place may release the owner.
+  ///   - make: A closure that makes the handler for one event. The closure of that handler retains
+  ///     the bus handler, so that a call which waits on a lane of a finished event is still
+  ///     claimed.
   private func addEverywhere<P: Sendable>(
-    _ member: Handler<P>, _ name: String?, _ priority: Int, _ once: Bool, _ owner: (any AnyObject & Sendable)?,
-    _ source: SourceLine, on place: ExecutionPlace? = nil
+    _ name: String?, _ priority: Int, _ once: Bool, _ owner: (any AnyObject & Sendable)?,
+    _ source: SourceLine, on place: ExecutionPlace? = nil, _ make: @escaping @Sendable (BusHandler) -> Handler<P>
   ) -> HandlerToken {
     let owner = owner.map { Eventing.Owner($0, on: place) }
     let handler = BusHandler(on: self, name, isOnce: once, owner, source) { handler, event in
-      var member = member.made(at: source)
+      var member = make(handler).made(at: source)
       member.options.sharedClaim = handler.sharedClaim(in: event)
       return event.source(of: P.self, for: handler).attach(member, name, priority, once, owner)
     }

@@ -1,28 +1,31 @@
-/// The claim that a handler shares with handlers of other events, such as those of one handler in
-/// all events of a bus.
+/// The claim that a handler of one event shares with those of other events, as the handlers of one
+/// bus handler do.
 ///
 /// Each of them claims a call for itself, and then for the one record that they share. So a removal
-/// of that record holds for all of them on return, and only one of them uses it up. This value
-/// retains no closure of the user, as the record of the handler must not.
-@usableFromInline struct SharedClaim: Sendable {
+/// of that record holds for all of them on return, and only one of them uses it up.
+///
+/// The record of the handler holds this object, and may be released under a mutex. So nothing here
+/// retains an event: its release would run closures' `deinit`s under that mutex.
+@usableFromInline final class SharedClaim: Sendable {
   let record: HandlerRecord
-  /// The event of the shared record, which lives as long as a handler that claims for it: a call
-  /// that waits on a lane of a finished event is still claimed.
-  private let registration: Event<NoPayload>
+  private weak let handler: BusHandler?
   /// The anchor of the handler's own event.
-  private let own: EventAnchor
+  private weak let own: EventAnchor?
 
-  init(_ record: HandlerRecord, of registration: Event<NoPayload>, in event: EventAnchor) {
-    (self.record, self.registration, own) = (record, registration, event)
+  init(_ record: HandlerRecord, of handler: BusHandler, in event: EventAnchor) {
+    self.record = record
+    self.handler = handler
+    own = event
   }
 
-  /// Ends a handler whose shared record has ended. Its own claim may have used it up already.
+  /// Ends a handler whose shared record has ended. Its own claim may have used it up already. Never
+  /// called under a mutex.
   func end(_ handler: HandlerRecord) {
+    guard let own else { return }
     if !own.remove(handler) { own.core?.requestUnregistration(handler) }
   }
 
-  /// Unregisters the shared record if a call has used it up. Called directly after the claim.
-  func endIfSpent() {
-    if record.has(HandlerFlags.spent) { registration.core.requestUnregistration(record) }
-  }
+  /// Unregisters the shared record if a call has used it up. Called directly after the claim, and
+  /// never under a mutex.
+  func endIfSpent() { handler?.endIfSpent() }
 }
