@@ -5,8 +5,8 @@ extension EventTracing {
   ///
   ///     orders.addHandler(on: .background, EventTracing.traced("audit") { order in audit(order) })
   ///
-  /// The span is a child of the sender's span: see ``carry(headers:by:)``. Spans that the handler
-  /// starts are children of this one. An error is recorded in the span and rethrown.
+  /// The span is a child of the sender's span: see ``propagate(headers:by:)``. Spans that the
+  /// handler starts are children of this one. An error is recorded in the span and rethrown.
   ///
   /// - Parameters:
   ///   - name: The name of the span.

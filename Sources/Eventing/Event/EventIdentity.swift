@@ -1,8 +1,7 @@
 /// The name, the number and the payload type of an event, as a value.
 ///
-/// An ``EventObserver`` receives the identity of the event with each callback that has a parameter
-/// `in:`, and ``Event/identity`` returns it. An identity does not keep its event alive. Two
-/// identities are equal if their numbers are equal.
+/// Each ``EventStep`` names its event so, and ``Event/identity`` returns it. An identity does not
+/// keep its event alive. Two identities are equal if their numbers are equal.
 public struct EventIdentity: Sendable {
   /// The name of the event; `nil` if it has none. Several events may share a name.
   public let name: String?

@@ -8,8 +8,8 @@
 ///     }
 ///     let watching = progress.observe(with: DropLogger())
 ///
-/// For one event, the kinds `accepted`, `added` and `removed` come one at a time, in order. The
-/// other kinds may come from several threads at once.
+/// For one event, the kinds `accepted`, `added` and `removed` come one at a time, in order, until
+/// the observation is ended. The other kinds may come from several threads at once.
 public protocol EventObserver: Sendable {
   /// Called with each step of the observed events.
   ///
@@ -109,8 +109,8 @@ public struct EventRegistration: Sendable {
   /// Ends what was registered. Further calls have no effect.
   ///
   /// An observer is told which calls it leaves, and that the handlers are gone:
-  /// ``EventStep/Kind/left`` and ``EventStep/Kind/removed``. After the return it is not called; a
-  /// call of it that another thread had already begun may still be running.
+  /// ``EventStep/Kind/left`` and ``EventStep/Kind/removed``. A step that another thread was about
+  /// to tell may come after those, or after the return. No later step comes.
   ///
   /// Callable from any thread and inside a handler.
   public func end() { onEnd() }

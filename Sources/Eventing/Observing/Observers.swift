@@ -48,8 +48,10 @@ final class Observation: @unchecked Sendable {
   /// the observation has ended.
   @inline(never) func note(_ handler: HandlerToken, _ event: EventIdentity, isAdded: Bool) -> (any EventObserver)? {
     mutex.withLock {
-      if unsafe observer != nil {
-        unsafe handlers[handler.id] = isAdded ? (handler, event) : nil
+      if isAdded {
+        if unsafe observer != nil { unsafe handlers[handler.id] = (handler, event) }
+      } else if unsafe handlers.removeValue(forKey: handler.id) == nil {
+        return nil  // told already: the end of an event reports handlers whose slots are left, too
       }
       return unsafe observer
     }

@@ -25,7 +25,7 @@
     if !own.remove(handler) { own.core?.requestUnregistration(handler) }
   }
 
-  /// Unregisters the shared record if a call has used it up. Called directly after the claim, and
-  /// never under a mutex.
+  /// Unregisters the shared record if a call has used it up. Called after the claim, for an inline
+  /// call after its end, and never under a mutex.
   func endIfSpent() { handler?.endIfSpent() }
 }

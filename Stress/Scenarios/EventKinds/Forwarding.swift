@@ -215,7 +215,7 @@ struct Forwarding: Scenario {
         let missed = due.filter { !guest.heard.contains($0) }
         checks.expect(.g23, missed.isEmpty, "the target of a strong forward missed \(missed.count) of \(due.count)")
         let removed = guest.event.map { host.removeAll(where: .forwarding(to: $0)) }
-        checks.expect(.g23, removed == 1, "removeForwarding found \(removed.map { "\($0)" } ?? "no target")")
+        checks.expect(.g23, removed == 1, "a filter of forwards found \(removed.map { "\($0)" } ?? "no target")")
       }
     }
     let haveLeft = await eventually { desks.allSatisfy { $0.guests.allSatisfy { $0.event == nil } } }

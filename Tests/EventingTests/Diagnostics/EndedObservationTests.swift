@@ -67,6 +67,27 @@ import Testing
     #expect(counts.all == [0, 0])
   }
 
+  /// The slot of a removed handler stays until the next occurrence, and the end of the event comes
+  /// before that.
+  @Test func aRemovedHandlerIsToldOfOnce() {
+    final class Counts: EventObserver {
+      let handlers = Guarded(0)
+      func observe(_ step: EventStep) {
+        if step.kind == .added { handlers.withLock { $0 += 1 } }
+        if step.kind == .removed { handlers.withLock { $0 -= 1 } }
+      }
+    }
+    let counts = Counts()
+    do {
+      let event = Event<Int>("event")
+      let tokens = (0..<2).map { _ in event.addHandler { _ in } }
+      event.observe(with: counts)
+      event.remove(tokens[0])
+      #expect(counts.handlers.withLock { $0 } == 1)
+    }
+    #expect(counts.handlers.withLock { $0 } == 0)
+  }
+
   @Test func theLanesOfAnEndedObservationAreNotLookedAt() async {
     let (slow, other, watch, gate) = (Event<Int>("slow"), Event<Int>("other"), StuckTests.Watch(), Gate())
     let (observation, begun) = (slow.observe(with: watch.diagnostics), Gate())
