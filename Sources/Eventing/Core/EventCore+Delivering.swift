@@ -184,7 +184,7 @@ extension EventCore {
     }
     if mustEnqueue {
       if !tally.isStopped { note(payload, from: completion?.sender) }
-      reportIfUnheard(payload, tally)
+      reportIfUnhandled(payload, tally)
     }
     if isAwaited, let completion { endDelivery(of: completion, tally.report) }
   }

@@ -40,7 +40,7 @@ import Synchronization
   /// The posts that wait for an instant of a clock. Guarded by: core.mutex.
   @exclusivity(unchecked) var laterPosts = LaterPosts()
   /// The `unhandled` event, which receives the occurrences that reached no handler.
-  let unhandledReference = OnceReference<UnheardEvent>()
+  let unhandledReference = OnceReference<UnhandledEvent>()
   /// The closure that tells a transport of readiness: see `EventCore.announceReadiness()`.
   let readinessReference = OnceReference<ReadinessListener>()
   /// The number of handlers that are also called before the value of an ``Observed`` changes. Read

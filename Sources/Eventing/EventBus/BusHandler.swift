@@ -30,6 +30,8 @@ final class BusHandler: Sendable {
     token = registration.attach(Handler { (_: NoPayload) in _ = end }.made(at: source), name, 0, isOnce, owner)
   }
 
+  deinit { registration.remove(token) }
+
   // MARK: Events
 
   /// Adds to an event of the bus a handler that calls the user's closure.
@@ -54,8 +56,6 @@ final class BusHandler: Sendable {
 
   /// Whether no call begins any more.
   var isOver: Bool { token.record.has(HandlerFlags.ended) }
-
-  deinit { registration.remove(token) }
 
   /// Returns the claim that a handler in an event of the bus shares.
   func sharedClaim(in event: any BusEvent) -> SharedClaim {

@@ -37,7 +37,7 @@ extension EventBus {
   ///   - body: The closure that is called with each payload of the type.
   /// - Returns: A token for the handler in all events. Dropping it changes nothing.
   /// - Complexity: O(*n* log *n*) for *n* events of the bus. Each occurrence of any event then
-  ///   costs a cast.
+  ///   costs a cast, and takes the event's slow path.
   @discardableResult public func addHandler<P: Sendable>(
     forAll type: P.Type, named name: String? = nil, on delivery: SyncDelivery = .inline, priority: Int = 0,
     once: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,

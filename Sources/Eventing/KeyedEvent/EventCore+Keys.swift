@@ -144,7 +144,7 @@ extension EventCore {
       needed = visitEach(payload, keyTable, isForAny: isForAny, &tally)
     }
     unregisterDead()
-    reportIfUnheard(payload, tally)
+    reportIfUnhandled(payload, tally)
     if let keyTable {
       unsafe keyTable.fastPathEpoch = needed == .slow ? 0 : before
       compact(keyTable)

@@ -25,7 +25,7 @@ extension EventCore {
   func unhandled<Payload: Sendable>(_ name: String?) -> Event<EventOccurrence<Payload>> {
     let pendingWork = pendingWork
     let event = Event<EventOccurrence<Payload>>("unhandled")
-    let made = UnheardEvent(name, event) { payload, sender, name, sequence, instant in
+    let made = UnhandledEvent(name, event) { payload, sender, name, sequence, instant in
       event.post(
         EventOccurrence(
           payload: payload.payload(Payload.self), sender: sender, eventName: name, sequence: sequence, instant: instant),
@@ -51,7 +51,7 @@ extension EventCore {
 
   /// Posts an occurrence to the `unhandled` event if the occurrence reached no handler. Called
   /// after the delivery. Isolation: core.
-  func reportIfUnheard(_ payload: BorrowedPayload, _ tally: borrowing DeliveryTally) {
+  func reportIfUnhandled(_ payload: BorrowedPayload, _ tally: borrowing DeliveryTally) {
     guard let unhandled = pendingWorkReference.load()?.unhandledReference.load() else { return }
     guard tally.report.reachedNobody && tally.enqueued == 0 else { return }
     unhandled.post(payload, tally.sender, unhandled.name, tally.sequence, (tally.instant ?? .now).instant)
@@ -59,7 +59,7 @@ extension EventCore {
 }
 
 /// The event of occurrences that reached no handler, with its payload type erased.
-@usableFromInline final class UnheardEvent: Sendable {
+@usableFromInline final class UnhandledEvent: Sendable {
   typealias Post =
     @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, String?, UInt64, ContinuousClock.Instant) -> Void
   /// The event, an `Event` of occurrences.

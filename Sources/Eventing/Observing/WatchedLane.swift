@@ -38,9 +38,11 @@ package struct LaneLoad: Sendable {
   package var stall: Stall? {
     let counters = lane.counters
     guard counters.runningCalls?.count == 0, counters.sharedLane == nil,
-      !counters.record.has(HandlerFlags.lockedAtAll), counters.unbegunCount > 0
+      !counters.record.has(HandlerFlags.lockedAtAll)
     else { return nil }
+    let waiting = counters.unbegunCount
+    guard waiting > 0 else { return nil }
     let progress = counters.calls.load(ordering: .relaxed) + counters.skipped.load(ordering: .relaxed)
-    return Stall(waitingCount: counters.unbegunCount, progress: progress)
+    return Stall(waitingCount: waiting, progress: progress)
   }
 }

@@ -13,7 +13,7 @@ public import Foundation
 /// whose handler sent it, and the payload. The lines of all events stand in one order, in which the
 /// deliveries began.
 ///
-/// A recording is no handler: reports, `unheard` and the number of handlers are as without one.
+/// A recording is no handler: reports, `unhandled` and the number of handlers are as without one.
 /// While an event is recorded it has no fast path: each occurrence is enqueued, as for an observer.
 /// Payloads are encoded on the thread that delivers, before the handlers are called, and no mutex
 /// is held meanwhile. The file has mode 0600, since it holds payloads.

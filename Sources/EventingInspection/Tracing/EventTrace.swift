@@ -8,7 +8,7 @@ public import Foundation
 ///     // …
 ///     try trace.write(to: "run.json")  // opens in Perfetto and in chrome://tracing
 ///
-/// A trace is no handler: reports, `unheard` and the number of handlers are as without one. While
+/// A trace is no handler: reports, `unhandled` and the number of handlers are as without one. While
 /// an event is traced it has no fast path: each occurrence is enqueued, as for an observer. The
 /// records lie in a ring of fixed size, so that the newest stay. If the trace is read meanwhile, a
 /// post waits at most as long as a copy of 64 KB takes.
