@@ -20,7 +20,7 @@
     ///   inside `receive`. A value that another thread has begun to deliver may still arrive after
     ///   `cancel` has returned.
     public var publisher: some Publisher<Payload, Never> {
-      EventPublisher(keepsLatest: false) { body in addHandler(on: .inline, body) }
+      EventPublisher(keepsLatest: false) { body in addHandler(on: .inline, perform: body) }
     }
   }
 
@@ -34,7 +34,7 @@
     /// missed, and none arrives twice. In all other respects, the publisher behaves as the
     /// publisher of an event does.
     public var publisher: some Publisher<Value, Never> {
-      EventPublisher(keepsLatest: true) { body in currentValues.addHandler(on: .inline, body) }
+      EventPublisher(keepsLatest: true) { body in addHandler(on: .inline, perform: body) }
     }
   }
 

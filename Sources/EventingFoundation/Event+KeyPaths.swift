@@ -14,18 +14,17 @@
     /// - Parameters:
     ///   - object: The object to observe.
     ///   - keyPath: The property. It must be observable by key-value observing.
-    ///   - options: The parts of each change that handlers receive. `.initial` has no effect, since
-    ///     the event has no handlers yet.
+    ///   - prior: Whether the event also posts before each change, with ``ValueChange/isPrior``
+    ///     set. Key-value observing does not know the new value then: ``ValueChange/new`` is the
+    ///     old one.
     public init<Object: NSObject, Value: Sendable>(
-      observing object: Object, _ keyPath: KeyPath<Object, Value>, options: ChangeOptions = [.old, .new]
+      observing object: Object, _ keyPath: KeyPath<Object, Value>, prior: Bool = false
     ) where Payload == ValueChange<Value> {
       self.init("\(keyPath)")
-      var wanted: NSKeyValueObservingOptions = []
-      if options.contains(.old) { wanted.insert(.old) }
-      if options.contains(.new) { wanted.insert(.new) }
-      if options.contains(.prior) { wanted.insert(.prior) }
-      let observation = object.observe(keyPath, options: wanted) { [weak self] _, change in
-        self?.post(ValueChange(old: change.oldValue, new: change.newValue, isPrior: change.isPrior))
+      let observation = object.observe(keyPath, options: prior ? [.old, .new, .prior] : [.old, .new]) {
+        [weak self] _, change in
+        guard let new = change.newValue ?? change.oldValue else { return }
+        self?.post(ValueChange(old: change.oldValue, new: new, isPrior: change.isPrior))
       }
       keep(KeyPathObservation(observation))
     }

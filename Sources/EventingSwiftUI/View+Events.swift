@@ -9,8 +9,8 @@
     ///
     /// The payloads arrive in order, each after the one before was handled. No post waits for them.
     /// SwiftUI starts the task of the view when the view appears, and cancels it when the view
-    /// disappears. The first payload is the first one sent after that task has begun. For an
-    /// ``Observed``, pass its `currentValues`, which begin with the current value.
+    /// disappears. The first payload is the first one sent after that task has begun. An
+    /// ``Observed`` begins with its current value.
     ///
     /// The view calls the closure of its last update. If an update passes another event, the
     /// SwiftUI view listens to that event. But if the source is a view of an event, such as

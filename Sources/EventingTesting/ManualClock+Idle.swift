@@ -19,7 +19,7 @@ extension ManualClock {
   ///   a `send` to its handler, directly or through other events.
   ///
   /// The clock meets an event when the event is given the clock, with `post(_:after:clock:)` or
-  /// with a modifier of a handler. ``meet(_:)`` adds other events, such as one whose handler sleeps
+  /// with an option of a handler. ``meet(_:)`` adds other events, such as one whose handler sleeps
   /// by itself, or one that feeds another event. A call that waits for anything else, such as a
   /// gate of the test or another clock, counts as running: then use ``advance(by:)``. Loops over
   /// sequences and tasks of the test do not count: see ``waitForSleepers(_:)``.
@@ -53,7 +53,7 @@ extension ManualClock {
   }
 
   private func meet<Source: EventSource>(eventOf source: Source) {
-    let token = source.attach(Handler<Source.Payload> { _ in })
+    let token = source.add(Handler<Source.Payload> { _ in })
     source.remove(token)
     meet(token.event)
   }

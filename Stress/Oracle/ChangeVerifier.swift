@@ -51,7 +51,8 @@ struct ChangeVerifier {
     (chain, place, sent) = ([start], [start: 0], [Span(start: 0, end: 0)])
     var next = [Int32](repeating: 0, count: context.workers.count)
     for call in witness.calls {
-      guard let old = call.old, let new = call.new else {
+      let new = call.new
+      guard let old = call.old else {
         checks.violate(.g21, "the witness asked for both values, and did not receive them")
         return false
       }
@@ -85,17 +86,15 @@ struct ChangeVerifier {
     }
     let changes = listener.calls.filter { !$0.isPrior }.dropFirst(replayValue == nil ? 0 : 1)
     judgeNumber(listener, changes.count)
-    guard listener.options.contains(.old) || listener.options.contains(.new) else { return }
     let places = changes.map(place(of:))
     judgeChain(listener, places)
     judgeBeginning(listener, replayValue, places)
     judgeEnd(listener, places, changes)
-    if listener.options.contains([.prior, .new]) { judgePriors(listener) }
+    if listener.options.contains(.prior) { judgePriors(listener) }
   }
 
   private func place(of call: Listener.Call) -> Int {
-    if let new = call.new { return place[new] ?? -1 }
-    return call.old.flatMap { place[$0] }.map { $0 + 1 } ?? -1
+    place[call.new] ?? -1
   }
 
   /// Checks that a call has the values that the handler's options ask for, and no others.
@@ -105,8 +104,7 @@ struct ChangeVerifier {
       options.contains(.initial) && call.old == nil && call.at == listener.calls.first { !$0.isPrior }?.at
     let hasOld = call.old != nil
     let isRight =
-      (call.new != nil) == options.contains(.new) && (hasOld == options.contains(.old) || isReplayValue)
-      && (!call.isPrior || options.contains(.prior))
+      hasOld != isReplayValue && (!call.isPrior || options.contains(.prior))
     checks.expect(.g21, isRight, "\(listener) received other values than its options ask for: \(call)")
   }
 
@@ -125,7 +123,7 @@ struct ChangeVerifier {
   /// may arrive.
   private func judgeBeginning(_ listener: Listener, _ replayValue: Listener.Call?, _ places: [Int]) {
     var first = places.first
-    if let replayValue, let new = replayValue.new {
+    if let new = replayValue?.new {
       guard let at = place[new] else {
         return checks.violate(.g6, "\(listener) received an initial value that never existed")
       }
@@ -135,7 +133,7 @@ struct ChangeVerifier {
       first = at + 1
     }
     guard let first else { return }
-    if first > 1 || replayValue?.new != nil {
+    if first > 1 || replayValue != nil {
       // The handler received no change with a number below `first`. If one of these changes began
       // after the addition of the handler had returned, the handler missed that change.
       let missed = (1..<max(1, min(first, sent.count))).first { listener.adding.isBefore(sent[$0]) }
@@ -194,7 +192,7 @@ struct ChangeVerifier {
   private func judgePriors(_ listener: Listener) {
     var announced: Set<Tone.Name> = []
     for call in listener.calls {
-      guard let new = call.new else { continue }
+      let new = call.new
       if call.isPrior {
         announced.insert(new)
       } else if let place = place[new], place > 0, listener.adding.isBefore(sent[place]) {

@@ -43,46 +43,48 @@ struct Places: Sendable {
 extension EventSource where Payload == StressPayload {
   /// Adds the handler whose calls the log records, to run at the `place` that the log names.
   nonisolated func add(_ handlerLog: HandlerLog, _ places: Places, priority: Int = 0) -> HandlerToken {
-    let (canary, name, once) = (Canary(.handler), handlerLog.name, handlerLog.isOnce)
+    let canary = Canary(.handler)
+    let options: HandlerOption<StressPayload> = .options(
+      handlerLog.name.map { .named($0) } ?? .options(), .priority(priority), handlerLog.isOnce ? .once : .options())
     switch handlerLog.place {
-    case .inline: return addHandler(named: name, priority: priority, once: once) { try handlerLog.call($0, canary) }
+    case .inline: return addHandler(options) { try handlerLog.call($0, canary) }
     case .background:
-      return addHandler(named: name, on: .background, priority: priority, once: once) {
+      return addHandler(options, on: .background) {
         try handlerLog.call($0, canary)
       }
     case .queue:
-      return addHandler(named: name, on: .queue(places.queue), priority: priority, once: once) {
+      return addHandler(options, on: .queue(places.queue)) {
         try handlerLog.call($0, canary)
       }
     case .crowd:
-      return addHandler(named: name, on: .queue(places.crowd), priority: priority, once: once) {
+      return addHandler(options, on: .queue(places.crowd)) {
         try handlerLog.call($0, canary)
       }
     case .main:
-      return addHandler(named: name, on: .main, priority: priority, once: once) { payload in
+      return addHandler(options, on: .main) { payload in
         MainQueue.expectHere(handlerLog)
         try handlerLog.call(payload, canary)
       }
     case .mainAsync:
-      return addHandler(named: name, on: .main, priority: priority, once: once) { payload in
+      return addHandler(options, on: .main) { payload in
         MainQueue.expectHere(handlerLog)
         try await handlerLog.call(payload, canary, pausing: true)
       }
     case .inOrder:
-      return addHandler(named: name, priority: priority, once: once) {
+      return addHandler(options) {
         try await handlerLog.call($0, canary, pausing: true)
       }
     case .isolated:
-      return addHandler(named: name, priority: priority, once: once, isolatedTo: places.room) { room, payload in
+      return addHandler(options, isolatedTo: places.room) { room, payload in
         room.enter()
         try await handlerLog.call(payload, canary, pausing: true)
       }
     case .concurrent:
-      return addHandler(named: name, on: .concurrent(limit: HandlerPlace.limit), priority: priority, once: once) {
+      return addHandler(options, on: .concurrent(limit: HandlerPlace.limit)) {
         try await handlerLog.call($0, canary, pausing: true)
       }
     case .task:
-      return addHandler(named: name, on: .task, priority: priority, once: once) {
+      return addHandler(options, on: .task) {
         try await handlerLog.call($0, canary, pausing: true)
       }
     }

@@ -105,7 +105,7 @@ final class Network: Sendable {
 
     init(_ context: ScenarioContext) {
       let (canary, checks, fates) = (Canary(.handler), context.checks, (0..<3).map { _ in context.makeFate() })
-      event.addHandler(priority: 9) { [unowned self] traveller in
+      event.addHandler(.priority(9)) { [unowned self] traveller in
         if !canary.isAlive || !traveller.payload.canary.isAlive {
           checks.violate(.g22, "a handler uses a released object")
         }
@@ -146,9 +146,9 @@ final class Network: Sendable {
     let (source, target) = (nodes[edge.source].event, nodes[edge.target].event)
     guard edge.isMarked else { return source.forward(to: target, strongly: strongly) }
     let canary = Canary(.handler)
-    return source.forward(to: target, strongly: strongly) { traveller in
+    return source.compactMap { traveller in
       edge.lets(traveller.payload.index) && canary.isAlive ? traveller.along(number) : nil
-    }
+    }.forward(to: target, strongly: strongly)
   }
 
   /// Returns the edges that the payload of an arrival passed from its origin to a node; `nil` if no

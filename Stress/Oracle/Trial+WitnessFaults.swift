@@ -43,7 +43,7 @@ enum Trouble {
   /// occurrence is delivered after that call, so the new handler must never be called.
   static func addAndRemove(_ subject: any TrialSubject, named isNamed: Bool, _ checks: Checks) {
     let canary = Canary(.handler)
-    let token = subject.listeners.addHandler(named: "scratch", priority: isNamed ? -9 : 9) { _ in
+    let token = subject.listeners.addHandler(.named("scratch"), .priority(isNamed ? -9 : 9)) { _ in
       checks.violate(
         .g6, "a handler was called that another handler had added and removed in one call (\(canary.isAlive))")
     }
@@ -80,7 +80,7 @@ enum Trouble {
     let (canary, isGone) = (Canary(.handler), Counter())
     var owner: Owner? = Owner(isGone)
     if let owner {
-      subject.listeners.addHandler(priority: -9, owner: owner) { _, _ in
+      subject.listeners.addHandler(.priority(-9), owner: owner) { _, _ in
         checks.violate(.g10, "a handler was called after the release of its owner (\(canary.isAlive))")
       }
     }

@@ -49,33 +49,33 @@ actor Chain {
   ///   counts a step.
   init(_ activity: ActivityLog) {
     let (line, parsed, classified, failed, results, meter) = (line, parsed, classified, failed, results, meter)
-    line.addHandler(named: "count") { line in
+    line.addHandler(.named("count")) { line in
       results.outcome.lines += 1
       results.outcome.bytes += line.text.utf8.count
     }
-    line.addHandler(named: "parse") { line in
+    line.addHandler(.named("parse")) { line in
       do { parsed.post(try ParsedLine(line)) } catch let blank as ParsedLine.Blank { failed.post(blank) }
     }
-    parsed.forward(to: classified) { parsed in ClassifiedLine(line: parsed, kind: LineClass(parsed)) }
-    failed.addHandler(named: "errors") { blank async in
+    parsed.compactMap { parsed in ClassifiedLine(line: parsed, kind: LineClass(parsed)) }.forward(to: classified)
+    failed.addHandler(.named("errors")) { blank async in
       results.blank.add(blank.number)
       results.blankCount += 1
     }
-    classified.addHandler(named: "tally") { classified in results.outcome.perClass[classified.kind.rawValue] += 1 }
-    classified.addHandler(named: "audit") { classified in
+    classified.addHandler(.named("tally")) { classified in results.outcome.perClass[classified.kind.rawValue] += 1 }
+    classified.addHandler(.named("audit")) { classified in
       results.outcome.audited.add(classified)
       results.outcome.auditedCount += 1
     }
-    classified.addHandler(named: "store", on: .background) { classified in
+    classified.addHandler(.named("store"), on: .background) { classified in
       activity.move()
       results.stored.add(classified)
       results.storedCount += 1
     }
-    classified.addHandler(named: "show", on: .main) { _ in
+    classified.addHandler(.named("show"), on: .main) { _ in
       activity.move()
       results.shown += 1
     }
-    classified.addHandler(named: "rates") { classified in
+    classified.addHandler(.named("rates")) { classified in
       activity.move()
       await meter.take(classified)
     }

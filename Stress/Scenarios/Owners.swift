@@ -76,7 +76,7 @@ struct Owners: Scenario {
       handlerLog.fate = worker.makeFate()
       let owner = Owner(handlerLog)
       handlerLog.adding =
-        worker.change(.add) { handlerLog.token = OwnerList.attach(owner, handlerLog, to: trial.event) }.span
+        worker.change(.add) { handlerLog.token = OwnerList.add(owner, handlerLog, to: trial.event) }.span
       worker.handlerLogs.append(handlerLog)
       owners.append((owner, handlerLog))
     }
@@ -93,8 +93,7 @@ struct Owners: Scenario {
       }
     }
 
-    private static func attach(_ owner: Owner, _ handlerLog: HandlerLog, to event: Event<StressPayload>) -> HandlerToken
-    {
+    private static func add(_ owner: Owner, _ handlerLog: HandlerLog, to event: Event<StressPayload>) -> HandlerToken {
       let canary = Canary(.handler)
       let isMine: @Sendable (Owner) -> Void = { owner in
         handlerLog.checks.expect(

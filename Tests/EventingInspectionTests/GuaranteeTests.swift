@@ -153,7 +153,7 @@ import Testing
   @Test func payloadsStayInside() async throws {
     try await Serving.with { inspection in
       let (event, keyed) = (Event<Secret>("<script>\"\\\u{1}"), KeyedEvent<Secret2, Secret>("keys"))
-      event.addHandler(named: String(repeating: "é", count: 200)) { _ in }
+      event.addHandler(.named(String(repeating: "é", count: 200))) { _ in }
       keyed[Secret2()].addHandler { _ in }
       inspection.include(keyed)
       let client = try TestClient(inspection.path)

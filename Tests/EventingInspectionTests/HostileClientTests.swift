@@ -111,7 +111,7 @@ import Testing
     limits.intervals = 1...60_000
     try await Serving.with(limits: limits) { inspection in
       let event = Event<Int>("floods")
-      for number in 0..<500 { event.addHandler(named: "handler with a long name \(number)") { _ in } }
+      for number in 0..<500 { event.addHandler(.named("handler with a long name \(number)")) { _ in } }
       let client = try TestClient(inspection.path)
       try await client.sayHello()
       for id in 2..<6 {
@@ -137,7 +137,7 @@ import Testing
     limits.intervals = 1...60_000
     try await Serving.with(limits: limits) { inspection in
       let event = Event<Int>("slow")
-      for number in 0..<500 { event.addHandler(named: "handler with a long name \(number)") { _ in } }
+      for number in 0..<500 { event.addHandler(.named("handler with a long name \(number)")) { _ in } }
       let client = try TestClient(inspection.path)
       try await client.sayHello()
       try await client.send(#"{"id":2,"do":"subscribe","interval":1,"events":[\#(event.identity.number)]}"# + "\n")

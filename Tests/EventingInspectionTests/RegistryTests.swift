@@ -44,10 +44,10 @@ import Testing
     EventRegistry.start()
     defer { EventRegistry.stop() }
     let event = Event<Int>("polled")
-    event.addHandler(named: "inline") { _ in }
-    event.addHandler(named: "lane", on: .inOrder) { (_: Int) async in }
-    event.addHandler(named: "throws") { _ in throw CancellationError() }
-    let locked = event.addHandler(named: "locked") { _ in }
+    event.addHandler(.named("inline")) { _ in }
+    event.addHandler(.named("lane"), on: .inOrder) { (_: Int) async in }
+    event.addHandler(.named("throws")) { _ in throw CancellationError() }
+    let locked = event.addHandler(.named("locked")) { _ in }
     event.lock(locked)
     for number in 0..<5 { await event.send(number) }
     let read = try reading(registered(event.identity.number))

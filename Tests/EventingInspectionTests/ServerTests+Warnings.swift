@@ -11,7 +11,7 @@ extension ServerTests {
     try await Serving.with { inspection in
       let (event, goOn) = (Event<Int>("hangs"), Signal())
       let mayGoOn = goOn.payloads()
-      let token = event.addHandler(named: "slow", on: .inOrder) { (_: Int) async in for await _ in mayGoOn { return } }
+      let token = event.addHandler(.named("slow"), on: .inOrder) { (_: Int) async in for await _ in mayGoOn { return } }
       event.post(1)
       let client = try TestClient(inspection.path)
       try await client.sayHello()
@@ -77,8 +77,8 @@ extension ServerTests {
       let client = try TestClient(inspection.path)
       try await client.sayHello()
       _ = try await client.rows("warnings")
-      let token = ping.addHandler(named: "to pong") { (number: Int) async in await pong.send(number) }
-      pong.addHandler(named: "to ping") { (number: Int) async in if number < 2 { await ping.send(number + 1) } }
+      let token = ping.addHandler(.named("to pong")) { (number: Int) async in await pong.send(number) }
+      pong.addHandler(.named("to ping")) { (number: Int) async in if number < 2 { await ping.send(number + 1) } }
       await ping.send(1)
       await pong.quiesce()
       try await Task.sleep(for: .milliseconds(1_100))
@@ -151,10 +151,10 @@ extension ServerTests {
       let event = Event<Int>("warned")
       let goOn = Signal()
       let waiting = goOn.payloads()
-      event.addHandler(named: "drops", on: .inOrder(buffering: .oldest(1))) { (_: Int) async in
+      event.addHandler(.named("drops"), .buffering(.oldest(1)), on: .inOrder) { (_: Int) async in
         for await _ in waiting { return }
       }
-      event.addHandler(named: "fails") { _ in throw CancellationError() }
+      event.addHandler(.named("fails")) { _ in throw CancellationError() }
       for _ in 0..<101 { event.addHandler { _ in } }
       for number in 0..<20 { event.post(number) }
       let client = try TestClient(inspection.path)

@@ -20,7 +20,7 @@ import Testing
   @Test func everyKeyOfARowIsThere() async throws {
     try await Serving.with { inspection in
       let event = Event<Int>("rows")
-      event.attach(Handler(on: .main) { (_: Int) in }.named("lane").tagged("b", "a"))
+      event.addHandler(.named("lane"), .tagged("b", "a"), on: .main) { (_: Int) in }
       event.post(1)
       let client = try TestClient(inspection.path)
       try await client.sayHello()
@@ -99,7 +99,7 @@ import Testing
     limits.reply = 4_096
     try await Serving.with(limits: limits) { inspection in
       let event = Event<Int>("long")
-      let tokens = (0..<100).map { number in event.addHandler(named: "handler \(number)") { _ in } }
+      let tokens = (0..<100).map { number in event.addHandler(.named("handler \(number)")) { _ in } }
       let client = try TestClient(inspection.path)
       try await client.sayHello()
       let rows = try await client.rows("handlers", events: [event.identity.number])

@@ -39,9 +39,9 @@ import Testing
   @Test func aSinkIsToldOfCallsInOrder() async throws {
     let log = Log()
     let event = Event<Int>("e")
-    event.addHandler(named: "a") { _ in }
-    event.addHandler(named: "b") { _ in throw CancellationError() }
-    let locked = event.addHandler(named: "c") { _ in }
+    event.addHandler(.named("a")) { _ in }
+    event.addHandler(.named("b")) { _ in throw CancellationError() }
+    let locked = event.addHandler(.named("c")) { _ in }
     event.lock(locked)
     let tracing = try trace(event, log)
     let report = await event.send(7)
@@ -54,9 +54,9 @@ import Testing
   @Test func aPostOfAHandlerHasThatCallAsItsCause() async throws {
     let log = Log()
     let (first, second, third) = (Event<Int>("1"), Event<Int>("2"), Event<Int>("3"))
-    first.addHandler(named: "inline") { number in second.post(number) }
-    second.addHandler(named: "lane", on: .inOrder) { (number: Int) async in await third.send(number) }
-    third.addHandler(named: "last") { _ in }
+    first.addHandler(.named("inline")) { number in second.post(number) }
+    second.addHandler(.named("lane"), on: .inOrder) { (number: Int) async in await third.send(number) }
+    third.addHandler(.named("last")) { _ in }
     let tracings = try [first, second, third].map { try trace($0, log) }
     first.post(1)
     second.post(2)
@@ -70,7 +70,7 @@ import Testing
   @Test func keyedEventsAndDropsAreTraced() async throws {
     let log = Log()
     let keyed = KeyedEvent<String, Int>("k")
-    keyed["x"].addHandler(named: "x") { _ in }
+    keyed["x"].addHandler(.named("x")) { _ in }
     let tracing = try trace(keyed, log)
     keyed.post(1, to: "x")
     keyed.post(2, to: "y")
@@ -93,7 +93,7 @@ import Testing
   @Test func anObserverBesideATraceIsToldAsWithoutIt() throws {
     let (log, box) = (Log(), CallCounter.Box())
     let event = Event<Int>("e")
-    event.addHandler(named: "a") { _ in }
+    event.addHandler(.named("a")) { _ in }
     let tracing = try trace(event, log)
     let observation = event.observe(with: CallCounter(box: box))
     event.post(1)

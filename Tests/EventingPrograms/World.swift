@@ -44,8 +44,8 @@ final class World: @unchecked Sendable {
 
   func perform(_ action: Action) {
     switch action {
-    case .add(let kind): tokens.append(event.attach(handler(kind)))
-    case .addGroup(let kinds): tokens += event.add(kinds.map(handler))
+    case .add(let kind): tokens.append(event.add(handler(kind)))
+    case .addGroup(let kinds): tokens += event.add(contentsOf: kinds.map(handler))
     case .remove(let number): if let token = token(number) { event.remove(token) }
     case .removeNamed(let number): event.removeAll(where: .named(World.names[number % 2]))
     case .removeAll: event.removeAll()
@@ -66,7 +66,9 @@ final class World: @unchecked Sendable {
   private func handler(_ kind: Kind) -> Handler<Int> {
     let number = added
     added += 1
-    var handler = Handler<Int> { [weak self] payload in
+    let owner = kind.hasOwner ? OwnerObject() : nil
+    if let owner { owners[number] = owner }
+    let call: @Sendable (Int) throws -> Void = { [weak self] payload in
       guard let self else { return }
       calls.append(Call(handler: number, payload: payload))
       let count = callsOf[number, default: 0]
@@ -74,14 +76,10 @@ final class World: @unchecked Sendable {
       if count < kind.actions.count { perform(kind.actions[count]) }
       if kind.throwsError { throw Refusal() }
     }
-    if kind.priority != 0 { handler = handler.priority(kind.priority) }
-    if let name = kind.name { handler = handler.named(name) }
-    if kind.isOnce { handler = handler.once() }
-    if kind.hasOwner {
-      let owner = OwnerObject()
-      owners[number] = owner
-      handler = handler.owned(by: owner)
-    }
+    var handler = owner.map { Handler(owner: $0) { _, payload in try call(payload) } } ?? Handler(perform: call)
+    if kind.priority != 0 { handler = handler.with(.priority(kind.priority)) }
+    if let name = kind.name { handler = handler.with(.named(name)) }
+    if kind.isOnce { handler = handler.with(.once) }
     return handler
   }
 }

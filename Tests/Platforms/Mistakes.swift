@@ -1,67 +1,79 @@
 // swift-format-ignore-file
 // Likely mistakes. Each mistake is one line, however long, which ends with the messages that
 // `check` expects of the compiler. Nothing here runs.
+import Dispatch
 import Eventing
 
-final class Model: Sendable {
-  @MainActor var text = ""
+struct Order: Sendable { var id = 0 }
+final class Cell { var x = 0 }  // expected-note 2 {{class 'Cell' does not conform to the 'Sendable' protocol}}
+final class Ledger: Sendable { func book(_ order: Order) {} }
+@MainActor final class Window: Sendable {
+  var title = ""
+  func show(_ order: Order) {}
+}
+actor Store { func append(_ id: Int) {} }
+func book(_ order: Order) {}
+func bill(_ order: Order) async throws {}
+@MainActor func present(_ order: Order) {}
+
+func sending(_ orders: Event<Order>, _ rooms: KeyedEvent<String, String>) async {
+  orders.send(Order())  // expected-error {{expression is 'async' but is not marked with 'await'}} expected-note {{call is 'async'}}
+  orders.post("tea")  // expected-error {{cannot convert value of type 'String' to expected argument type 'Order'}}
+  orders.post()  // expected-error {{referencing instance method 'post(from:)' on 'Event' requires the types 'Order' and '()' be equivalent}}
+  rooms.post("hello")  // expected-error {{missing argument for parameter 'to' in call}}
+  orders.source.post(Order())  // expected-error {{value of type 'some EventSource<Order>' has no member 'post'}}
 }
 
-struct Queue {}
-
-func combine(_ event: Event<String>, _ model: Model) {
-  var tokens: Set<HandlerToken> = []
-  event.sink { text in print(text) }.store(in: &tokens)  // expected-error {{'sink(receiveValue:)' is unavailable: add a handler: addHandler { payload in … }}} expected-error {{'store(in:)' is unavailable: keep a HandlerBag: token.store(in: bag)}}
-  event.sink(receiveCompletion: { _ in }, receiveValue: { _ in })  // expected-error {{'sink(receiveCompletion:receiveValue:)' is unavailable: add a handler}}
-  event.receive(on: Queue()).addHandler { _ in }  // expected-error {{'receive(on:)' is unavailable: a handler says where it runs: addHandler(on: .main) { … }, or .background, .queue(queue)}}
-  event.map { $0.count }.debounce(for: .milliseconds(300), scheduler: Queue()).addHandler { _ in }  // expected-error {{'debounce(for:scheduler:)' is unavailable: a handler has a pace}}
-  event.throttle(for: .seconds(1), scheduler: Queue(), latest: true).addHandler { _ in }  // expected-error {{'throttle(for:scheduler:latest:)' is unavailable: a handler has a pace}}
-  _ = event.filter { !$0.isEmpty }.eraseToAnyPublisher()  // expected-error {{'eraseToAnyPublisher()' is unavailable: an event needs no erasing}}
-  event.share().addHandler { _ in }  // expected-error {{'share()' is unavailable: leave it out}}
-  event.flatMap { $0.count }.addHandler { _ in }  // expected-error {{'flatMap' is unavailable: do the work in an asynchronous handler}}
-  event.merge(with: event).addHandler { _ in }  // expected-error {{'merge(with:)' is unavailable: forward both to one event}}
-  _ = event.zip(event)  // expected-error {{'zip' is unavailable: use swift-async-algorithms}}
-  _ = event.prefix(3)  // expected-error {{'prefix' is unavailable: use a loop}}
-  event.collect(10).addHandler { _ in }  // expected-error {{'collect' is unavailable: a handler takes batches}}
-  event.retry(3).addHandler { _ in }  // expected-error {{'retry' is unavailable: a handler is retried}}
-  event.catch { _ in "" }.addHandler { _ in }  // expected-error {{'catch' is unavailable: errors of handlers are payloads}}
-  event.delay(for: .seconds(1), scheduler: Queue()).addHandler { _ in }  // expected-error {{'delay(for:scheduler:)' is unavailable: post later}}
-  event.map { $0.count }.switchToLatest().addHandler { _ in }  // expected-error {{'switchToLatest()' is unavailable: do the work in a handler}}
-  event.handleEvents(receiveOutput: { _ in }).addHandler { _ in }  // expected-error {{'handleEvents(receiveOutput:)' is unavailable: add a handler with a higher priority}}
-  Observed(0).send(1)  // expected-error {{'send' is unavailable: set the value: observed.value = new}}
-  event.scan(0) { $0 + $1.count }.addHandler { _ in }  // expected-error {{'scan' is unavailable: keep the result in an Observed}}
+func closures(_ orders: Event<Order>, _ window: Window) {
+  orders.addHandler { a, b in print(a) }  // expected-error {{contextual closure type '@Sendable (Order) throws -> Void' expects 1 argument, but 2 were used in closure body}}
+  orders.addHandler { print("x") }  // expected-error {{contextual type for closure argument list expects 1 argument, which cannot be implicitly ignored}}
+  orders.addHandler { order in print(order.idd) }  // expected-error {{value of type 'Order' has no member 'idd'}}
+  orders.addHandler(on: .main) { order in window.shew(order) }  // expected-error {{value of type 'Window' has no member 'shew'}}
+  orders.add(Handler { order in book(order) }, Handler { order in print(order.nope) })  // expected-error {{value of type 'Order' has no member 'nope'}}
+  for await order in orders { print(order) }  // expected-error {{for-in loop requires 'Event<Order>' to conform to 'AsyncSequence'}}
 }
 
-func reactive(_ event: Event<String>, _ other: Observed<Int>, _ bag: HandlerBag) {
-  event.subscribe(onNext: { text in print(text) }).disposed(by: bag)  // expected-error {{'subscribe(onNext:)' is unavailable: add a handler}} expected-error {{'disposed(by:)' has been renamed to 'store(in:)'}}
-  event.bind { text in print(text) }.dispose()  // expected-error {{'bind(onNext:)' is unavailable: add a handler}} expected-error {{'dispose()' is unavailable: remove the handler from its event: event.remove(token)}}
-  event.observe(on: Queue()).addHandler { _ in }  // expected-error {{'observe(on:)' is unavailable: a handler says where it runs}}
-  _ = event.withLatestFrom(other)  // expected-error {{'withLatestFrom' is unavailable: read it in the handler}}
-  event.onNext("a")  // expected-error {{'onNext' has been renamed to 'post(_:)'}}
-  event.accept("a")  // expected-error {{'accept' has been renamed to 'post(_:)'}}
-  event.onCompleted()  // expected-error {{'onCompleted()' has been renamed to 'finish()'}}
+func isolation(_ orders: Event<Order>, _ window: Window, _ titles: Event<String>, _ store: Store) {
+  var n = 0
+  let cell = Cell()
+  orders.addHandler { order in window.show(order) }  // expected-error {{call to main actor-isolated instance method 'show' in a synchronous nonisolated context}}
+  titles.addHandler { title in window.title = title }  // expected-error {{main actor-isolated property 'title' can not be mutated from a Sendable closure}}
+  orders.addHandler { order in n += order.id }  // expected-error {{mutation of captured var 'n' in concurrently-executing code}}
+  orders.addHandler { order in cell.x += 1 }  // expected-error {{capture of 'cell' with non-Sendable type 'Cell' in a '@Sendable' closure}}
+  orders.addHandler(owner: store) { store, order in store.append(order.id) }  // expected-error {{call to actor-isolated instance method 'append' in a synchronous nonisolated context}}
 }
 
-func own(_ event: Event<String>, _ keyed: KeyedEvent<Int, String>) {
-  event.addHandler("name") { _ in }  // expected-error {{'addHandler(_:on:priority:_:)' is unavailable: label the name}}
-  keyed.post("a")  // expected-error {{'post' is unavailable: say the key}}
-  event.addHandler(on: .inline) { _ in await Task.yield() }  // expected-error {{'inline' is unavailable: an inline handler cannot wait}}
-  event.lock("name")  // expected-error {{cannot convert value of type 'String' to expected argument type 'HandlerToken'}}
+func places(_ orders: Event<Order>, _ queue: DispatchQueue) {
+  orders.addHandler(on: .queue(queue)) { order in try await bill(order) }  // expected-error {{'queue' is unavailable: a dispatch queue runs closures that do not await: leave 'on:' out, or say '.inOrder(priority:)'}}
+  orders.addHandler(on: .background) { order in try await bill(order) }  // expected-error {{'background' is unavailable: a closure that awaits blocks no thread: leave 'on:' out, or say '.inOrder(priority: .utility)'}}
+  orders.addHandler(on: .inline) { order in try await bill(order) }  // expected-error {{cannot pass function of type '@Sendable (Order) async throws -> ()' to parameter expecting synchronous function type}} expected-note {{'async' inferred from asynchronous operation used here}}
+  orders.addHandler(on: .mian) { order in book(order) }  // expected-error {{type 'SyncDelivery' has no member 'mian'}}
 }
 
-func modify(_ event: Event<String>) {
-  event.addHandler { (_: String) async in }.retrying(.immediately(attempts: 3))  // expected-error {{'retrying(_:if:)' is unavailable: modify the handler before it is added: event.add(Handler { … }.retrying(policy))}}
-  event.addHandler { (_: String) async in }.retrying(.immediately(attempts: 3)) { _ in false }  // expected-error {{'retrying(_:if:)' is unavailable: modify the handler before it is added}}
-  event.addHandler { (_: String) async in }.timingOut(after: .seconds(5))  // expected-error {{'timingOut(after:)' is unavailable: modify the handler before it is added: event.add(Handler { … }.timingOut(after: .seconds(5)))}}
-  event.addHandler { (_: String) async in }.restarting()  // expected-error {{'restarting()' is unavailable: say it when the handler is added: event.addHandler(on: .restarting) { … }}}
-  event.addHandler(on: .concurrent(limit: 8)) { _ in }.inOrder(by: \.count)  // expected-error {{'inOrder(by:)' is unavailable: modify the handler: event.add(Handler(on: .concurrent(limit: 8)) { … }.inOrder(by: key))}}
-  event.addHandler(on: .concurrent(limit: 8)) { _ in }.inOrder(by: \String.count)  // expected-error {{'inOrder(by:)' is unavailable: modify the handler}}
-  event.addHandler(on: .concurrent(limit: 8)) { _ in }.inOrder { $0.count }  // expected-error {{'inOrder(by:)' is unavailable: modify the handler}}
-  event.addHandler { text in print(text) }.debounced(for: .seconds(1))  // expected-error {{'debounced(for:)' is unavailable: modify the handler before it is added: event.add(Handler { … }.debounced(for: .milliseconds(300)))}}
-  event.addHandler { text in print(text) }.throttled(every: .seconds(1))  // expected-error {{'throttled(every:)' is unavailable: modify the handler before it is added: event.add(Handler { … }.throttled(every: .milliseconds(100)))}}
-  event.addHandler { text in print(text) }.deadLetters.addHandler { _ in }  // expected-error {{'deadLetters' is unavailable: an event has dead letters: event.deadLetters.addHandler { letter in … }}}
-  event.debounced(for: .seconds(1)).addHandler { text in print(text) }  // expected-error {{'debounced(for:)' is unavailable: a handler has a pace: event.add(Handler { … }.debounced(for: .milliseconds(300)))}}
-  event.throttled(every: .seconds(1)).addHandler { text in print(text) }  // expected-error {{'throttled(every:)' is unavailable: a handler has a pace: event.add(Handler { … }.throttled(every: .milliseconds(100)))}}
-  event.debounce(for: .seconds(1)).addHandler { text in print(text) }  // expected-error {{'debounce(for:)' is unavailable: a handler has a pace}}
-  event.filter { !$0.isEmpty }.throttle(for: .seconds(1)).addHandler { text in print(text) }  // expected-error {{'throttle(for:)' is unavailable: a handler has a pace}}
+func owners(_ orders: Event<Order>, _ cell: Cell, _ ledger: Ledger) {
+  orders.addHandler(owner: cell) { cell, order in cell.x += 1 }  // expected-error {{type 'Cell' does not conform to the 'Sendable' protocol}}
+  orders.addHandler(owner: ledger, on: .background) { ledger, order in ledger.book(order) }  // expected-error {{argument 'on' must precede argument 'owner'}}
+}
+
+func options(_ orders: Event<Order>) {
+  orders.addHandler("mail") { order in book(order) }  // expected-error {{cannot convert value of type 'String' to expected argument type 'HandlerOption<Order>'}}
+  orders.addHandler(.nmaed("mail")) { order in book(order) }  // expected-error {{type 'HandlerOption<Order>' has no member 'nmaed'}}
+  orders.addHandler(on: .main, .named("mail")) { order in present(order) }  // expected-error {{unnamed argument #2 must precede argument 'on'}}
+  orders.addHandler(.debounced(for: 300)) { order in book(order) }  // expected-error {{cannot convert value of type 'Int' to expected argument type 'Duration'}}
+}
+
+func verbs(_ orders: Event<Order>, _ token: HandlerToken) async {
+  orders.lock("mail")  // expected-error {{cannot convert value of type 'String' to expected argument type 'HandlerToken'}}
+  orders.removeAll(where: { $0.name == "mail" })  // expected-error {{closure passed to parameter of type 'HandlerFilter' that does not accept a closure}}
+  orders.removeAll(where: .named("mail") && .taggd("io"))  // expected-error {{type 'HandlerFilter' has no member 'taggd'}}
+  orders.lockAll(.named("mail"))  // expected-error {{missing argument label 'where:' in call}}
+  orders.source.lock(token)  // expected-error {{value of type 'some EventSource<Order>' has no member 'lock'}}
+}
+
+func habits(_ orders: Event<Order>, _ search: Event<String>, _ tokens: inout Set<HandlerToken>) async {
+  orders.sink { order in print(order) }  // expected-error {{value of type 'Event<Order>' has no member 'sink'}}
+  search.debounce(for: .milliseconds(300)).addHandler { text in print(text) }  // expected-error {{'debounce(for:)' is unavailable: a pace belongs to the handler: addHandler(.debounced(for: .milliseconds(300))) { payload in … }}}
+  search.throttle(for: .seconds(1)).addHandler { text in print(text) }  // expected-error {{'throttle(for:)' is unavailable: a pace belongs to the handler: addHandler(.throttled(every: .milliseconds(100))) { payload in … }}}
+  orders.addHandler { _ in }.cancel()  // expected-error {{'cancel()' is unavailable: a token has no cancel}}
+  orders.addHandler { _ in }.store(in: &tokens)  // expected-error {{cannot convert value of type 'Set<HandlerToken>' to expected argument type 'HandlerBag'}}
 }

@@ -14,13 +14,13 @@ struct EventBusOfOne: ComparedBus {
   private let event = Event<Int>()
 
   func add(_ body: @escaping @Sendable (Int) -> Void) -> @Sendable () -> Void {
-    let token = event.addHandler(body)
+    let token = event.addHandler(perform: body)
     return { [event] in event.remove(token) }
   }
-  func addOnce(_ body: @escaping @Sendable (Int) -> Void) { event.once(body) }
+  func addOnce(_ body: @escaping @Sendable (Int) -> Void) { event.once(perform: body) }
   func send(_ number: Int) { event.post(number) }
   func addAsync(bound: Int?, _ body: @escaping @Sendable (Int) async -> Void) async -> Bool {
-    event.addHandler(on: .inOrder(buffering: bound.map { .newest($0) } ?? .unbounded), body)
+    event.addHandler(.buffering(bound.map { .newest($0) } ?? .unbounded), on: .inOrder, perform: body)
     return true
   }
 }

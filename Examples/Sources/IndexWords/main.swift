@@ -14,7 +14,7 @@ guard CommandLine.arguments.count == 2 else {
 
 let indexer = Indexer()
 // Draws at most ten times a second, however many files are read. The last progress is always drawn.
-indexer.progress.add(Handler { progress in draw(progress) }.throttled(every: .milliseconds(100)))
+indexer.progress.addHandler(.throttled(every: .milliseconds(100))) { progress in draw(progress) }
 
 let controlC = ControlC()
 controlC.pressed.once { indexer.stop() }

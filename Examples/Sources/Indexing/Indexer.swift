@@ -38,7 +38,7 @@ public final class Indexer: Sendable {
   ///
   /// - Parameter limit: The largest number of files that are read at a time.
   public init(limit: Int = ProcessInfo.processInfo.activeProcessorCount) {
-    files.addHandler(named: "reader", on: .concurrent(limit: limit)) { [words, progress] file in
+    files.addHandler(.named("reader"), on: .concurrent(limit: limit)) { [words, progress] file in
       let counts = try countWords(of: file)
       await words.add(counts, of: file) { read in progress.post(read) }
     }

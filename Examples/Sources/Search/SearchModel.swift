@@ -37,10 +37,9 @@ public import Observation
   ) {
     self.find = find
     typed.add(
-      Handler(on: .main) { [weak self] text in await self?.search(text) }
-        .named("search")
-        .debounced(for: .milliseconds(300), clock: clock)
-        .restarting())
+      Handler(.named("search"), .debounced(for: .milliseconds(300), clock: clock), .cancellingPrevious, on: .main) {
+        [weak self] text in await self?.search(text)
+      })
   }
 
   /// Searches for a text. The handler of `typed` calls this method, in a task that a later text

@@ -14,8 +14,8 @@ import Synchronization
 /// one wait for all of them has brought no new occurrence. Only then it finishes the events. So
 /// what handlers and forwards still send from one of the events to another, or to the same one, is
 /// handled, too. It does not matter in which order the events are listed. Attempts of
-/// ``Eventing/Handler/retrying(_:if:clock:)`` and their delays count as calls. Later posts do not:
-/// the end of an event cancels them.
+/// ``Eventing/HandlerOption/retrying(_:if:clock:)`` and their delays count as calls. Later posts do
+/// not: the end of an event cancels them.
 ///
 /// The wait ends at the limit. Then the service finishes the events at once: earlier occurrences
 /// are still delivered, but what their handlers send to these events is lost. If the task is
@@ -83,7 +83,7 @@ public struct EventService: Service {
         count: { arrivals in
           // This handler comes before all others, so that none of them can stop an occurrence
           // before the occurrence is counted.
-          let token = bus.addHandler(forAll: (any Sendable).self, priority: .max) { _ in arrivals.add() }
+          let token = bus.all(as: (any Sendable).self).addHandler(.priority(.max)) { _ in arrivals.add() }
           return { bus.remove(token) }
         }, quiesce: { await bus.quiesce() }, finish: { bus.finish() })
     ]

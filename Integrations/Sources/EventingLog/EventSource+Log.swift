@@ -22,9 +22,9 @@ extension EventSource<HandlerFailure> {
   @discardableResult public nonisolated func log(
     to logger: Logger, as event: String, at level: Logger.Level = .error
   ) -> HandlerToken {
-    addHandler(named: "log") { failure in
+    addHandler(.named("log")) { failure in
       var metadata: Logger.Metadata = [
-        "event": "\(event)", "handler": "\(failure.name ?? failure.handler.description)",
+        "event": "\(event)", "handler": "\(failure.handler.name ?? failure.handler.description)",
         "attempts": "\(failure.attempts)", "error": "\(failure.error)", "error.type": "\(type(of: failure.error))",
       ]
       metadata.addFile(of: failure.handler)
@@ -47,7 +47,7 @@ extension EventSource<TransportIncident> {
   ///   - level: The level of the lines; `nil` to choose it by the kind of the incident.
   /// - Returns: The token of the handler that logs. Remove it to end the logging.
   @discardableResult public nonisolated func log(to logger: Logger, at level: Logger.Level? = nil) -> HandlerToken {
-    addHandler(named: "log") { incident in
+    addHandler(.named("log")) { incident in
       var metadata: Logger.Metadata = ["incident": "\(incident.kind)"]
       if let subject = incident.subject { metadata["subject"] = "\(subject)" }
       if incident.dropped > 0 { metadata["dropped"] = "\(incident.dropped)" }
@@ -72,7 +72,7 @@ extension Event {
     to logger: Logger, at level: Logger.Level = .notice
   ) -> HandlerToken {
     let event = identity
-    return unhandled.addHandler(named: "log") { occurrence in
+    return unhandled.addHandler(.named("log")) { occurrence in
       logger.log(
         level: level, "no handler took an occurrence",
         metadata: ["event": "\(event)", "sequence": "\(occurrence.sequence)"])

@@ -6,7 +6,8 @@ public import Tracing
 /// lanes and in other processes.
 ///
 ///     EventTracing.propagate()                // once, when the program starts
-///     orders.addHandler(EventTracing.traced("billing") { order in try await bill(order) })
+///     orders.addHandler(
+///       perform: EventTracing.traced("billing") { order in try await bill(order) })
 ///     await orders.tracedSend(order)      // a span, with one for billing inside
 ///
 /// Payloads are never written into a span.

@@ -3,7 +3,8 @@ public import Tracing
 extension EventTracing {
   /// Returns a handler that runs inside a new span.
   ///
-  ///     orders.addHandler(on: .background, EventTracing.traced("audit") { order in audit(order) })
+  ///     let audit = EventTracing.traced("audit") { order in write(order) }
+  ///     orders.addHandler(on: .background, perform: audit)
   ///
   /// The span is a child of the sender's span: see ``propagate(headers:by:)``. Spans that the
   /// handler starts are children of this one. An error is recorded in the span and rethrown.

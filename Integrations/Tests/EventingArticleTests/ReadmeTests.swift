@@ -54,7 +54,7 @@ import UnixSignals
       let order = 1
 
       EventTracing.propagate()              // call it once, at the start: lanes and other processes get the trace context
-      orders.addHandler(EventTracing.traced("billing") { order in try await bill(order) })
+      orders.addHandler(perform: EventTracing.traced("billing") { order in try await bill(order) })
       await orders.tracedSend(order)    // makes a span; billing has a child span, on whatever lane it runs
       try await placed.tracedPublish(order)
       HandlerSpans().observeNewEvents() // or: makes a span of each call, without a change to the handlers

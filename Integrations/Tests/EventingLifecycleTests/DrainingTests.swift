@@ -74,14 +74,15 @@ import Testing
     let letters = Mutex(0)
     let finished = Mutex<[Int]>([])
     jobs.add(
-      Handler<Int> { job async throws in
+      Handler<Int>(.retrying(.exponential(from: .milliseconds(20), to: .milliseconds(20), attempts: 3, jitter: false)))
+      { job async throws in
         let attempt = attempts.withLock { count in
           count += 1
           return count
         }
         if attempt < 3 { throw Refusal() }
         done.post(job)
-      }.retrying(.exponential(from: .milliseconds(20), to: .milliseconds(20), attempts: 3, jitter: false)))
+      })
     jobs.deadLetters.addHandler { _ in letters.withLock { $0 += 1 } }
     done.addHandler { job async in
       await Task.yield()
@@ -97,11 +98,11 @@ import Testing
     let bus = EventBus()
     let mailed = Mutex<[Int]>([])
     // The event of `String` is made first, and receives from that of `Int`.
-    bus.addHandler(for: String.self) { text async in
+    bus.event(for: String.self).addHandler { text async in
       await Task.yield()
       mailed.withLock { $0.append(Int(text) ?? -1) }
     }
-    bus.addHandler(for: Int.self) { order async in
+    bus.event(for: Int.self).addHandler { order async in
       for _ in 0..<5 { await Task.yield() }
       bus.post("\(order)")
     }

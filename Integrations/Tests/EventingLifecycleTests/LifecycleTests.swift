@@ -129,7 +129,7 @@ import Testing
   @Test func aShutdownDrainsABus() async throws {
     let bus = EventBus()
     let count = Atomic<Int>(0)
-    bus.addHandler(for: Int.self) { _ async in
+    bus.event(for: Int.self).addHandler { _ async in
       for _ in 0..<20 { await Task.yield() }
       count.add(1, ordering: .sequentiallyConsistent)
     }

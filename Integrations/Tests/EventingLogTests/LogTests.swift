@@ -20,7 +20,7 @@ import Testing
 
   @Test func failuresAreLoggedWithTheirHandlerAndWithoutThePayload() async throws {
     let orders = Event<String>("orders")
-    orders.addHandler(named: "billing") { (_: String) throws in throw Failure() }
+    orders.addHandler(.named("billing")) { (_: String) throws in throw Failure() }
     let token = orders.failures.log(to: logger, as: "orders")
     await orders.send("secret")
     let entry = try #require(lines.entries.first)
@@ -56,7 +56,7 @@ import Testing
 
   @Test func slowHandlersAreLoggedWithTheirPlace() async throws {
     let orders = Event<Int>("orders")
-    orders.addHandler(named: "slow") { _ in }
+    orders.addHandler(.named("slow")) { _ in }
     orders.observe(with: EventDiagnostics(to: logger, slowerThan: .zero))
     await orders.send(1)
     let entry = try #require(lines.entries.first)
@@ -71,7 +71,7 @@ import Testing
   @Test func tooManyHandlersAreLoggedWithTheirNumber() throws {
     let orders = Event<Int>("orders")
     orders.observe(with: EventDiagnostics(to: logger, at: .info, moreHandlersThan: 2))
-    for _ in 0..<3 { orders.addHandler(named: "forgotten") { _ in } }
+    for _ in 0..<3 { orders.addHandler(.named("forgotten")) { _ in } }
     let entry = try #require(lines.entries.first)
     #expect(entry.level == .info)
     #expect(entry.metadata["handlers"] == "3")
@@ -82,7 +82,7 @@ import Testing
   @Test func stuckHandlersAreLoggedAsErrors() async throws {
     let orders = Event<Int>("orders")
     let (gate, opening) = AsyncStream.makeStream(of: Void.self)
-    orders.addHandler(named: "stuck") { _ async in for await _ in gate {} }
+    orders.addHandler(.named("stuck")) { _ async in for await _ in gate {} }
     orders.observe(with: EventDiagnostics(to: logger, stuckAfter: .milliseconds(20)))
     let ticket = orders.submit(1)
     // A busy machine may tell of the lane that has not begun the call, before it begins.

@@ -18,9 +18,9 @@ import Testing
   @Test func callsAreCountedByEventHandlerAndOutcome() async throws {
     let orders = Event<Int>("orders")
     orders.observe(with: EventMetrics(factory: found))
-    orders.addHandler(named: "billing") { _ async in await Task.yield() }
-    orders.addHandler(named: "audit") { (order: Int) throws in if order == 2 { throw Failure() } }
-    let locked = orders.addHandler(named: "locked") { _ in }
+    orders.addHandler(.named("billing")) { _ async in await Task.yield() }
+    orders.addHandler(.named("audit")) { (order: Int) throws in if order == 2 { throw Failure() } }
+    let locked = orders.addHandler(.named("locked")) { _ in }
     orders.lock(locked)
     for order in 1...3 { await orders.send(order) }
     #expect(found.counterTotal(label: "eventing.occurrences", dimensions: [("event", "orders")]) == 3)
@@ -38,7 +38,7 @@ import Testing
     let orders = Event<Int>("orders")
     orders.observe(with: EventMetrics(factory: found))
     let (gate, opening) = AsyncStream.makeStream(of: Void.self)
-    orders.addHandler(named: "small", on: .inOrder(buffering: .oldest(1))) { _ async in for await _ in gate {} }
+    orders.addHandler(.named("small"), .buffering(.oldest(1)), on: .inOrder) { _ async in for await _ in gate {} }
     for order in 1...10 { orders.post(order) }
     opening.finish()
     await orders.quiesce()
@@ -52,7 +52,7 @@ import Testing
     let observation = orders.observe(with: EventMetrics(factory: found))
     let (gate, opening) = AsyncStream.makeStream(of: Void.self)
     let (began, beginning) = AsyncStream.makeStream(of: Void.self)
-    orders.addHandler(named: "billing") { _ async in
+    orders.addHandler(.named("billing")) { _ async in
       beginning.yield()
       for await _ in gate {}
     }
@@ -74,7 +74,7 @@ import Testing
     orders.observe(with: metrics)
     let (gate, opening) = AsyncStream.makeStream(of: Void.self)
     let (began, beginning) = AsyncStream.makeStream(of: Void.self)
-    let token = orders.addHandler(named: "billing") { _ async in
+    let token = orders.addHandler(.named("billing")) { _ async in
       beginning.yield()
       for await _ in gate {}
     }
@@ -102,7 +102,7 @@ import Testing
     for number in 0..<10 {
       let event = Event<String>("event \(number)")
       event.observe(with: metrics)
-      for other in 0..<4 { event.addHandler(named: "handler \(number) \(other)") { _ in } }
+      for other in 0..<4 { event.addHandler(.named("handler \(number) \(other)")) { _ in } }
       await event.send("secret \(number)")
     }
     let dimensions = (found.counters.map(\.dimensions) + found.timers.map(\.dimensions)).flatMap { $0 }

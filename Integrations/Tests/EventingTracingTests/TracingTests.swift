@@ -15,9 +15,9 @@ import Tracing
     let carrying = EventTracing.propagate(headers: [])
     defer { carrying.end() }
     let orders = Event<Int>("orders")
-    orders.addHandler(EventTracing.traced("inline", by: tracer) { _ in })
-    orders.addHandler(on: .background, EventTracing.traced("queue", by: tracer) { _ in })
-    orders.addHandler(EventTracing.traced("task", by: tracer) { _ async in await Task.yield() })
+    orders.addHandler(perform: EventTracing.traced("inline", by: tracer) { _ in })
+    orders.addHandler(on: .background, perform: EventTracing.traced("queue", by: tracer) { _ in })
+    orders.addHandler(perform: EventTracing.traced("task", by: tracer) { _ async in await Task.yield() })
     let report = await orders.tracedSend(1, by: tracer)
     #expect(report.delivered == 3)
     let send = try #require(tracer.span("send orders"))
@@ -36,7 +36,7 @@ import Tracing
     defer { carrying.end() }
     let orders = Event<Int>("orders")
     orders.addHandler(
-      EventTracing.traced("billing", by: tracer) { [tracer] _ async in
+      perform: EventTracing.traced("billing", by: tracer) { [tracer] _ async in
         await Task.yield()
         tracer.startSpan("card").end()
       })
@@ -49,8 +49,8 @@ import Tracing
     let carrying = EventTracing.propagate(headers: [])
     defer { carrying.end() }
     let orders = Event<Int>("orders")
-    orders.addHandler(EventTracing.traced("inline", by: tracer) { (_: Int) throws in throw Failure() })
-    orders.addHandler(EventTracing.traced("task", by: tracer) { (_: Int) async throws in throw Failure() })
+    orders.addHandler(perform: EventTracing.traced("inline", by: tracer) { (_: Int) throws in throw Failure() })
+    orders.addHandler(perform: EventTracing.traced("task", by: tracer) { (_: Int) async throws in throw Failure() })
     let report = await orders.tracedSend(1, by: tracer)
     #expect(report.failures.count == 2)
     #expect(tracer.span("inline")?.errors.count == 1)
@@ -63,8 +63,8 @@ import Tracing
     let carrying = EventTracing.propagate(headers: [])
     defer { carrying.end() }
     let orders = Event<Int>("orders")
-    orders.addHandler(named: "billing") { _ async in await Task.yield() }
-    orders.addHandler(named: "audit") { (_: Int) throws in throw Failure() }
+    orders.addHandler(.named("billing")) { _ async in await Task.yield() }
+    orders.addHandler(.named("audit")) { (_: Int) throws in throw Failure() }
     let observation = orders.observe(with: HandlerSpans(by: tracer))
     await orders.tracedSend(1, by: tracer)
     await orders.tracedSend(2, by: tracer)
@@ -88,9 +88,9 @@ import Tracing
     let headers = EventRecorder(placed.remoteOccurrences.map(\.headers))
     let states = Event<String?>()
     let found = EventRecorder(states)
-    placed.addHandler(EventTracing.traced("inline", by: tracer) { _ in })
+    placed.addHandler(perform: EventTracing.traced("inline", by: tracer) { _ in })
     placed.addHandler(
-      EventTracing.traced("billing", by: tracer) { _ async in
+      perform: EventTracing.traced("billing", by: tracer) { _ async in
         states.post(InstrumentationContext.current?[TraceState.self])
       })
     try await placed.listen(as: "billing")
@@ -113,7 +113,7 @@ import Tracing
     defer { carrying.end() }
     let bus = InMemoryTransport()
     let placed = RemoteEvent<Int>("orders.placed", over: bus)
-    placed.addHandler(EventTracing.traced("billing", by: tracer) { _ async in })
+    placed.addHandler(perform: EventTracing.traced("billing", by: tracer) { _ async in })
     try await placed.listen(as: "billing")
     let (trace, span) = (String(repeating: "a", count: 32), String(repeating: "b", count: 16))
     let message = RemoteMessage(headers: ["traceparent": "00-\(trace)-\(span)-01"], body: Array("1".utf8))
@@ -139,7 +139,7 @@ import Tracing
   @Test func nothingIsCarriedAfterTheEnd() async throws {
     EventTracing.propagate(by: W3CInstrument()).end()
     let orders = Event<Int>("orders")
-    orders.addHandler(EventTracing.traced("task", by: tracer) { _ async in })
+    orders.addHandler(perform: EventTracing.traced("task", by: tracer) { _ async in })
     await orders.tracedSend(1, by: tracer)
     let span = try #require(tracer.span("task"))
     #expect(span.parentSpanID == nil)

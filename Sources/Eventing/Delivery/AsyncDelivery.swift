@@ -7,35 +7,20 @@ public struct AsyncDelivery: Sendable {
   /// One call at a time, in order. This is the default.
   ///
   /// A suspended call delays the next call of this handler, and nothing else.
-  public static var inOrder: AsyncDelivery { inOrder() }
-
-  /// Returns a delivery with one call at a time, in order.
-  ///
-  /// - Parameter buffering: How many occurrences may wait, and which are dropped beyond that.
-  public static func inOrder(buffering: Buffering = .unbounded) -> AsyncDelivery {
-    AsyncDelivery(.inOrder(nil, buffering))
-  }
-
-  /// One call at a time, in order, with the task priority `utility`.
-  public static var background: AsyncDelivery { background() }
+  public static var inOrder: AsyncDelivery { AsyncDelivery(.inOrder(nil, .unbounded)) }
 
   /// Returns a delivery with one call at a time, in order, in tasks of a priority.
   ///
-  /// - Parameters:
-  ///   - priority: The priority of the tasks.
-  ///   - buffering: How many occurrences may wait, and which are dropped beyond that.
-  public static func background(_ priority: TaskPriority = .utility, buffering: Buffering = .unbounded) -> AsyncDelivery
-  {
-    AsyncDelivery(.inOrder(priority.rawValue, buffering))
+  /// - Parameter priority: The priority of the tasks.
+  public static func inOrder(priority: TaskPriority) -> AsyncDelivery {
+    AsyncDelivery(.inOrder(priority.rawValue, .unbounded))
   }
 
   /// Returns a delivery with overlapping calls, which begin in order.
   ///
-  /// - Parameters:
-  ///   - limit: The largest number of calls that overlap. A limit below 1 counts as 1.
-  ///   - buffering: How many occurrences may wait, and which are dropped beyond that.
-  public static func concurrent(limit: Int, buffering: Buffering = .unbounded) -> AsyncDelivery {
-    AsyncDelivery(.concurrent(max(1, limit), buffering))
+  /// - Parameter limit: The largest number of calls that overlap. A limit below 1 counts as 1.
+  public static func concurrent(limit: Int) -> AsyncDelivery {
+    AsyncDelivery(.concurrent(max(1, limit), .unbounded))
   }
 
   /// A task for each call; see ``task(priority:)``.

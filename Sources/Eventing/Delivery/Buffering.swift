@@ -3,7 +3,7 @@
 ///
 /// A running call does not count as waiting. Dropped occurrences are counted in
 /// ``SendReport/dropped`` and ``HandlerSnapshot/droppedCount``, and observers are told. A sequence
-/// from ``EventSource/arrivals(buffering:)`` also shows where occurrences are missing. For a
+/// from ``EventSource/arrivals(named:buffering:)`` also shows where occurrences are missing. For a
 /// sequence, an occurrence counts as delivered when it has been handed over. If it is dropped
 /// later, to make room, only the snapshot and the arrivals show it.
 public struct Buffering: Hashable, Sendable {

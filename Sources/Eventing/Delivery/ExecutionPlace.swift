@@ -15,8 +15,6 @@ public import Dispatch
   case concurrent(Int, Buffering)
   case task(UInt8?)
   case lane(HandlerLane, Buffering)
-  /// In order, where a new occurrence cancels the call that runs.
-  case restarting
   /// The tasks that iterate over a sequence.
   case sequence(Buffering)
   /// The actor that is the handler's owner.
@@ -27,7 +25,6 @@ public import Dispatch
     case .main(let buffering), .background(_, let buffering), .queue(_, let buffering), .inOrder(_, let buffering),
       .concurrent(_, let buffering), .sequence(let buffering), .lane(_, let buffering), .actor(let buffering):
       buffering
-    case .restarting: .latest
     case .inline, .task: .unbounded
     }
   }
@@ -45,7 +42,7 @@ extension ExecutionPlace {
     case .concurrent(let limit, _): .concurrent(limit, buffering)
     case .lane(let lane, _): .lane(lane, buffering)
     case .actor: .actor(buffering)
-    case .inline, .task, .restarting, .sequence: self
+    case .inline, .task, .sequence: self
     }
   }
 
@@ -73,7 +70,6 @@ extension ExecutionPlace: CustomStringConvertible {
     case .concurrent(let limit, _): "concurrent(limit: \(limit))"
     case .task(let priority): priority.map { "task(\(priorityName($0)))" } ?? "task"
     case .lane(let lane, _): lane.description
-    case .restarting: "restarting"
     case .sequence: "sequence"
     case .actor: "actor"
     }

@@ -18,8 +18,8 @@ public struct SyncDelivery: Sendable {
   @inlinable public static var inline: SyncDelivery { SyncDelivery(.inline) }
 
   /// A serial queue of the handler's own, with the quality of service `utility`; see
-  /// ``background(_:buffering:)``.
-  public static var background: SyncDelivery { background() }
+  /// ``background(_:)``.
+  public static var background: SyncDelivery { background(.utility) }
 
   /// Returns a delivery on a serial queue of the handler's own: one call at a time, in order.
   ///
@@ -27,12 +27,9 @@ public struct SyncDelivery: Sendable {
   /// Linux, Dispatch has at most 255 threads for such queues: if as many handlers block, further
   /// ones wait, also of other events. `EventDiagnostics` with `stuckAfter:` tell of them.
   ///
-  /// - Parameters:
-  ///   - priority: The priority that selects the quality of service of the queue.
-  ///   - buffering: How many occurrences may wait, and which are dropped beyond that.
-  public static func background(_ priority: TaskPriority = .utility, buffering: Buffering = .unbounded) -> SyncDelivery
-  {
-    SyncDelivery(.background(priority.rawValue, buffering))
+  /// - Parameter priority: The priority that selects the quality of service of the queue.
+  public static func background(_ priority: TaskPriority) -> SyncDelivery {
+    SyncDelivery(.background(priority.rawValue, .unbounded))
   }
 
   /// Returns a delivery on a dispatch queue: one call at a time, in order, even if the queue is
@@ -40,12 +37,8 @@ public struct SyncDelivery: Sendable {
   ///
   /// A `send` waits for the queue, so the queue must not be suspended for ever.
   ///
-  /// - Parameters:
-  ///   - queue: The queue, serial or concurrent. The handler retains it.
-  ///   - buffering: How many occurrences may wait, and which are dropped beyond that.
-  public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> SyncDelivery {
-    SyncDelivery(.queue(queue, buffering))
-  }
+  /// - Parameter queue: The queue, serial or concurrent. The handler retains it.
+  public static func queue(_ queue: DispatchQueue) -> SyncDelivery { SyncDelivery(.queue(queue, .unbounded)) }
 }
 
 extension SyncDelivery: CustomStringConvertible {

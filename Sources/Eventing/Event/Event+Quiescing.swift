@@ -3,7 +3,7 @@ extension Event {
   ///
   /// Calls of handlers that have been removed count, too. Occurrences that a lock holds do not, nor
   /// do calls that wait on a lane which such a lock has paused, nor loops over
-  /// ``EventSource/payloads(buffering:)``.
+  /// ``EventSource/payloads(named:buffering:)``.
   ///
   /// `quiesce` covers this event only. What this event forwarded has entered the target, or is
   /// queued there, but its handlers may still be running: call `quiesce()` of the target next.

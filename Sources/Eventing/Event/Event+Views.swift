@@ -25,8 +25,8 @@ extension Event {
 struct SourceView<Payload: Sendable>: EventSource {
   let event: Event<Payload>
 
-  func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(handlers) }
-  func attach(_ handler: Handler<Payload>) -> HandlerToken { event.attach(handler) }
+  func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(contentsOf: handlers) }
+  func add(_ handler: Handler<Payload>) -> HandlerToken { event.add(handler) }
   func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 }
 
@@ -34,8 +34,10 @@ struct SourceView<Payload: Sendable>: EventSource {
 struct OccurrenceView<Inner: Sendable>: EventSource {
   let event: Event<Inner>
 
-  func add(_ handlers: [Handler<EventOccurrence<Inner>>]) -> [HandlerToken] { event.add(handlers.map(ofPayloads)) }
-  func attach(_ handler: Handler<EventOccurrence<Inner>>) -> HandlerToken { event.attach(ofPayloads(handler)) }
+  func add(contentsOf handlers: [Handler<EventOccurrence<Inner>>]) -> [HandlerToken] {
+    event.add(contentsOf: handlers.map(ofPayloads))
+  }
+  func add(_ handler: Handler<EventOccurrence<Inner>>) -> HandlerToken { event.add(ofPayloads(handler)) }
   func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 
   /// Returns a handler of payloads that passes whole occurrences on to `handler`.

@@ -106,9 +106,9 @@ extension Event {
   /// Sends a payload and waits until every handler that the occurrence reached has finished.
   ///
   /// `send` waits for handlers on every lane, and in every event that the occurrence is forwarded
-  /// to. It does not wait for loops over ``EventSource/payloads(buffering:)``, except for room if
-  /// they use ``Buffering/suspendingSender(_:)``. It stays on the caller's actor. If the event is
-  /// idle and all handlers are inline, `send` returns without suspending.
+  /// to. It does not wait for loops over ``EventSource/payloads(named:buffering:)``, except for
+  /// room if they use ``Buffering/suspendingSender(_:)``. It stays on the caller's actor. If the
+  /// event is idle and all handlers are inline, `send` returns without suspending.
   ///
   /// **Inside a handler,** `send` does not wait for a handler that waits for the calling handler,
   /// over any number of events: that would be a deadlock. Such a handler runs later, and the report

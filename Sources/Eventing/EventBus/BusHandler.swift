@@ -27,7 +27,10 @@ final class BusHandler: Sendable {
     self.registration = registration
     self.members = members
     self.attach = attach
-    token = registration.attach(Handler { (_: NoPayload) in _ = end }.made(at: source), name, 0, isOnce, owner)
+    var handler = Handler<NoPayload>(
+      .inline, HandlerBody(sync: { (_: NoPayload) in _ = end }), [], source, once: isOnce)
+    (handler.options.name, handler.options.owner) = (name, owner)
+    token = registration.add(handler)
   }
 
   deinit { registration.remove(token) }
@@ -75,16 +78,6 @@ final class BusHandler: Sendable {
   /// - Returns: Whether this call ended it.
   @discardableResult func end() -> Bool { registration.remove(token) }
 
-}
-
-extension Handler {
-  /// Returns a copy of the handler that names another line of source code as the place where it is
-  /// added.
-  func made(at source: SourceLine) -> Handler {
-    var copy = self
-    copy.any.source = source
-    return copy
-  }
 }
 
 /// An object whose `deinit` ends a bus handler: it removes the bus handler from the bus, and its
@@ -142,8 +135,8 @@ private struct PostedSource<Inner: Sendable, Payload: Sendable>: EventSource {
   let event: Event<Inner>
   let handler: BusHandler
 
-  func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(handlers.map(posted)) }
-  func attach(_ handler: Handler<Payload>) -> HandlerToken { event.attach(posted(handler)) }
+  func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(contentsOf: handlers.map(posted)) }
+  func add(_ handler: Handler<Payload>) -> HandlerToken { event.add(posted(handler)) }
   func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 
   private func posted(_ handler: Handler<Payload>) -> Handler<Inner> {

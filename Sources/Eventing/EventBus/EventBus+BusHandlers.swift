@@ -1,4 +1,4 @@
-// The handlers of all events of a bus: `addHandler(forAll:)`.
+// The handlers of all events of a bus: `all(as:)`.
 extension EventBus {
   /// Adds a handler to all events, and to each event that is made later.
   func add(_ handler: BusHandler) {

@@ -1,8 +1,8 @@
 /// A registry of events that are found by payload type, or by owner and key.
 ///
 ///     let bus = EventBus()                                    // or EventBus.shared
-///     bus.addHandler(for: OrderPlaced.self) { order in print(order) }
-///     bus.addHandler(forAll: (any Auditable).self) { entry in print(entry) }
+///     bus.event(for: OrderPlaced.self).addHandler { order in print(order) }
+///     bus.all(as: (any Auditable).self).addHandler { entry in print(entry) }
 ///     bus.post(OrderPlaced(id: 1))
 ///     try bus.event(.didLogin, of: account).addHandler { user in print(user) }
 ///
@@ -13,7 +13,7 @@
 /// An owner is held weakly. After an owner has been released its events are never found again, not
 /// even for a new object at its address. Each use of the bus checks a few owners, and releases the
 /// events of released ones. In the same way the bus ends the handlers that a released owner has in
-/// all events (`addHandler(forAll:)` with `owner:`).
+/// all events (``all(as:)``).
 public final class EventBus: Sendable {
   /// A bus for the whole process.
   public static let shared = EventBus()
@@ -108,14 +108,6 @@ public final class EventBus: Sendable {
     return events(of: owner) { $0.map(\.event) } ?? []
   }
 
-  /// Returns the names of an owner's events, in the order in which they were made.
-  ///
-  /// - Complexity: O(events of the owner).
-  public func names(of owner: some AnyObject & Sendable) -> [String] {
-    sweep()
-    return events(of: owner) { $0.map(\.key) } ?? []
-  }
-
   /// Removes an event from the bus, so that the next use of its key makes a new one.
   ///
   /// This does not end the event: code that holds it can go on using it.
@@ -125,7 +117,7 @@ public final class EventBus: Sendable {
   ///   - owner: The object that the event belongs to.
   /// - Returns: Whether there was such an event.
   /// - Complexity: O(events of the owner).
-  @discardableResult public func remove<Payload: Sendable>(
+  @discardableResult public func removeEvent<Payload: Sendable>(
     _ key: EventKey<Payload>, of owner: some AnyObject & Sendable
   ) -> Bool {
     sweep()
@@ -136,11 +128,11 @@ public final class EventBus: Sendable {
     return true
   }
 
-  /// Removes all events of an owner from the bus: see ``remove(_:of:)``.
+  /// Removes all events of an owner from the bus: see ``removeEvent(_:of:)``.
   ///
   /// - Returns: The number of events removed.
   /// - Complexity: O(events of the owner).
-  @discardableResult public func removeAll(of owner: some AnyObject & Sendable) -> Int {
+  @discardableResult public func removeEvents(of owner: some AnyObject & Sendable) -> Int {
     sweep()
     guard let box = box(of: owner) else { return 0 }
     let removed = mutex.withLock { unsafe ofOwners.removeAll(of: box) }

@@ -3,7 +3,7 @@ import Synchronization
 extension EventSource where Payload: Equatable {
   /// Returns a view whose handlers are called if a payload differs from the one before it.
   ///
-  ///     volume.values.removeDuplicates().addHandler { volume in print(volume) }
+  ///     volume.removeDuplicates().addHandler { volume in print(volume) }
   ///
   /// The view compares a payload with the last one that the handler was called with, or that its
   /// lane has taken. So the first payload always reaches the handler. A payload counts as the last
@@ -41,8 +41,10 @@ struct DistinctSource<Source: EventSource>: EventSource {
   let source: Source
   let areEqual: @Sendable (Source.Payload, Source.Payload) -> Bool
 
-  func add(_ handlers: [Handler<Source.Payload>]) -> [HandlerToken] { source.add(handlers.map(distinct)) }
-  func attach(_ handler: Handler<Source.Payload>) -> HandlerToken { source.attach(distinct(handler)) }
+  func add(contentsOf handlers: [Handler<Source.Payload>]) -> [HandlerToken] {
+    source.add(contentsOf: handlers.map(distinct))
+  }
+  func add(_ handler: Handler<Source.Payload>) -> HandlerToken { source.add(distinct(handler)) }
   func remove(_ token: HandlerToken) -> Bool { source.remove(token) }
 
   private func distinct(_ handler: Handler<Source.Payload>) -> Handler<Source.Payload> {

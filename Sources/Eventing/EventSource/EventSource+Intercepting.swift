@@ -42,9 +42,9 @@ extension EventSource {
     named name: String? = nil, priority: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (Payload) throws -> Interception
   ) -> HandlerToken {
-    let source = SourceLine(fileID, line)
-    var handler = Handler<Payload>(.inline, .intercept { try body($0.payload()) }, source)
+    let options: [HandlerOption<Payload>] = (name.map { [.named($0)] } ?? []) + [.priority(priority)]
+    var handler = Handler<Payload>(.inline, .intercept { try body($0.payload()) }, options, SourceLine(fileID, line))
     handler.options.isInterceptor = true
-    return attach(handler, name, priority, false)
+    return add(handler)
   }
 }

@@ -17,14 +17,11 @@ extension EventSource {
   /// At the next send, or as handlers are added, the event reclaims the memory of handlers whose
   /// owner is gone.
   ///
-  /// All else is as for
-  /// ``addHandler(named:on:priority:once:fileID:line:_:)-(_,SyncDelivery,_,_,_,_,_)``.
+  /// All else is as for ``addHandler(_:on:fileID:line:perform:)-(_,SyncDelivery,_,_,_)``.
   ///
   /// - Parameters:
-  ///   - name: The name in logs and snapshots. Several handlers may share a name.
+  ///   - options: How the calls are made.
   ///   - delivery: Where the handler runs.
-  ///   - priority: Handlers of higher priority come first.
-  ///   - once: Whether the handler is called at most once.
   ///   - owner: The object that the handler belongs to.
   ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
   ///   - line: The line where the handler is made.
@@ -32,121 +29,173 @@ extension EventSource {
   /// - Returns: A token that names the handler. Dropping it changes nothing.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
-    named name: String? = nil, on delivery: SyncDelivery = .inline, priority: Int = 0, once: Bool = false, owner: Owner,
+    _ options: HandlerOption<Payload>..., on delivery: SyncDelivery = .inline, owner: Owner,
     fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (Owner, Payload) throws -> Void
+    perform body: @escaping @Sendable (Owner, Payload) throws -> Void
   ) -> HandlerToken {
-    attachOwned(
-      Handler(delivery.place, .sync { try body($0.owner(), $0.payload.payload()) }, SourceLine(fileID, line)), owner,
-      name, priority, once)
+    add(Handler(delivery.place, HandlerBody(sync: body), options, SourceLine(fileID, line), owner: owner))
   }
 
-  /// Adds an asynchronous handler that receives its owner. Otherwise like
-  /// `addHandler(named:on:priority:once:owner:_:)` with a `SyncDelivery`.
+  /// Adds an asynchronous handler that receives its owner, and ends with it: see
+  /// ``addHandler(_:on:owner:fileID:line:perform:)-(_,SyncDelivery,_,_,_,(Owner,Payload)(throws)->Void)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
-    named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
-    owner: Owner,
+    _ options: HandlerOption<Payload>..., on delivery: AsyncDelivery = .inOrder, owner: Owner,
     fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (Owner, Payload) async throws -> Void
+    perform body: @escaping @Sendable (Owner, Payload) async throws -> Void
   ) -> HandlerToken {
-    attachOwned(
-      Handler(delivery.place, .async { try await body($0.owner(), $0.payload.payload()) }, SourceLine(fileID, line)),
-      owner, name, priority, once)
+    add(Handler(delivery.place, HandlerBody(async: body), options, SourceLine(fileID, line), owner: owner))
   }
 
-  /// Adds a synchronous handler on the main actor that receives its owner. Otherwise like
-  /// `addHandler(named:on:priority:once:owner:_:)` with a `SyncDelivery`.
+  /// Adds a synchronous handler on the main actor that receives its owner, and ends with it: see
+  /// ``addHandler(_:on:owner:fileID:line:perform:)-(_,SyncDelivery,_,_,_,(Owner,Payload)(throws)->Void)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
-    named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
+    _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
     fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @MainActor @Sendable (Owner, Payload) throws -> Void
+    perform body: @escaping @MainActor @Sendable (Owner, Payload) throws -> Void
   ) -> HandlerToken {
-    attachOwned(
-      Handler(
-        delivery.place, .sync(RuntimeSPI.withoutMainActor { try body($0.owner(), $0.payload.payload()) }),
-        SourceLine(fileID, line)), owner, name, priority, once)
+    add(Handler(delivery.place, HandlerBody(main: body), options, SourceLine(fileID, line), owner: owner))
   }
 
-  /// Adds an asynchronous handler on the main actor that receives its owner. Otherwise like
-  /// `addHandler(named:on:priority:once:owner:_:)` with a `SyncDelivery`.
+  /// Adds an asynchronous handler on the main actor that receives its owner, and ends with it: see
+  /// ``addHandler(_:on:owner:fileID:line:perform:)-(_,SyncDelivery,_,_,_,(Owner,Payload)(throws)->Void)``.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
-    named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
+    _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
     fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @MainActor @Sendable (Owner, Payload) async throws -> Void
+    perform body: @escaping @MainActor @Sendable (Owner, Payload) async throws -> Void
   ) -> HandlerToken {
-    attachOwned(
-      Handler(
-        delivery.place, .mainAsync { try await body($0.owner(), $0.payload.payload()) }, SourceLine(fileID, line)),
-      owner, name, priority, once)
-  }
-
-  /// Adds a handler of a signal that receives its owner. Otherwise like
-  /// `addHandler(named:on:priority:once:owner:_:)` with a `SyncDelivery`.
-  @inlinable @discardableResult
-  public nonisolated func addHandler<Owner: AnyObject & Sendable>(
-    named name: String? = nil, on delivery: SyncDelivery = .inline, priority: Int = 0, once: Bool = false, owner: Owner,
-    fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (Owner) throws -> Void
-  ) -> HandlerToken where Payload == Void {
-    attachOwned(
-      Handler(delivery.place, .sync { try body($0.owner()) }, SourceLine(fileID, line)), owner, name, priority, once)
-  }
-
-  /// Adds an asynchronous handler of a signal that receives its owner. Otherwise like
-  /// `addHandler(named:on:priority:once:owner:_:)` with a `SyncDelivery`.
-  @inlinable @discardableResult
-  public nonisolated func addHandler<Owner: AnyObject & Sendable>(
-    named name: String? = nil, on delivery: AsyncDelivery = .inOrder, priority: Int = 0, once: Bool = false,
-    owner: Owner,
-    fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (Owner) async throws -> Void
-  ) -> HandlerToken where Payload == Void {
-    attachOwned(
-      Handler(delivery.place, .async { try await body($0.owner()) }, SourceLine(fileID, line)), owner, name, priority,
-      once)
-  }
-
-  /// Adds a synchronous handler of a signal on the main actor that receives its owner. Otherwise
-  /// like `addHandler(named:on:priority:once:owner:_:)` with a `SyncDelivery`.
-  @inlinable @discardableResult
-  public nonisolated func addHandler<Owner: AnyObject & Sendable>(
-    named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
-    fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @MainActor @Sendable (Owner) throws -> Void
-  ) -> HandlerToken where Payload == Void {
-    attachOwned(
-      Handler(delivery.place, .sync(RuntimeSPI.withoutMainActor { try body($0.owner()) }), SourceLine(fileID, line)),
-      owner, name, priority, once)
-  }
-
-  /// Adds an asynchronous handler of a signal on the main actor that receives its owner. Otherwise
-  /// like `addHandler(named:on:priority:once:owner:_:)` with a `SyncDelivery`.
-  @inlinable @discardableResult
-  public nonisolated func addHandler<Owner: AnyObject & Sendable>(
-    named name: String? = nil, on delivery: MainDelivery, priority: Int = 0, once: Bool = false, owner: Owner,
-    fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @MainActor @Sendable (Owner) async throws -> Void
-  ) -> HandlerToken where Payload == Void {
-    attachOwned(
-      Handler(delivery.place, .mainAsync { try await body($0.owner()) }, SourceLine(fileID, line)), owner, name,
-      priority, once)
-  }
-
-  @usableFromInline nonisolated func attachOwned(
-    _ handler: Handler<Payload>, _ owner: any AnyObject & Sendable, _ name: String?, _ priority: Int, _ once: Bool
-  ) -> HandlerToken {
-    attach(handler, name, priority, once, Owner(owner, on: handler.any.place))
+    add(Handler(delivery.place, HandlerBody(mainAsync: body), options, SourceLine(fileID, line), owner: owner))
   }
 }
 
-extension HandlerArguments {
-  /// Returns the owner with the type that it had when the handler was added.
-  @inlinable func owner<Object: AnyObject>(_: Object.Type = Object.self) -> Object {
-    guard let owner else { preconditionFailure("a handler with an owner is called with it") }
-    // Safe: the owner of a handler is the object that it was made with.
-    return unsafe unsafeDowncast(owner, to: Object.self)
+extension EventSource where Payload == Void {
+  /// Adds a synchronous handler of a signal that receives its owner, and ends with it.
+  @inlinable @discardableResult
+  public nonisolated func addHandler<Owner: AnyObject & Sendable>(
+    _ options: HandlerOption<Payload>..., on delivery: SyncDelivery = .inline, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Owner) throws -> Void
+  ) -> HandlerToken {
+    let body: @Sendable (Owner, Void) throws -> Void = { owner, _ in try body(owner) }
+    return add(Handler(delivery.place, HandlerBody(sync: body), options, SourceLine(fileID, line), owner: owner))
   }
+
+  /// Adds an asynchronous handler of a signal that receives its owner, and ends with it.
+  @inlinable @discardableResult
+  public nonisolated func addHandler<Owner: AnyObject & Sendable>(
+    _ options: HandlerOption<Payload>..., on delivery: AsyncDelivery = .inOrder, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Owner) async throws -> Void
+  ) -> HandlerToken {
+    let body: @Sendable (Owner, Void) async throws -> Void = { owner, _ in try await body(owner) }
+    return add(Handler(delivery.place, HandlerBody(async: body), options, SourceLine(fileID, line), owner: owner))
+  }
+
+  /// Adds a synchronous handler on the main actor of a signal that receives its owner, and ends
+  /// with it.
+  @inlinable @discardableResult
+  public nonisolated func addHandler<Owner: AnyObject & Sendable>(
+    _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @MainActor @Sendable (Owner) throws -> Void
+  ) -> HandlerToken {
+    let body: @MainActor @Sendable (Owner, Void) throws -> Void = { owner, _ in try body(owner) }
+    return add(Handler(delivery.place, HandlerBody(main: body), options, SourceLine(fileID, line), owner: owner))
+  }
+
+  /// Adds an asynchronous handler on the main actor of a signal that receives its owner, and ends
+  /// with it.
+  @inlinable @discardableResult
+  public nonisolated func addHandler<Owner: AnyObject & Sendable>(
+    _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @MainActor @Sendable (Owner) async throws -> Void
+  ) -> HandlerToken {
+    let body: @MainActor @Sendable (Owner, Void) async throws -> Void = { owner, _ in try await body(owner) }
+    return add(Handler(delivery.place, HandlerBody(mainAsync: body), options, SourceLine(fileID, line), owner: owner))
+  }
+}
+
+extension EventSource {
+  /// Adds a synchronous handler that receives its owner and the values of a tuple, and ends with
+  /// the owner.
+  @discardableResult
+  public nonisolated func addHandler<Owner: AnyObject & Sendable, First, Second, each More>(
+    _ options: HandlerOption<Payload>..., on delivery: SyncDelivery = .inline, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Owner, First, Second, repeat each More) throws -> Void
+  ) -> HandlerToken where Payload == (First, Second, repeat each More) {
+    add(
+      Handler(
+        delivery.place, HandlerBody(sync: takingTuple(body)), options, SourceLine(fileID, line), owner: owner))
+  }
+
+  /// Adds an asynchronous handler that receives its owner and the values of a tuple, and ends with
+  /// the owner.
+  @discardableResult
+  public nonisolated func addHandler<Owner: AnyObject & Sendable, First, Second, each More>(
+    _ options: HandlerOption<Payload>..., on delivery: AsyncDelivery = .inOrder, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Owner, First, Second, repeat each More) async throws -> Void
+  ) -> HandlerToken where Payload == (First, Second, repeat each More) {
+    add(
+      Handler(
+        delivery.place, HandlerBody(async: takingTuple(body)), options, SourceLine(fileID, line), owner: owner))
+  }
+
+  /// Adds a synchronous handler on the main actor that receives its owner and the values of a
+  /// tuple, and ends with the owner.
+  @discardableResult
+  public nonisolated func addHandler<Owner: AnyObject & Sendable, First, Second, each More>(
+    _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @MainActor @Sendable (Owner, First, Second, repeat each More) throws -> Void
+  ) -> HandlerToken where Payload == (First, Second, repeat each More) {
+    add(
+      Handler(
+        delivery.place, HandlerBody(main: takingTuple(main: body)), options, SourceLine(fileID, line), owner: owner))
+  }
+
+  /// Adds an asynchronous handler on the main actor that receives its owner and the values of a
+  /// tuple, and ends with the owner.
+  @discardableResult
+  public nonisolated func addHandler<Owner: AnyObject & Sendable, First, Second, each More>(
+    _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @MainActor @Sendable (Owner, First, Second, repeat each More) async throws -> Void
+  ) -> HandlerToken where Payload == (First, Second, repeat each More) {
+    add(
+      Handler(
+        delivery.place, HandlerBody(mainAsync: takingTuple(main: body)), options, SourceLine(fileID, line), owner: owner
+      ))
+  }
+}
+
+// Functions that turn a closure of several parameters into one that takes a tuple. In a closure
+// inside of the generic methods above, the compiler (Swift 6.3) fails on the parameter pack.
+
+private func takingTuple<Owner, each Value>(
+  _ body: @escaping @Sendable (Owner, repeat each Value) throws -> Void
+) -> @Sendable (Owner, (repeat each Value)) throws -> Void {
+  { owner, values in try body(owner, repeat each values) }
+}
+
+private func takingTuple<Owner, each Value>(
+  _ body: @escaping @Sendable (Owner, repeat each Value) async throws -> Void
+) -> @Sendable (Owner, (repeat each Value)) async throws -> Void {
+  { owner, values in try await body(owner, repeat each values) }
+}
+
+private func takingTuple<Owner, each Value>(
+  main body: @escaping @MainActor @Sendable (Owner, repeat each Value) throws -> Void
+) -> @MainActor @Sendable (Owner, (repeat each Value)) throws -> Void {
+  { owner, values in try body(owner, repeat each values) }
+}
+
+private func takingTuple<Owner, each Value>(
+  main body: @escaping @MainActor @Sendable (Owner, repeat each Value) async throws -> Void
+) -> @MainActor @Sendable (Owner, (repeat each Value)) async throws -> Void {
+  { owner, values in try await body(owner, repeat each values) }
 }

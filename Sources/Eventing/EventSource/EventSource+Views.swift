@@ -59,8 +59,10 @@ extension EventSource {
     self.convert = convert
   }
 
-  @inlinable func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] { base.add(handlers.map(converted)) }
-  @inlinable func attach(_ handler: Handler<Payload>) -> HandlerToken { base.attach(converted(handler)) }
+  @inlinable func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {
+    base.add(contentsOf: handlers.map(converted))
+  }
+  @inlinable func add(_ handler: Handler<Payload>) -> HandlerToken { base.add(converted(handler)) }
   @inlinable func remove(_ token: HandlerToken) -> Bool { base.remove(token) }
   @inlinable func converted(_ handler: Handler<Payload>) -> Handler<Base.Payload> {
     var converted = handler.viewed(convert)

@@ -13,28 +13,8 @@ extension EventSource {
   @discardableResult public nonisolated(nonsending) func withHandler<Result, Failure: Error>(
     _ handler: Handler<Payload>, _ body: nonisolated(nonsending) () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
-    let token = attach(handler)
+    let token = add(handler)
     defer { remove(token) }
     return try await body()
-  }
-
-  /// Adds a synchronous inline handler for the length of `body`: see
-  /// ``withHandler(_:_:)-(Handler<Payload>,_)``.
-  @discardableResult public nonisolated(nonsending) func withHandler<Result, Failure: Error>(
-    _ handler: @escaping @Sendable (Payload) throws -> Void,
-    fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: nonisolated(nonsending) () async throws(Failure) -> Result
-  ) async throws(Failure) -> Result {
-    try await withHandler(Handler(fileID: fileID, line: line, handler), body)
-  }
-
-  /// Adds an asynchronous in-order handler for the length of `body`: see
-  /// ``withHandler(_:_:)-(Handler<Payload>,_)``.
-  @discardableResult public nonisolated(nonsending) func withHandler<Result, Failure: Error>(
-    _ handler: @escaping @Sendable (Payload) async throws -> Void,
-    fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: nonisolated(nonsending) () async throws(Failure) -> Result
-  ) async throws(Failure) -> Result {
-    try await withHandler(Handler(fileID: fileID, line: line, handler), body)
   }
 }

@@ -1,79 +1,46 @@
 public import Dispatch
 
-// Unavailable overloads for likely mistakes. The compiler shows their messages, which say what to
-// write instead.
+// Unavailable declarations for likely mistakes, where the compiler's own message would not say what
+// to write instead.
 
-extension EventSource {
-  @available(*, unavailable, message: "label the name: addHandler(named: \"…\") { … }")
-  @discardableResult public nonisolated func addHandler(
-    _ name: String, on delivery: SyncDelivery = .inline, priority: Int = 0,
-    _ body: @escaping @Sendable (Payload) throws -> Void
-  ) -> HandlerToken { fatalError("unavailable") }
-
-  @available(*, unavailable, message: "label the name: addHandler(named: \"…\") { … }")
-  @discardableResult public nonisolated func addHandler(
-    _ name: String, on delivery: AsyncDelivery = .inOrder, priority: Int = 0,
-    _ body: @escaping @Sendable (Payload) async throws -> Void
-  ) -> HandlerToken { fatalError("unavailable") }
-
-  @available(*, unavailable, message: "label the name: addHandler(named: \"…\", on: .main) { … }")
-  @discardableResult public nonisolated func addHandler(
-    _ name: String, on delivery: MainDelivery, priority: Int = 0,
-    _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void
-  ) -> HandlerToken { fatalError("unavailable") }
-
-  @available(*, unavailable, message: "give the flag: addHandler(on: .main, once: true, owner: …) { … }")
-  @discardableResult public nonisolated func once<Owner: AnyObject & Sendable>(
-    named name: String? = nil, on delivery: MainDelivery, owner: Owner,
-    _ body: @escaping @MainActor @Sendable (Owner, Payload) async throws -> Void
-  ) -> HandlerToken { fatalError("unavailable") }
-
-  @available(*, unavailable, message: "give the flag: addHandler(once: true, owner: …) { … }")
-  @discardableResult public nonisolated func once<Owner: AnyObject & Sendable>(
-    named name: String? = nil, owner: Owner, _ body: @escaping @Sendable (Owner, Payload) async throws -> Void
-  ) -> HandlerToken { fatalError("unavailable") }
-}
-
-extension EventSource {
-  @available(*, unavailable, message: "tags are given to a handler: add(Handler { … }.tagged(\"…\"))")
-  @discardableResult public nonisolated func addHandler(
-    named name: String? = nil, tagged tag: String, _ body: @escaping @Sendable (Payload) async throws -> Void
-  ) -> HandlerToken { fatalError("unavailable") }
-}
-
-extension Handler {
-  @available(*, unavailable, message: "where it runs is said when it is made: Handler(on: .background) { … }")
-  public func on(_ delivery: SyncDelivery) -> Handler { fatalError("unavailable") }
-  @available(*, unavailable, message: "where it runs is said when it is made: Handler(on: .main) { … }")
-  public func on(_ delivery: MainDelivery) -> Handler { fatalError("unavailable") }
-}
-
-extension KeyedEvent {
-  @available(
-    *, unavailable, message: "say the key: post(payload, to: key); for handlers of no key, postUntargeted(payload)"
-  )
-  public func post(_ payload: Payload) { fatalError("unavailable") }
-  @available(
-    *, unavailable, message: "say the key: send(payload, to: key); for handlers of no key, sendUntargeted(payload)"
-  )
-  public func send(_ payload: Payload) async -> SendReport { fatalError("unavailable") }
+extension Event {
+  @available(*, unavailable, message: "several values are one payload, a tuple: post((first, second))")
+  public nonisolated func post<First, Second>(
+    _ first: First, _ second: Second, _ more: Any..., from sender: (any AnyObject & Sendable)? = nil
+  ) { fatalError("unavailable") }
 }
 
 extension AsyncDelivery {
-  /// Unavailable: an asynchronous handler cannot run inline.
+  /// Unavailable: a dispatch queue runs synchronous handlers.
   @available(
     *, unavailable,
-    message:
-      "an inline handler cannot wait; leave out 'on:' for an asynchronous handler, or make the closure synchronous"
+    message: "a closure that awaits blocks no thread: leave 'on:' out, or say '.inOrder(priority: .utility)'"
   )
-  public static var inline: AsyncDelivery { fatalError("unavailable") }
+  public static var background: AsyncDelivery { fatalError("unavailable") }
 
-  /// Unavailable: an asynchronous handler cannot run on a dispatch queue.
+  /// Unavailable: a dispatch queue runs synchronous handlers.
   @available(
     *, unavailable,
-    message: "a dispatch queue runs synchronous handlers only; use 'on: .background' for a closure that awaits"
+    message: "a dispatch queue runs closures that do not await: leave 'on:' out, or say '.inOrder(priority:)'"
   )
-  public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> AsyncDelivery {
-    fatalError("unavailable")
-  }
+  public static func queue(_ queue: DispatchQueue) -> AsyncDelivery { fatalError("unavailable") }
+}
+
+extension EventSource {
+  @available(
+    *, unavailable,
+    message: "a pace belongs to the handler: addHandler(.debounced(for: .milliseconds(300))) { payload in … }"
+  )
+  public nonisolated func debounce(for pause: Duration) -> Self { fatalError("unavailable") }
+
+  @available(
+    *, unavailable,
+    message: "a pace belongs to the handler: addHandler(.throttled(every: .milliseconds(100))) { payload in … }"
+  )
+  public nonisolated func throttle(for interval: Duration) -> Self { fatalError("unavailable") }
+}
+
+extension HandlerToken {
+  @available(*, unavailable, message: "a token has no cancel: event.remove(token)")
+  public func cancel() { fatalError("unavailable") }
 }

@@ -4,13 +4,11 @@ public struct DeadLetter<Payload: Sendable>: Sendable {
   public let payload: Payload
   /// The handler and its last error.
   public let failure: HandlerFailure
-  /// The number of attempts that were made.
-  public var attempts: Int { failure.attempts }
 }
 
 extension DeadLetter: CustomStringConvertible {
   /// One line for a log.
-  public var description: String { "\(payload): \(failure), \(attempts) attempts" }
+  public var description: String { "\(payload): \(failure), \(failure.attempts) attempts" }
 }
 
 extension Event {

@@ -5,11 +5,8 @@ public struct HandlerFailure: Sendable {
   /// The error.
   public let error: any Error
 
-  /// The name of the handler; `nil` if it has none.
-  public let name: String?
-
   /// The number of attempts that were made: 1, unless the handler is tried again. See
-  /// ``Handler/retrying(_:if:clock:)``.
+  /// ``HandlerOption/retrying(_:if:clock:)``.
   public let attempts: Int
 
   let priority: Int
@@ -20,7 +17,6 @@ public struct HandlerFailure: Sendable {
     self.attempts = attempts
     self.handler = handler
     self.error = error
-    name = options?.name
     priority = options?.priority ?? 0
   }
 
@@ -31,5 +27,5 @@ public struct HandlerFailure: Sendable {
 
 extension HandlerFailure: CustomStringConvertible {
   /// One line for a log.
-  public var description: String { "\(name ?? handler.description): \(error)" }
+  public var description: String { "\(handler.name ?? handler.description): \(error)" }
 }

@@ -29,36 +29,6 @@ extension EventSource {
   ///   each event on its path, and one or two allocations.
   @discardableResult public nonisolated func forward(to target: Event<Payload>, strongly: Bool = false) -> HandlerToken
   {
-    addForward(to: target, strongly: strongly) { payload, pass in pass(payload) }
-  }
-
-  /// Forwards the result of a closure to another event, otherwise like ``forward(to:strongly:)``.
-  ///
-  /// - Parameters:
-  ///   - target: The event that receives the results.
-  ///   - strongly: Whether the forward retains the target. Otherwise the forward ends when the
-  ///     target is released.
-  ///   - transform: A closure that is called once for each occurrence, on the thread that delivers.
-  ///     If it returns `nil`, nothing is forwarded, and the report counts the forward as skipped.
-  /// - Returns: The token of the forward.
-  @discardableResult public nonisolated func forward<Other: Sendable>(
-    to target: Event<Other>, strongly: Bool = false, _ transform: @escaping @Sendable (Payload) -> Other?
-  ) -> HandlerToken {
-    addForward(to: target, strongly: strongly) { payload, pass in
-      guard let other = transform(payload.payload(Payload.self)) else { return nil }
-      return lend(other, pass)
-    }
-  }
-
-  /// Adds a forward to another event.
-  ///
-  /// - Parameter relay: A closure that gets a payload of this event and a second closure, `pass`.
-  ///   It calls `pass` with the payload for the target, and returns the result of `pass`: whether
-  ///   the target got the payload. If nothing is to be forwarded, it returns `nil`.
-  private nonisolated func addForward<Other>(
-    to target: Event<Other>, strongly: Bool,
-    _ relay: @escaping @Sendable (BorrowedPayload, (BorrowedPayload) -> Bool?) -> Bool?
-  ) -> HandlerToken {
     let strongTarget = strongly ? StrongTarget(target) : nil
     var handler = Handler<Payload>(
       .inline,
@@ -66,26 +36,24 @@ extension EventSource {
         TransformedHandler(target: nil) { payload, owner, tally in
           _ = strongTarget  // retained by the closure
           guard let owner else { return false }
-          // Safe: the owner of the handler is the target. A source through which the handler is
-          // added cannot give it another owner, because `isOwnerBound` makes `Handler.owned(by:)`
-          // do nothing. A checked cast would look up the type's metadata for each occurrence.
-          let core = unsafe unsafeDowncast(owner, to: Event<Other>.self).core
-          let isTaken = relay(payload) { payload in
-            let path = ForwardingPath(anchor, after: tally.path)
-            guard !path.contains(core.anchor) else { return nil }
-            guard record.claim() else { return false }
-            core.take(payload, ForwardingContext(path, &tally))
-            tally.report.delivered &+= 1
-            return true
+          // Safe: the owner of the handler is the target, and `isOwnerBound` keeps it. A checked
+          // cast would look up the type's metadata for each occurrence.
+          let core = unsafe unsafeDowncast(owner, to: Event<Payload>.self).core
+          let path = ForwardingPath(anchor, after: tally.path)
+          guard !path.contains(core.anchor) else {
+            tally.noteLeftOut()
+            return false
           }
-          if isTaken == nil { tally.noteLeftOut() }
-          return isTaken == true
+          guard record.claim() else { return false }
+          core.take(payload, ForwardingContext(path, &tally))
+          tally.report.delivered &+= 1
+          return true
         }
       })
     handler.options.owner = Owner(target)
     handler.options.isOwnerBound = true
     handler.options.isForward = true
-    return attach(handler)
+    return add(handler)
   }
 
   /// Forwards the results of a closure to a far end: a place that is not an event. `Event.enter`
@@ -129,7 +97,7 @@ extension EventSource {
     handler.options.owner = object.map { Owner($0) }
     handler.options.isForward = true
     handler.options.bridge = Bridge(to: place, label: label)
-    return attach(handler)
+    return add(handler)
   }
 }
 
@@ -163,7 +131,7 @@ extension EventSource {
     forward.options.owner = Owner(owner)
     forward.options.isForward = true
     forward.options.bridge = Bridge(to: place, label: nil)
-    return attach(forward)
+    return add(forward)
   }
 }
 

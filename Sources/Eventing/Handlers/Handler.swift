@@ -1,15 +1,12 @@
 /// A handler as a value, which can be stored, shared and added to several events, or several times.
 ///
-/// The place where it runs is given when it is made, because the place decides what its closure may
-/// do:
+///     let audit = Handler<Order>(.named("audit"), .tagged("io"), on: .background) { print($0) }
+///     orderPlaced.add(audit)
+///     orderPaid.add(audit.with(.priority(1)))
 ///
-///     let audit = Handler<Order>(on: .background(.utility)) { order in print(order) }
-///       .named("audit").tagged("io")
-///     orderPlaced.add(audit, Handler { order in print(order) }.once())
-///
-/// The modifiers ``named(_:)``, ``tagged(_:)``, ``priority(_:)``, ``once()`` and ``owned(by:)``
-/// return changed copies. Adding a handler does not change the value. Each addition makes a handler
-/// of its own, with a token of its own.
+/// It takes what ``EventSource/addHandler(_:on:fileID:line:perform:)-(_,SyncDelivery,_,_,_)`` and
+/// its overloads take. Adding a handler does not change the value. Each addition makes a handler of
+/// its own, with a token of its own.
 public struct Handler<Payload: Sendable>: Sendable {
   @usableFromInline var any: AnyHandler
   @usableFromInline var options: HandlerOptions {
@@ -22,92 +19,140 @@ public struct Handler<Payload: Sendable>: Sendable {
   }
   var place: ExecutionPlace { any.place }
 
-  @usableFromInline init(_ place: ExecutionPlace, _ body: HandlerBody, _ source: SourceLine = .none) {
+  @usableFromInline init(
+    _ place: ExecutionPlace, _ body: HandlerBody, _ options: [HandlerOption<Payload>] = [],
+    _ source: SourceLine = .none, owner: (any AnyObject & Sendable)? = nil, once: Bool = false
+  ) {
     any = AnyHandler(place, body, Payload.self)
     any.source = source
+    any.isOnce = once
+    if let owner {
+      any.options.owner = Owner(owner, on: place)
+      any.options.isOwnerBound = true
+    }
+    if !options.isEmpty { any.apply(options.map(\.setting)) }
   }
 
-  /// Creates a synchronous handler.
+  /// Returns a copy with further options.
   ///
-  /// - Parameters:
-  ///   - delivery: Where the handler runs.
-  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
-  ///   - line: The line where the handler is made.
-  ///   - body: The closure that is called with each payload. An error that it throws appears in the
-  ///     ``SendReport`` and in ``Event/failures``.
-  @inlinable public init(
-    on delivery: SyncDelivery = .inline, fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (Payload) throws -> Void
-  ) {
-    self.init(delivery.place, .direct(HandlerClosure<Payload>(body).erased), SourceLine(fileID, line))
+  /// - Parameter options: The options. They replace earlier ones of the same kinds, except that
+  ///   ``HandlerOption/tagged(_:)`` adds to earlier tags.
+  public func with(_ options: HandlerOption<Payload>...) -> Handler {
+    var copy = self
+    copy.any.apply(options.map(\.setting))
+    return copy
   }
 
-  /// Creates an asynchronous handler: see ``init(on:fileID:line:_:)-(SyncDelivery,_,_,_)``.
-  @inlinable public init(
-    on delivery: AsyncDelivery = .inOrder, fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (Payload) async throws -> Void
-  ) {
-    self.init(delivery.place, .directAsync(AsyncHandlerClosure<Payload>(body).erased), SourceLine(fileID, line))
-  }
-
-  /// Creates a synchronous handler that runs on the main actor: see
-  /// ``init(on:fileID:line:_:)-(SyncDelivery,_,_,_)``.
-  @inlinable public init(
-    on delivery: MainDelivery, fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @MainActor @Sendable (Payload) throws -> Void
-  ) {
-    let body = RuntimeSPI.withoutMainActor(body)
-    self.init(delivery.place, .direct(HandlerClosure<Payload>(body).erased), SourceLine(fileID, line))
-  }
-
-  /// Creates an asynchronous handler that runs on the main actor: see
-  /// ``init(on:fileID:line:_:)-(SyncDelivery,_,_,_)``.
-  @inlinable public init(
-    on delivery: MainDelivery, fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @MainActor @Sendable (Payload) async throws -> Void
-  ) {
-    self.init(delivery.place, .mainAsync { try await body($0.payload.payload()) }, SourceLine(fileID, line))
+  /// Returns a copy that ends with an owner.
+  ///
+  /// The owner is held weakly, and strongly for the length of a call. If the handler's closure
+  /// receives its owner, or is isolated to an actor, the handler keeps the owner that it has.
+  ///
+  /// - Parameter owner: The object that the handler belongs to. It replaces an earlier owner.
+  public func owned(by owner: some AnyObject & Sendable) -> Handler {
+    var copy = self
+    if !options.isOwnerBound { copy.options.owner = Owner(owner, on: place) }
+    return copy
   }
 }
 
 extension Handler {
-  /// Creates a handler that runs isolated to an actor, one call at a time, in order.
-  ///
-  ///     orders.add(Handler(isolatedTo: store) { store, order in try store.save(order) }
-  ///       .retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
-  ///
-  /// The handler ends when the actor is released. The actor is held weakly, and strongly for the
-  /// length of an attempt. If the handler is removed on that actor, no call runs afterwards. All
-  /// modifiers apply as to any other handler.
-  ///
-  /// - Parameters:
-  ///   - actor: The actor that the handler runs on, and that is its owner.
-  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
-  ///   - line: The line where the handler is made.
-  ///   - body: The closure that is called with the actor and each payload.
-  public init<Isolation: Actor>(
-    isolatedTo actor: Isolation, fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (isolated Isolation, Payload) async throws -> Void
+  /// Creates a synchronous handler: see
+  /// ``EventSource/addHandler(_:on:fileID:line:perform:)-(_,SyncDelivery,_,_,_)``.
+  @inlinable public init(
+    _ options: HandlerOption<Payload>..., on delivery: SyncDelivery = .inline,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Payload) throws -> Void
   ) {
-    self.init(isolating: actor, SourceLine(fileID, line)) { try await body($0, $1.payload.payload()) }
+    self.init(delivery.place, HandlerBody(sync: body), options, SourceLine(fileID, line))
   }
 
-  init<Isolation: Actor>(
-    isolating actor: Isolation, _ source: SourceLine,
-    _ body: @escaping @Sendable (isolated Isolation, HandlerArguments) async throws -> Void
+  /// Creates an asynchronous handler: see
+  /// ``EventSource/addHandler(_:on:fileID:line:perform:)-(_,AsyncDelivery,_,_,_)``.
+  @inlinable public init(
+    _ options: HandlerOption<Payload>..., on delivery: AsyncDelivery = .inOrder,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Payload) async throws -> Void
   ) {
-    self.init(
-      .actor(.unbounded),
-      .isolated { actor, call in
-        // Safe: the owner of this handler is the actor that it was made with.
-        try await body(unsafe unsafeDowncast(actor, to: Isolation.self), call)
-      }, source)
-    options.owner = Owner(isolating: actor)
-    options.isOwnerBound = true
+    self.init(delivery.place, HandlerBody(async: body), options, SourceLine(fileID, line))
+  }
+
+  /// Creates a synchronous handler that runs on the main actor.
+  @inlinable public init(
+    _ options: HandlerOption<Payload>..., on delivery: MainDelivery,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @MainActor @Sendable (Payload) throws -> Void
+  ) {
+    self.init(delivery.place, HandlerBody(main: body), options, SourceLine(fileID, line))
+  }
+
+  /// Creates an asynchronous handler that runs on the main actor.
+  @inlinable public init(
+    _ options: HandlerOption<Payload>..., on delivery: MainDelivery,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @MainActor @Sendable (Payload) async throws -> Void
+  ) {
+    self.init(delivery.place, HandlerBody(mainAsync: body), options, SourceLine(fileID, line))
+  }
+
+  /// Creates a handler that receives its owner, and ends with it: see
+  /// ``EventSource/addHandler(_:on:owner:fileID:line:perform:)-(_,SyncDelivery,_,_,_,(Owner,Payload)(throws)->Void)``.
+  @inlinable public init<Owner: AnyObject & Sendable>(
+    _ options: HandlerOption<Payload>..., on delivery: SyncDelivery = .inline, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Owner, Payload) throws -> Void
+  ) {
+    self.init(delivery.place, HandlerBody(sync: body), options, SourceLine(fileID, line), owner: owner)
+  }
+
+  /// Creates an asynchronous handler that receives its owner, and ends with it.
+  @inlinable public init<Owner: AnyObject & Sendable>(
+    _ options: HandlerOption<Payload>..., on delivery: AsyncDelivery = .inOrder, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Owner, Payload) async throws -> Void
+  ) {
+    self.init(delivery.place, HandlerBody(async: body), options, SourceLine(fileID, line), owner: owner)
+  }
+
+  /// Creates a synchronous handler on the main actor that receives its owner, and ends with it.
+  @inlinable public init<Owner: AnyObject & Sendable>(
+    _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @MainActor @Sendable (Owner, Payload) throws -> Void
+  ) {
+    self.init(delivery.place, HandlerBody(main: body), options, SourceLine(fileID, line), owner: owner)
+  }
+
+  /// Creates an asynchronous handler on the main actor that receives its owner, and ends with it.
+  @inlinable public init<Owner: AnyObject & Sendable>(
+    _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @MainActor @Sendable (Owner, Payload) async throws -> Void
+  ) {
+    self.init(delivery.place, HandlerBody(mainAsync: body), options, SourceLine(fileID, line), owner: owner)
+  }
+
+  /// Creates a handler that runs isolated to an actor, one call at a time, in order: see
+  /// ``EventSource/addHandler(_:isolatedTo:fileID:line:perform:)``.
+  @inlinable public init<Isolation: Actor>(
+    _ options: HandlerOption<Payload>..., isolatedTo actor: Isolation,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (isolated Isolation, Payload) async throws -> Void
+  ) {
+    self.init(isolatedTo: actor, options, SourceLine(fileID, line), once: false, body)
+  }
+
+  @usableFromInline init<Isolation: Actor>(
+    isolatedTo actor: Isolation, _ options: [HandlerOption<Payload>], _ source: SourceLine, once: Bool,
+    _ body: @escaping @Sendable (isolated Isolation, Payload) async throws -> Void
+  ) {
+    self.init(.actor(.unbounded), HandlerBody(isolated: body), options, source, once: once)
+    self.options.owner = Owner(isolating: actor)
+    self.options.isOwnerBound = true
   }
 }
 
 extension Handler: CustomStringConvertible {
   /// One line for a log.
-  public var description: String { "\(options.name ?? "handler") on \(place)\(isOnce ? ", once" : "")" }
+  public var description: String { any.description }
 }

@@ -24,7 +24,7 @@ public final class HandlerBag: Sendable {
   ///
   /// - Parameter token: The token of a handler of any event.
   /// - Complexity: O(1), amortized.
-  public func insert(_ token: HandlerToken) {
+  func insert(_ token: HandlerToken) {
     let gone = mutex.withLock { () -> [HandlerToken] in
       unsafe tokens.append(token)
       return unsafe tokens.count > limit ? takeGone() : []

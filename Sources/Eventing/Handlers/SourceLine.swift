@@ -53,7 +53,7 @@ extension HandlerToken {
   /// The file where the handler was made, with its module: `Shop/Orders.swift`.
   ///
   /// In a release build it is `nil` for an inline handler that has neither a name nor any other
-  /// option but `once:`. It is also `nil` for forwards and sequences.
+  /// option but `once`. It is also `nil` for forwards and sequences.
   public var fileID: String? { record.source.fileID }
 
   /// The line where the handler was made: see ``fileID``.

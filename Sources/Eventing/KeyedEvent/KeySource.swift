@@ -7,8 +7,10 @@
     self.event = event
     self.key = key
   }
-  @inlinable func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(handlers.map(keyed)) }
-  @inlinable func attach(_ handler: Handler<Payload>) -> HandlerToken { event.attach(keyed(handler)) }
+  @inlinable func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {
+    event.add(contentsOf: handlers.map(keyed))
+  }
+  @inlinable func add(_ handler: Handler<Payload>) -> HandlerToken { event.add(keyed(handler)) }
   @inlinable func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 
   /// Returns a handler of keyed payloads, which listens to the key of this source.

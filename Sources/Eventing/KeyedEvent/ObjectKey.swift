@@ -17,7 +17,7 @@ public struct ObjectKey: Hashable, Sendable {
   public var object: (any AnyObject & Sendable)? { owner.object }
 
   /// Whether the object still exists. A payload that is sent to a dead object reaches no handler.
-  public var isAlive: Bool { owner.object != nil }
+  var isAlive: Bool { owner.object != nil }
 
   /// The address of the object, where another object may be by now.
   var objectID: ObjectIdentifier { owner.objectID }

@@ -22,6 +22,84 @@
   case relay(@Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
 }
 
+// The closures of users, by what they take, and by where they run.
+extension HandlerBody {
+  @inlinable init<Payload: Sendable>(sync body: @escaping @Sendable (Payload) throws -> Void) {
+    self = .direct(HandlerClosure<Payload>(body).erased)
+  }
+  @inlinable init<Payload: Sendable>(async body: @escaping @Sendable (Payload) async throws -> Void) {
+    self = .directAsync(AsyncHandlerClosure<Payload>(body).erased)
+  }
+  @inlinable init<Payload: Sendable>(main body: @escaping @MainActor @Sendable (Payload) throws -> Void) {
+    self.init(sync: RuntimeSPI.withoutMainActor(body))
+  }
+  @inlinable init<Payload: Sendable>(mainAsync body: @escaping @MainActor @Sendable (Payload) async throws -> Void) {
+    self = .mainAsync { try await body($0.payload.payload()) }
+  }
+  @inlinable init<Owner: AnyObject, Payload: Sendable>(sync body: @escaping @Sendable (Owner, Payload) throws -> Void) {
+    self = .sync { try body($0.owner(), $0.payload.payload()) }
+  }
+  @inlinable init<Owner: AnyObject, Payload: Sendable>(
+    async body: @escaping @Sendable (Owner, Payload) async throws -> Void
+  ) {
+    self = .async { try await body($0.owner(), $0.payload.payload()) }
+  }
+  @inlinable init<Owner: AnyObject, Payload: Sendable>(
+    main body: @escaping @MainActor @Sendable (Owner, Payload) throws -> Void
+  ) {
+    self = .sync(RuntimeSPI.withoutMainActor { try body($0.owner(), $0.payload.payload()) })
+  }
+  @inlinable init<Owner: AnyObject, Payload: Sendable>(
+    mainAsync body: @escaping @MainActor @Sendable (Owner, Payload) async throws -> Void
+  ) {
+    self = .mainAsync { try await body($0.owner(), $0.payload.payload()) }
+  }
+  init<Isolation: Actor, Payload: Sendable>(
+    isolated body: @escaping @Sendable (isolated Isolation, Payload) async throws -> Void
+  ) {
+    self = .isolated { actor, call in
+      // Safe: the owner of this handler is the actor that it was made with.
+      try await body(unsafe unsafeDowncast(actor, to: Isolation.self), call.payload.payload())
+    }
+  }
+}
+
+extension HandlerBody {
+  /// Returns the closure of the user with an object that it retains as well. A transform, and the
+  /// hub of a sequence, are returned as they are.
+  func retaining(_ object: (any AnyObject & Sendable)?, _ type: PayloadType) -> HandlerBody {
+    switch self {
+    case .direct(let body): .direct(.of({ payload in try withExtendedLifetime(object) { try body(payload) } }, type))
+    case .directAsync(let body): .directAsync(body.retaining(object))
+    case .sync(let body): .sync { call in try withExtendedLifetime(object) { try body(call) } }
+    case .async(let body):
+      .async { call in
+        defer { withExtendedLifetime(object) {} }
+        try await body(call)
+      }
+    case .mainAsync(let body):
+      .mainAsync { call in
+        defer { withExtendedLifetime(object) {} }
+        try await body(call)
+      }
+    case .isolated(let body):
+      .isolated { actor, call in
+        defer { withExtendedLifetime(object) {} }
+        try await body(actor, call)
+      }
+    case .intercept, .sequence, .view, .relay: self
+    }
+  }
+}
+
+extension HandlerArguments {
+  @inlinable func owner<Object: AnyObject>(_: Object.Type = Object.self) -> Object {
+    guard let owner else { preconditionFailure("a handler with an owner is called with it") }
+    // Safe: the owner of a handler is the object that it was made with.
+    return unsafe unsafeDowncast(owner, to: Object.self)
+  }
+}
+
 extension HandlerBody {
   /// Whether the ``HandlerRoute`` for this body ignores modifiers, such as retries. If the body is
   /// a transform in front of another handler, the route of that handler applies them.

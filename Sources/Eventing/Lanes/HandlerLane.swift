@@ -586,14 +586,6 @@ extension HandlerLane: CustomStringConvertible {
 extension AsyncDelivery {
   /// Returns a delivery on a lane that several handlers share.
   ///
-  /// - Parameters:
-  ///   - lane: The lane.
-  ///   - buffering: How many occurrences of this handler may wait, and which are dropped beyond
-  ///     that.
-  public static func lane(_ lane: HandlerLane, buffering: Buffering = .unbounded) -> AsyncDelivery {
-    AsyncDelivery(.lane(lane, buffering))
-  }
-
-  /// One call at a time, which a new occurrence cancels: see ``Handler/restarting()``.
-  public static var restarting: AsyncDelivery { AsyncDelivery(.restarting) }
+  /// - Parameter lane: The lane.
+  public static func lane(_ lane: HandlerLane) -> AsyncDelivery { AsyncDelivery(.lane(lane, .unbounded)) }
 }

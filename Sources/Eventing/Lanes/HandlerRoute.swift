@@ -24,6 +24,7 @@
     _ place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord,
     _ anchor: EventAnchor, _ modifiers: HandlerModifiers?
   ) {
+    let body = record.options.sharedClaim?.kept(by: body, type) ?? body
     if let modifiers, !body.isTransformed {
       let route = HandlerRoute(unpaced: place, body, type, record, anchor, modifiers)
       self = modifiers.pace.map { .paced(PacedTarget(record, anchor, $0, route, type)) } ?? route

@@ -32,7 +32,7 @@ extension ExecutionPlace {
     case .background(let priority, _): HandlerLane(.queue(Scheduling.backgroundQueue(priority)))
     case .queue(let queue, _): HandlerLane(.queue(queue))
     case .inOrder(let priority, _): HandlerLane(.tasks(priority))
-    case .restarting, .actor: HandlerLane(.tasks(nil))
+    case .actor: HandlerLane(.tasks(nil))
     case .concurrent(let limit, _): HandlerLane(.tasks(nil), limit: limit, freesWorkerInDelay: true)
     case .task(let priority): HandlerLane(.taskForEachCall(priority), limit: .max, freesWorkerInDelay: true)
     case .lane(let lane, _): lane

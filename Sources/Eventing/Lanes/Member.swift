@@ -95,13 +95,11 @@ import Synchronization
     _ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType,
     _ modifiers: HandlerModifiers
   ) {
-    var modifiers = modifiers
-    if case .restarting = record.place { modifiers.isRestarting = true }
     self.modifiers = modifiers
     isPaced = modifiers.pace != nil
     let lane = record.place.makeLane(isSynchronous: body.isSynchronous)
     self.lane = lane
-    // A handler that restarts keeps the latest occurrence only, whatever bound `on:` gives.
+    // Also where the place has no bound of its own, such as a task for each call.
     buffering = modifiers.isRestarting ? .latest : record.place.buffering
     self.type = type
     layout = PayloadLayout(type)

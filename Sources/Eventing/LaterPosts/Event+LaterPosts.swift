@@ -34,14 +34,6 @@ extension Event {
   ) -> ScheduledPost {
     core.post(OwnedPayload(payload), after: delay, clock, from: sender)
   }
-
-  /// Posts several values at a later time: see ``post(_:after:clock:from:)``.
-  @discardableResult public nonisolated func post<First, Second, each Value>(
-    _ first: First, _ second: Second, _ value: repeat each Value, after delay: Duration,
-    clock: any Clock<Duration> = ContinuousClock(), from sender: (any AnyObject & Sendable)? = nil
-  ) -> ScheduledPost where Payload == (First, Second, repeat each Value) {
-    post((first, second, repeat each value), after: delay, clock: clock, from: sender)
-  }
 }
 
 extension Event where Payload == Void {
@@ -80,17 +72,6 @@ extension KeyedEvent where Key == ObjectKey {
     clock: any Clock<Duration> = ContinuousClock(), from sender: (any AnyObject & Sendable)? = nil
   ) -> ScheduledPost {
     post(payload, to: ObjectKey(object), after: delay, clock: clock, from: sender)
-  }
-}
-
-extension EventBus {
-  /// Posts a payload through the event of its type at a later time: see
-  /// ``Event/post(_:after:clock:from:)``.
-  @discardableResult public func post<Payload: Sendable>(
-    _ payload: Payload, after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
-    from sender: (any AnyObject & Sendable)? = nil
-  ) -> ScheduledPost {
-    event(for: Payload.self).post(payload, after: delay, clock: clock, from: sender)
   }
 }
 

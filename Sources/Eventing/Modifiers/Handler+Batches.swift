@@ -12,7 +12,7 @@ extension Handler {
   /// time.
   ///
   /// The call counts for each of its occurrences: all are delivered, or all fail with the one
-  /// error. A ``Event/send(_:from:)`` waits for its batch. A ``Handler/once()`` handler takes one
+  /// error. A ``Event/send(_:from:)`` waits for its batch. A once handler takes one
   /// batch. ``Event/quiesce()`` and ``Event/finish()`` end the waiting for further payloads.
   ///
   /// If the delivery has a bound, a full lane makes a batch at once.
@@ -20,80 +20,83 @@ extension Handler {
   /// Carried task-local values (``EventContext``) are not bound: a batch has several senders.
   ///
   /// - Parameters:
+  ///   - options: How the calls are made.
   ///   - count: The largest number of payloads in a call. A number below 1 counts as 1.
   ///   - limit: How long a batch waits for further payloads after its first one; `nil` if it does
   ///     not wait.
   ///   - delivery: Where the handler runs. ``AsyncDelivery/task`` is refused in a debug build;
-  ///     otherwise the calls are concurrent. ``AsyncDelivery/restarting`` is refused in a debug
-  ///     build; otherwise the calls are in order.
+  ///     otherwise the calls are concurrent.
   ///   - clock: The clock that measures `limit`.
   ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
   ///   - line: The line where the handler is made.
   ///   - body: The closure that is called with each batch.
   public init(
-    batchesOf count: Int, within limit: Duration? = nil, on delivery: AsyncDelivery = .inOrder,
+    _ options: HandlerOption<Payload>..., batchesOf count: Int, within limit: Duration? = nil,
+    on delivery: AsyncDelivery = .inOrder,
     clock: any Clock<Duration> = ContinuousClock(), fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable ([Payload]) async throws -> Void
+    perform body: @escaping @Sendable ([Payload]) async throws -> Void
   ) {
     var place = delivery.place
-    switch place {
-    case .task:
+    if case .task = place {
       assertionFailure("expected a lane for batches, got the delivery task: what waits there makes a batch")
       place = .concurrent(.max, .unbounded)
-    case .restarting:
-      assertionFailure("expected a lane for batches, got the delivery restarting: what waits there makes a batch")
-      place = .inOrder(nil, .unbounded)
-    default: break
     }
-    self.init(place, .directAsync(AsyncHandlerClosure<[Payload]>(body).erased), SourceLine(fileID, line))
-    addBatches(of: count, within: limit, clock)
+    self.init(place, HandlerBody(async: body), [], SourceLine(fileID, line))
+    addBatches(of: count, within: limit, clock, options)
   }
 
   /// Creates a handler that takes several payloads in one call on the main actor: see
-  /// ``init(batchesOf:within:on:clock:fileID:line:_:)-(_,_,AsyncDelivery,_,_,_,_)``.
+  /// ``init(_:batchesOf:within:on:clock:fileID:line:perform:)-(_,_,_,AsyncDelivery,_,_,_,_)``.
   ///
   /// Even if the event delivers on the main queue, no call is made during the delivery. A call
   /// begins in a later block of the main queue, and takes the payloads that wait by then.
   public init(
-    batchesOf count: Int, within limit: Duration? = nil, on delivery: MainDelivery,
+    _ options: HandlerOption<Payload>..., batchesOf count: Int, within limit: Duration? = nil,
+    on delivery: MainDelivery,
     clock: any Clock<Duration> = ContinuousClock(), fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @MainActor @Sendable ([Payload]) throws -> Void
+    perform body: @escaping @MainActor @Sendable ([Payload]) throws -> Void
   ) {
-    let body = RuntimeSPI.withoutMainActor(body)
-    self.init(delivery.place, .direct(HandlerClosure<[Payload]>(body).erased), SourceLine(fileID, line))
-    addBatches(of: count, within: limit, clock)
+    self.init(delivery.place, HandlerBody(main: body), [], SourceLine(fileID, line))
+    addBatches(of: count, within: limit, clock, options)
   }
 
   /// Creates an asynchronous handler that takes several payloads in one call on the main actor: see
-  /// ``init(batchesOf:within:on:clock:fileID:line:_:)-(_,_,AsyncDelivery,_,_,_,_)``.
+  /// ``init(_:batchesOf:within:on:clock:fileID:line:perform:)-(_,_,_,AsyncDelivery,_,_,_,_)``.
   public init(
-    batchesOf count: Int, within limit: Duration? = nil, on delivery: MainDelivery,
+    _ options: HandlerOption<Payload>..., batchesOf count: Int, within limit: Duration? = nil,
+    on delivery: MainDelivery,
     clock: any Clock<Duration> = ContinuousClock(), fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @MainActor @Sendable ([Payload]) async throws -> Void
+    perform body: @escaping @MainActor @Sendable ([Payload]) async throws -> Void
   ) {
-    self.init(delivery.place, .mainAsync { try await body($0.payload.payload()) }, SourceLine(fileID, line))
-    addBatches(of: count, within: limit, clock)
+    self.init(delivery.place, HandlerBody(mainAsync: body), [], SourceLine(fileID, line))
+    addBatches(of: count, within: limit, clock, options)
   }
 
   /// Creates a handler that takes several payloads in one call isolated to an actor: see
-  /// ``init(batchesOf:within:on:clock:fileID:line:_:)-(_,_,AsyncDelivery,_,_,_,_)`` and
-  /// ``init(isolatedTo:fileID:line:_:)``.
+  /// ``init(_:batchesOf:within:on:clock:fileID:line:perform:)-(_,_,_,AsyncDelivery,_,_,_,_)`` and
+  /// ``init(_:isolatedTo:fileID:line:perform:)``.
   public init<Isolation: Actor>(
-    batchesOf count: Int, within limit: Duration? = nil, isolatedTo actor: Isolation,
+    _ options: HandlerOption<Payload>..., batchesOf count: Int, within limit: Duration? = nil,
+    isolatedTo actor: Isolation,
     clock: any Clock<Duration> = ContinuousClock(), fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (isolated Isolation, [Payload]) async throws -> Void
+    perform body: @escaping @Sendable (isolated Isolation, [Payload]) async throws -> Void
   ) {
-    self.init(isolating: actor, SourceLine(fileID, line)) { try await body($0, $1.payload.payload()) }
-    addBatches(of: count, within: limit, clock)
+    self.init(.actor(.unbounded), HandlerBody(isolated: body), [], SourceLine(fileID, line))
+    self.options.owner = Owner(isolating: actor)
+    self.options.isOwnerBound = true
+    addBatches(of: count, within: limit, clock, options)
   }
 
-  private mutating func addBatches(of count: Int, within limit: Duration?, _ clock: any Clock<Duration>) {
-    options.modifiers.batch = BatchRule(
+  private mutating func addBatches(
+    of count: Int, within limit: Duration?, _ clock: any Clock<Duration>, _ options: [HandlerOption<Payload>]
+  ) {
+    self.options.modifiers.batch = BatchRule(
       count: max(1, count), within: limit.map { max(.zero, $0) }, clock: clock,
       make: { queue in OwnedPayload(queue.takeAllPayloads(Payload.self)) },
       forEach: { batch, body in
         for payload in batch.payload([Payload].self) { lend(payload) { body($0) } }
       })
+    any.apply(options.map(\.setting))
   }
 }
 

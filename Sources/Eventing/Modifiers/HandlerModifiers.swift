@@ -1,7 +1,4 @@
-/// The modifiers of a handler. They decide when its calls are made, and how.
-///
-/// The order in which the user gave the modifiers has no effect. They always apply in this order,
-/// from the outside in: pace, batch, key, retry, time limit.
+/// The options of a handler that decide when its calls are made, and how.
 struct HandlerModifiers: Sendable {
   var pace: Pace?
   var batch: BatchRule?
@@ -10,6 +7,18 @@ struct HandlerModifiers: Sendable {
   var timeLimit: TimeLimit?
   /// Whether a new occurrence cancels the call that runs.
   var isRestarting = false
+
+  /// Returns the bound of the handler's lane, given that of its options. It never drops the
+  /// occurrence that a pace, or a call that cancels another one, is to bring last.
+  func bound(insteadOf given: Buffering) -> Buffering {
+    if isRestarting { return .latest }
+    switch pace?.kind {
+    case nil: return given
+    case .throttle where !given.isBounded: return .paced
+    case .debounce where given == .paced: return .unbounded
+    default: return given.keepsNewest ? given : .latest
+    }
+  }
 }
 
 /// When a failed call is tried again.
@@ -49,6 +58,15 @@ struct Pace: Sendable {
   }
   let kind: Kind
   let clock: any Clock<Duration>
+}
+
+extension Pace: CustomStringConvertible {
+  var description: String {
+    switch kind {
+    case .debounce(let pause, let limit): "debounced(for: \(pause)\(limit.map { ", atMost: \($0)" } ?? ""))"
+    case .throttle(let interval): "throttled(every: \(interval))"
+    }
+  }
 }
 
 /// The modifiers in an object, so that handlers without them stay small.

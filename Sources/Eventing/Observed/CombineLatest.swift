@@ -66,14 +66,14 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
   /// Returns the payload for a handler; `nil` before all values are known.
   let combine: @Sendable (LatestValues<First, Second, Third>) -> Payload?
 
-  func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {
+  func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {
     let (combination, use) = join()
-    return combination.event.add(handlers.map { combined($0, use) })
+    return combination.event.add(contentsOf: handlers.map { combined($0, use) })
   }
 
-  func attach(_ handler: Handler<Payload>) -> HandlerToken {
+  func add(_ handler: Handler<Payload>) -> HandlerToken {
     let (combination, use) = join()
-    return combination.event.attach(combined(handler, use))
+    return combination.event.add(combined(handler, use))
   }
 
   func remove(_ token: HandlerToken) -> Bool {

@@ -9,7 +9,7 @@ extension Observed {
   public var deadLetters: some EventSource<DeadLetter<ValueChange<Value>>> { storage.event.deadLetters }
 
   /// A source of the changes that reached no handler: see ``Event/unhandled``. Announcements
-  /// (``ChangeOptions/prior``) are not among them.
+  /// (``Observed/changes(initial:prior:)``) are not among them.
   public var unhandled: some EventSource<EventOccurrence<ValueChange<Value>>> {
     storage.event.unhandled.filter { !$0.payload.isPrior }
   }

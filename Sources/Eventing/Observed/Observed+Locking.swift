@@ -70,7 +70,8 @@ extension Observed {
   public var identity: EventIdentity { storage.event.identity }
 
   /// Adds an observer, which is told of every change that is made from now on; see
-  /// ``Event/observe(with:)``. Announcements (``ChangeOptions/prior``) are told as occurrences.
+  /// ``Event/observe(with:)``. Announcements (``Observed/changes(initial:prior:)``) are told as
+  /// occurrences.
   @discardableResult public func observe(with observer: some EventObserver) -> EventRegistration {
     storage.event.observe(with: observer)
   }

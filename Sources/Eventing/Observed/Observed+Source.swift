@@ -1,21 +1,16 @@
-// A handler that is added without options receives the old and the new value.
+// An observed value is a source of itself: the value as it is, and then each new one.
 
 extension Observed: EventSource {
-  /// Adds handlers as a group: each change reaches all of them or none. They receive the old and
-  /// the new value.
-  ///
-  /// - Returns: The tokens, in the order of the handlers.
-  @inlinable @discardableResult public func add(_ handlers: [Handler<ValueChange<Value>>]) -> [HandlerToken] {
-    changes([.old, .new]).add(handlers)
+  /// Adds handlers as a group: each change reaches all of them or none. Each is called with the
+  /// value as it is, and then with each new one.
+  @inlinable @discardableResult public func add(contentsOf handlers: [Handler<Value>]) -> [HandlerToken] {
+    NewValues(storage: storage, wantsReplayValue: true).add(contentsOf: handlers)
   }
-  /// Adds a ``Handler``, which receives the old and the new value of each change.
+  /// Adds a handler, which is called with the value as it is, and then with each new one.
   ///
-  /// The methods that add one handler without options call this.
-  ///
-  /// - Returns: The token of the handler.
-  /// - Complexity: O(1), or O(*p*) for handlers with *p* different priorities.
-  @inlinable @discardableResult public func attach(_ handler: Handler<ValueChange<Value>>) -> HandlerToken {
-    changes([.old, .new]).attach(handler)
+  /// No change is missed in between, and none arrives twice. The handler does not retain the value.
+  @inlinable @discardableResult public func add(_ handler: Handler<Value>) -> HandlerToken {
+    NewValues(storage: storage, wantsReplayValue: true).add(handler)
   }
   /// Removes a handler, as ``Event/remove(_:)`` does.
   ///
@@ -23,23 +18,41 @@ extension Observed: EventSource {
   /// - Complexity: O(1), amortized.
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
 
-  /// Returns a source of changes. Its handlers receive the parts that the options select.
+  /// A source of the new value of each change, without the value as it is. The source retains the
+  /// value.
+  @inlinable public var newValues: some EventSource<Value> { NewValues(storage: storage, wantsReplayValue: false) }
+
+  /// Returns a source of changes, each with the old and the new value.
   ///
   /// The source retains the value. A handler that is added through the source does not retain it.
   ///
-  /// - Parameter options: Which calls the handlers receive, and what they contain.
-  @inlinable public func changes(_ options: ChangeOptions) -> some EventSource<ValueChange<Value>> {
-    ChangeSource(storage: storage, options: options)
-  }
-
-  /// A source of the new value of each change. The source retains the value.
-  @inlinable public var values: some EventSource<Value> { NewValues(storage: storage, wantsReplayValue: false) }
-
-  /// A source of the current value, at once, and then of the new value of each change.
+  /// With `initial`, the first call comes on the handler's own delivery, before every later change.
+  /// The handler misses no change in between and receives none twice.
   ///
-  /// Code that shows the value, for instance on a screen, adds its handler here. The source retains
-  /// the value. After the call with the current value, no change is missed, and none arrives twice.
-  @inlinable public var currentValues: some EventSource<Value> { NewValues(storage: storage, wantsReplayValue: true) }
+  /// With `prior`, a handler is also called before each change, with ``ValueChange/isPrior`` set.
+  /// If the handler is inline and the event is idle, that call comes before the value changes.
+  /// Otherwise it comes directly before the change is delivered. There is one such call for each
+  /// change, and ``Observed/update(_:)`` may make more.
+  ///
+  /// A handler with a bound or a pace, and one for a single call, hears changes only, without
+  /// announcements, and a lock holds an announcement only together with its change. So no change is
+  /// lost to its announcement.
+  ///
+  /// A handler of announcements may set the value itself, and another thread may set it meanwhile.
+  /// The change that was announced then has that newer value as its ``ValueChange/old``. A handler
+  /// that is added while others receive the announcement receives the change without one.
+  ///
+  /// An announcement is an occurrence of its own: it has a sequence number, and counts as skipped
+  /// for handlers of sources without `prior` (``HandlerSnapshot/skippedCount``).
+  ///
+  /// - Parameters:
+  ///   - initial: Whether the first call has the value as it is, without an old one.
+  ///   - prior: Whether each change is announced in a call of its own.
+  @inlinable public func changes(
+    initial: Bool = false, prior: Bool = false
+  ) -> some EventSource<ValueChange<Value>> {
+    ChangeSource(storage: storage, initial: initial, prior: prior)
+  }
 
   /// Waits until no call for a change made before is running or queued; see ``Event/quiesce()``.
   ///
@@ -50,35 +63,34 @@ extension Observed: EventSource {
   }
 }
 
-/// A source of the changes of a value, reduced to the parts that the options select.
+/// A source of the changes of a value.
 @usableFromInline struct ChangeSource<Value: Sendable>: EventSource {
   @usableFromInline let storage: Observed<Value>.Storage
-  @usableFromInline let options: ChangeOptions
+  @usableFromInline let initial: Bool
+  @usableFromInline let prior: Bool
 
-  @inlinable init(storage: Observed<Value>.Storage, options: ChangeOptions) {
+  @inlinable init(storage: Observed<Value>.Storage, initial: Bool, prior: Bool) {
     self.storage = storage
-    self.options = options
+    self.initial = initial
+    self.prior = prior
   }
 
-  @inlinable func add(_ handlers: [Handler<ValueChange<Value>>]) -> [HandlerToken] {
-    storage.event.add(handlers.map(converted))
+  @inlinable func add(contentsOf handlers: [Handler<ValueChange<Value>>]) -> [HandlerToken] {
+    storage.event.add(contentsOf: handlers.map(converted))
   }
-  @inlinable func attach(_ handler: Handler<ValueChange<Value>>) -> HandlerToken {
-    storage.event.attach(converted(handler))
+  @inlinable func add(_ handler: Handler<ValueChange<Value>>) -> HandlerToken {
+    storage.event.add(converted(handler))
   }
   @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
 
   @inlinable func converted(_ handler: Handler<ValueChange<Value>>) -> Handler<ValueChange<Value>> {
     let letter = handler.options.letter  // a dead letter has the change as the handler received it
-    let hasPrior = options.contains(.prior) && handler.hasRoomForAnnouncements
-    var handler: Handler<ValueChange<Value>> = handler.viewed { [options] change in
-      if change.isPrior, !hasPrior { return nil }
-      return ValueChange(
-        old: options.contains(.old) ? change.old : nil, new: options.contains(.new) ? change.new : nil,
-        isPrior: change.isPrior)
+    let hasPrior = prior && handler.hasRoomForAnnouncements
+    var handler: Handler<ValueChange<Value>> = handler.viewed { change in
+      change.isPrior && !hasPrior ? nil : change
     }
     handler.options.letter = letter
-    handler.options.wantsReplayValue = options.contains(.initial)
+    handler.options.wantsReplayValue = initial
     handler.options.wantsPrior = hasPrior
     return handler
   }
@@ -94,8 +106,10 @@ extension Observed: EventSource {
     self.wantsReplayValue = wantsReplayValue
   }
 
-  @inlinable func add(_ handlers: [Handler<Value>]) -> [HandlerToken] { storage.event.add(handlers.map(converted)) }
-  @inlinable func attach(_ handler: Handler<Value>) -> HandlerToken { storage.event.attach(converted(handler)) }
+  @inlinable func add(contentsOf handlers: [Handler<Value>]) -> [HandlerToken] {
+    storage.event.add(contentsOf: handlers.map(converted))
+  }
+  @inlinable func add(_ handler: Handler<Value>) -> HandlerToken { storage.event.add(converted(handler)) }
   @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
   @inlinable func converted(_ handler: Handler<Value>) -> Handler<ValueChange<Value>> {
     let letter = handler.options.letter.behind(ValueChange<Value>.letterOfNewValue)

@@ -5,7 +5,7 @@ public import Observation
 ///     final class Player { @Observed var volume = 0.5 }         // or an actor or @MainActor class
 ///     final class Mixer: Sendable { let gain = Observed(0.5) }  // where no wrapper can be
 ///
-///     player.$volume.addHandler(options: [.initial, .old, .new]) { change in print(change) }
+///     player.$volume.changes(initial: true).addHandler { change in print(change) }
 ///     mixer.gain.value = 0.7
 ///
 /// The value can be read and set from any thread. A read after a set returns the value that was
@@ -68,8 +68,8 @@ public struct Observed<Value: Sendable>: Sendable {
   /// Changes the value in one step: no other change comes between reading and setting.
   ///
   /// If another thread changes the value meanwhile, `change` is called again with the newer value.
-  /// Handlers with ``ChangeOptions/prior`` may then be called again, too. Handlers are called as
-  /// they are when ``value`` is set.
+  /// Handlers with ``Observed/changes(initial:prior:)`` may then be called again, too. Handlers are
+  /// called as they are when ``value`` is set.
   ///
   /// - Parameter change: A closure that changes the value it is given. It runs on the calling
   ///   thread with no mutex held. It must leave this `Observed` alone: a debug build stops if

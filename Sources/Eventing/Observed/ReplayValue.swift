@@ -1,5 +1,6 @@
 /// The replay value of an ``Observed``: the payload that new handlers with
-/// ``ChangeOptions/initial`` receive first. It has the value after the last delivered change.
+/// ``Observed/changes(initial:prior:)`` receive first. It has the value after the last delivered
+/// change.
 struct ReplayValue: ~Copyable {
   /// Returns the replay value after a change that is being delivered; `nil` if the replay value
   /// stays as it was. Set before the event is shared.

@@ -52,8 +52,8 @@ public struct EventStep: Sendable {
     public static var skipped: Kind { Kind(description: "skipped") }
     /// A handler had no room for an occurrence (``Buffering``), its pace left the occurrence out,
     /// or a newer one replaced it. If a newer one had cancelled the call
-    /// (``Handler/restarting()``), the step comes when that call has ended, in the place of
-    /// ``ended``, and has a duration.
+    /// (``HandlerOption/cancellingPrevious``), the step comes when that call has ended, in the
+    /// place of ``ended``, and has a duration.
     public static var dropped: Kind { Kind(description: "dropped") }
     /// A lock holds an occurrence for a handler: see ``Holding``.
     public static var held: Kind { Kind(description: "held") }

@@ -164,7 +164,7 @@ extension ViewClosure where Payload == Opaque {
 
 /// The closure of an asynchronous handler.
 @safe @usableFromInline struct AsyncHandlerClosure<Payload: ~Copyable>: Sendable {
-  @usableFromInline let call: @Sendable (borrowing Payload) async throws -> Void
+  @usableFromInline var call: @Sendable (borrowing Payload) async throws -> Void
   #if DEBUG
     @usableFromInline let type: Any.Type?
   #endif
@@ -205,6 +205,16 @@ extension AsyncHandlerClosure where Payload: Sendable {
 }
 
 extension AsyncHandlerClosure where Payload == Opaque {
+  /// Returns the closure with an object that it retains as well.
+  func retaining(_ object: (any AnyObject & Sendable)?) -> ErasedAsyncHandler {
+    var copy = self
+    copy.call = { [call] payload in
+      defer { withExtendedLifetime(object) {} }
+      try await call(payload)
+    }
+    return copy
+  }
+
   /// Calls the handler, isolated to an actor if one is given.
   @inline(__always) func callAsFunction(_ payload: BorrowedPayload, on place: isolated (any Actor)?) async throws {
     #if DEBUG

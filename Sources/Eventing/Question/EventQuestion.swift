@@ -24,15 +24,16 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
 
   /// Adds a responder, which takes effect before this returns.
   ///
+  /// It answers one query at a time, in order. A bound (``HandlerOption/buffering(_:)``) says how
+  /// many queries may wait meanwhile: for a dropped query, the responder counts as one that passed.
+  /// A query whose caller has given up is not answered, but keeps its place until its turn comes.
+  /// No bound makes a caller wait: with ``Buffering/suspendingSender(_:)``, too, a query is
+  /// dropped.
+  ///
   /// - Parameters:
-  ///   - name: The name in logs and snapshots.
-  ///   - priority: The rank of its answer in ``answers(to:within:clock:)``: higher priorities
-  ///     first, then in the order in which the responders were added.
-  ///   - buffering: How many queries may wait while the responder answers another one, and which of
-  ///     them are dropped beyond that. For a dropped query, the responder counts as one that
-  ///     passed. A query whose caller has given up is not answered, but keeps its place until its
-  ///     turn comes. No bound makes a caller wait: with ``Buffering/suspendingSender(_:)``, too, a
-  ///     query is dropped.
+  ///   - options: How the responder is called. The priority is also the rank of its answer in
+  ///     ``answers(to:within:clock:)``: higher priorities first, then in the order in which the
+  ///     responders were added.
   ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
   ///   - line: The line where the handler is made.
   ///   - body: The closure that answers. It passes by returning `nil`. An error counts as an answer
@@ -41,15 +42,20 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   /// - Returns: A token that names the responder. Dropping it changes nothing.
   /// - Complexity: O(1), or O(priorities) for the first responder of a priority.
   @discardableResult public func addResponder(
-    named name: String? = nil, priority: Int = 0, buffering: Buffering = .unbounded,
-    fileID: StaticString = #fileID, line: UInt = #line,
+    _ options: HandlerOption<Query>..., fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Query) async throws -> Answer?
+  ) -> HandlerToken { addResponder(options, fileID: fileID, line: line, body) }
+
+  /// Adds a responder with the options of a responder of another query, such as one that is wrapped
+  /// in a query of this question.
+  package func addResponder<Other>(
+    _ options: [HandlerOption<Other>], fileID: StaticString, line: UInt,
     _ body: @escaping @Sendable (Query) async throws -> Answer?
   ) -> HandlerToken {
+    let settings = options.map(\.setting)
     let rank = Inquiry<Query, Answer>.Rank(
-      priority: priority, number: HandlerRecord.nextID.wrappingAdd(1, ordering: .relaxed).oldValue)
-    return event.addHandler(
-      named: name, on: .inOrder(buffering: buffering), priority: priority, fileID: fileID, line: line
-    ) { inquiry in
+      priority: settings.priority ?? 0, number: HandlerRecord.nextID.wrappingAdd(1, ordering: .relaxed).oldValue)
+    let respond: @Sendable (Inquiry<Query, Answer>) async throws -> Void = { inquiry in
       guard let query = inquiry.query else { return }  // nothing waits for an answer any more
       do {
         if let answer = try await body(query) { inquiry.take(.success(answer), at: rank) }
@@ -58,6 +64,12 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
         throw error
       }
     }
+    var responder = Handler<Inquiry<Query, Answer>>(
+      AsyncDelivery.inOrder.place, HandlerBody(async: respond), [], SourceLine(fileID, line))
+    responder.any.apply(settings)
+    // Its calls come in order anyway, and its payload is no query.
+    if responder.options.modifierBox != nil { responder.options.modifiers.key = nil }
+    return event.add(responder)
   }
 
   /// Removes a responder, as ``Event/remove(_:)`` does.

@@ -34,7 +34,7 @@ extension EventCore {
   /// Adds an inline handler without options.
   ///
   /// - Parameter name: The name of the event, for the ``EventRegistry``.
-  @usableFromInline func attachInline(
+  @usableFromInline func addInline(
     once: Bool, _ source: SourceLine, _ body: ErasedHandler, _ name: String?
   ) -> HandlerToken {
     let anchor = anchor  // makes the anchor first: the handler may be called as soon as it is added

@@ -1,5 +1,5 @@
 /// An element of a sequence that also shows where payloads were dropped; see
-/// ``EventSource/arrivals(buffering:)``.
+/// ``EventSource/arrivals(named:buffering:)``.
 public enum EventArrival<Payload: Sendable>: Sendable {
   /// The next payload.
   case payload(Payload)

@@ -1,4 +1,4 @@
-/// A sequence of what an event delivers, such as ``EventSource/payloads(buffering:)``.
+/// A sequence of what an event delivers, such as ``EventSource/payloads(named:buffering:)``.
 ///
 /// Its iterators have buffers in which elements wait. So the sequence can also give batches.
 public protocol EventSequence<Element>: AsyncSequence, Sendable where Element: Sendable, Failure == Never {

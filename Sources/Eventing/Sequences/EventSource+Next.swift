@@ -11,7 +11,7 @@ extension EventSource {
   /// - Inside a handler of the event, `next` receives payloads that are delivered after it was
   ///   called. A task that awaits that handler before it sends such a payload waits for ever.
   /// - A child task (`async let`) begins to receive only when it runs. If no payload may be missed,
-  ///   make a sequence before: ``payloads(buffering:)``.
+  ///   make a sequence before: ``payloads(named:buffering:)``.
   /// - If the task is cancelled, before or during the call, the call throws at once.
   ///
   /// - Parameters:

@@ -28,58 +28,24 @@ extension EventSource {
   /// - To use an iterator directly, call `next(isolation: #isolation)`. For an opaque type the
   ///   compiler does not see that `next()` does not throw.
   ///
-  /// - Parameter buffering: How many payloads wait for a slow iterator, and which are dropped
-  ///   beyond that.
+  /// - Parameters:
+  ///   - name: The name in snapshots, diagnostics and observers, and for the methods that select
+  ///     handlers by name. Other handlers may have it, too.
+  ///   - buffering: How many payloads wait for a slow iterator, and which are dropped beyond that.
   /// - Returns: The sequence. It receives payloads from now on.
   /// - Complexity: O(1) for each payload, however many wait.
   @inlinable public nonisolated func payloads(
-    buffering: Buffering = .unbounded
-  ) -> some EventSequence<Payload> {
-    PayloadSequence(Subscription(to: self, buffering))
-  }
-
-  /// Returns a sequence of the payloads that are sent from now on, and of the places where some
-  /// were dropped. Otherwise like ``payloads(buffering:)``.
-  @inlinable public nonisolated func arrivals(
-    buffering: Buffering = .unbounded
-  ) -> some EventSequence<EventArrival<Payload>> {
-    ArrivalSequence(Subscription(to: self, buffering))
-  }
-}
-
-extension EventSource {
-  /// Returns a sequence that has a name in snapshots, diagnostics and observers, and for the
-  /// methods that select handlers by name. Otherwise like ``payloads(buffering:)``.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the sequence. Other handlers may have it, too.
-  ///   - buffering: How many payloads each iterator keeps, and what happens with more.
-  @inlinable public nonisolated func payloads(
-    named name: String, buffering: Buffering = .unbounded
+    named name: String? = nil, buffering: Buffering = .unbounded
   ) -> some EventSequence<Payload> {
     PayloadSequence(Subscription(to: self, buffering, named: name))
   }
 
-  /// Returns a sequence that has a name: see ``payloads(named:buffering:)``. Otherwise like
-  /// ``arrivals(buffering:)``.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the sequence. Other handlers may have it, too.
-  ///   - buffering: How many arrivals each iterator keeps, and what happens with more.
+  /// Returns a sequence of the payloads that are sent from now on, and of the places where some
+  /// were dropped. Otherwise like ``payloads(named:buffering:)``.
   @inlinable public nonisolated func arrivals(
-    named name: String, buffering: Buffering = .unbounded
+    named name: String? = nil, buffering: Buffering = .unbounded
   ) -> some EventSequence<EventArrival<Payload>> {
     ArrivalSequence(Subscription(to: self, buffering, named: name))
-  }
-}
-
-extension Event {
-  /// Returns a sequence of the occurrences that are sent from now on, with sender, event name,
-  /// sequence number and instant. Otherwise like ``EventSource/payloads(buffering:)``.
-  public nonisolated func occurrences(
-    buffering: Buffering
-  ) -> some EventSequence<EventOccurrence<Payload>> {
-    occurrences.payloads(buffering: buffering)
   }
 }
 

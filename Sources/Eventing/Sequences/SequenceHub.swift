@@ -89,7 +89,7 @@
   func listen<Payload: Sendable>(to source: some EventSource<Payload>, named name: String? = nil) {
     var handler = Handler<Payload>(.sequence(buffering), .sequence(self))
     handler.options.name = name
-    let token = source.attach(handler)
+    let token = source.add(handler)
     _ = recordReference.set(token.record)
     mutex.withLock { unsafe self.token = unsafe isEnded ? nil : token }
   }

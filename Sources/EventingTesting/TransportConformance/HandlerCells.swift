@@ -105,10 +105,10 @@ extension HandlerCell {
     },
     HandlerCell(name: "throwsAfterAllAttempts") { run in
       run.event.add(
-        Handler<Int> { number async throws in
+        Handler<Int>(.retrying(.immediately(attempts: 2), clock: run.clock)) { number async throws in
           run.note(number)
           throw HandlerCellRun.Refused()
-        }.retrying(.immediately(attempts: 2), clock: run.clock))
+        })
       try await run.begin(1...1)
       try await run.expect([1, 1, 1, 1], dead: [1])
     },
@@ -122,10 +122,10 @@ extension HandlerCell {
     },
     HandlerCell(name: "timesOut") { run in
       run.event.add(
-        Handler<Int> { number async throws in
+        Handler<Int>(.timingOut(after: .milliseconds(50), clock: run.clock)) { number async throws in
           run.note(number)
           try await run.sleep(60_000)
-        }.timingOut(after: .milliseconds(50), clock: run.clock))
+        })
       try await run.begin(1...1)
       try await run.expect([1, 1], dead: [1])
     },
@@ -221,20 +221,20 @@ extension HandlerCell {
 
   private static let newest = [
     keepsTheNewest("isThrottled") { run, body in
-      run.event.add(Handler<Int> { try await body($0) }.throttled(every: .milliseconds(200), clock: run.clock))
+      run.event.add(Handler<Int>(.throttled(every: .milliseconds(200), clock: run.clock)) { try await body($0) })
     },
     keepsTheNewest("isDebounced") { run, body in
-      run.event.add(Handler<Int> { try await body($0) }.debounced(for: .milliseconds(200), clock: run.clock))
+      run.event.add(Handler<Int>(.debounced(for: .milliseconds(200), clock: run.clock)) { try await body($0) })
     },
-    keepsTheNewest("isRestarted") { run, body in run.event.addHandler(on: .restarting) { try await body($0) } },
+    keepsTheNewest("isRestarted") { run, body in run.event.addHandler(.cancellingPrevious) { try await body($0) } },
     keepsTheNewest("keepsTheLatest") { run, body in
-      run.event.addHandler(on: .inOrder(buffering: .latest)) { try await body($0) }
+      run.event.addHandler(.buffering(.latest), on: .inOrder) { try await body($0) }
     },
   ]
 
   private static func drops(_ name: String, _ buffering: Buffering) -> HandlerCell {
     HandlerCell(name: name) { run in
-      run.event.addHandler(on: .inOrder(buffering: buffering)) { number async in
+      run.event.addHandler(.buffering(buffering), on: .inOrder) { number async in
         run.note(number)
         try? await run.sleep(20)
       }

@@ -124,12 +124,12 @@ struct RemoteKeySource<Key: RemoteKey, Remote: Sendable, Payload: Sendable>: Eve
   /// event: the payloads of one key, or of all keys.
   let source: @Sendable (KeyedEvent<Key, Delivered<Remote>>) -> any EventSource<Payload>
 
-  func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {
-    source(remote.event).add(handlers)
+  func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {
+    source(remote.event).add(contentsOf: handlers)
   }
 
-  func attach(_ handler: Handler<Payload>) -> HandlerToken {
-    source(remote.event).attach(handler)
+  func add(_ handler: Handler<Payload>) -> HandlerToken {
+    source(remote.event).add(handler)
   }
 
   func remove(_ token: HandlerToken) -> Bool { remote.event.remove(token) }

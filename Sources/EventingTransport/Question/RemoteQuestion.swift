@@ -45,17 +45,17 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   /// Adds a responder, as `addResponder` of ``Eventing/EventQuestion`` does.
   ///
   /// - Parameters:
-  ///   - name: The name in logs and snapshots.
-  ///   - priority: The priority among the responders of this process.
+  ///   - options: How the responder is called. The priority is that among the responders of this
+  ///     process.
   ///   - fileID: The file where the responder is made.
   ///   - line: The line where the responder is made.
   ///   - body: A closure that answers. If it returns `nil`, the next responder is asked.
   /// - Returns: The token of the responder. Releasing the token does not remove the responder.
   @discardableResult public func addResponder(
-    named name: String? = nil, priority: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: @escaping @Sendable (Query) async throws -> Answer?
+    _ options: HandlerOption<Query>..., fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Query) async throws -> Answer?
   ) -> HandlerToken {
-    question.addResponder(named: name, priority: priority, fileID: fileID, line: line) { asked in
+    question.addResponder(options, fileID: fileID, line: line) { asked in
       asked.begin() ? try await body(asked.query) : nil
     }
   }

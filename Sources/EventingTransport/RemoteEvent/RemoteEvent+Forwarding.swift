@@ -22,27 +22,11 @@ extension EventSource {
   ///   event is released.
   /// - Returns: The token of the forward.
   @discardableResult public nonisolated func forward(to target: RemoteEvent<Payload>) -> HandlerToken {
-    forward(to: target) { $0 }
-  }
-
-  /// Publishes the result of a closure on a remote event. In all other respects, works like
-  /// `forward(to:)`.
-  ///
-  /// - Parameters:
-  ///   - target: The remote event. The forward does not retain the event, and ends when the event
-  ///     is released.
-  ///   - transform: A closure that is called on the thread that delivers, once for each occurrence
-  ///     that did not come through the subject of `target`. If it returns `nil`, nothing is
-  ///     published.
-  /// - Returns: The token of the forward.
-  @discardableResult public nonisolated func forward<Other: Sendable>(
-    to target: RemoteEvent<Other>, _ transform: @escaping @Sendable (Payload) -> Other?
-  ) -> HandlerToken {
     let (subject, identity) = (target.subject, target.channel.transport.identity)
-    return forwardAway(ownedBy: target, as: subject) { payload, origin -> Leaving<Other>? in
+    return forwardAway(ownedBy: target, as: subject) { payload, origin -> Leaving<Payload>? in
       let way = origin as? RemoteWay ?? RemoteWay()
       guard !way.contains(subject, over: identity) else { return nil }
-      return transform(payload).map { Leaving(payload: $0, key: nil, way: way) }
+      return Leaving(payload: payload, key: nil, way: way)
     } _: { [weak target] leaving, entered in
       try await target?.channel.publish(leaving, entered)
     }

@@ -16,9 +16,9 @@ public import Eventing
 /// Otherwise a stream redelivers it to all handlers of the event, until the last attempt has
 /// failed. A handler that ended before its call, or is locked, has not handled the message; if no
 /// other handler has, the message goes back without a failed attempt. What a newer payload
-/// replaces, because a handler is throttled, debounced, restarting or has room for the latest only,
-/// is handled. A transport without a stream redelivers nothing. Handlers behind forwards count,
-/// too. While the event has no handlers, or is locked, it takes no messages.
+/// replaces, because a handler is throttled, debounced, cancels the previous call or has room for
+/// the latest only, is handled. A transport without a stream redelivers nothing. Handlers behind
+/// forwards count, too. While the event has no handlers, or is locked, it takes no messages.
 ///
 /// **Loops.** A loop over a sequence has handled an element when it asks for the next one. Only
 /// then is the message acknowledged. This holds for sequences of this event, of a view, and of an
@@ -132,12 +132,12 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
 
   // MARK: Handlers
 
-  @discardableResult public func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] {
-    source.add(handlers)
+  @discardableResult public func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {
+    source.add(contentsOf: handlers)
   }
 
-  @discardableResult public func attach(_ handler: Handler<Payload>) -> HandlerToken {
-    source.attach(handler)
+  @discardableResult public func add(_ handler: Handler<Payload>) -> HandlerToken {
+    source.add(handler)
   }
 
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { event.remove(token) }

@@ -6,12 +6,12 @@ public struct RemoteOccurrences<Payload: Sendable>: EventSource {
 
   private var source: some EventSource<RemoteOccurrence<Payload>> { remote.event.map(\.occurrence) }
 
-  @discardableResult public func add(_ handlers: [Handler<RemoteOccurrence<Payload>>]) -> [HandlerToken] {
-    source.add(handlers)
+  @discardableResult public func add(contentsOf handlers: [Handler<RemoteOccurrence<Payload>>]) -> [HandlerToken] {
+    source.add(contentsOf: handlers)
   }
 
-  @discardableResult public func attach(_ handler: Handler<RemoteOccurrence<Payload>>) -> HandlerToken {
-    source.attach(handler)
+  @discardableResult public func add(_ handler: Handler<RemoteOccurrence<Payload>>) -> HandlerToken {
+    source.add(handler)
   }
 
   @discardableResult public func remove(_ token: HandlerToken) -> Bool { remote.event.remove(token) }

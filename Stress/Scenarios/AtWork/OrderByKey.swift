@@ -13,13 +13,13 @@ struct OrderByKey: Scenario {
     let keys = (0..<64).map { _ in Key() }
     handlerLog.fate = context.makeFate()
     handlerLog.adding = .open
-    handlerLog.token = trial.event.attach(
-      Handler(on: .concurrent(limit: HandlerPlace.limit)) { payload async throws in
+    handlerLog.token = trial.event.add(
+      Handler(.inOrder(by: \.senderLog), on: .concurrent(limit: HandlerPlace.limit)) { payload async throws in
         let key = keys[Int(payload.senderLog) % 64]
         key.begin(payload, handlerLog.checks)
         defer { key.end() }
         try await handlerLog.call(payload, canary, pausing: true)
-      }.inOrder(by: \.senderLog))
+      })
     handlerLog.adding.finish()
     trial.extraHandlerLogs.append(handlerLog)
     await context.race(steps: 120) { worker in

@@ -19,11 +19,12 @@ struct Pacing: Scenario {
       paced.post(posted.value)
     }
     let calls = [Calls(), Calls(), Calls()]
-    paced.add(Handler { calls[0].note($0, context.checks) }.throttled(every: .microseconds(500)))
-    paced.add(Handler(on: .background) { calls[1].note($0, context.checks) }.debounced(for: .microseconds(200)))
+    paced.addHandler(.throttled(every: .microseconds(500))) { calls[0].note($0, context.checks) }
+    paced.addHandler(.debounced(for: .microseconds(200)), on: .background) { calls[1].note($0, context.checks) }
     paced.add(
-      Handler { payload async throws in calls[2].note(payload, context.checks) }
-        .debounced(for: .microseconds(200), atMost: .milliseconds(1)))
+      Handler(.debounced(for: .microseconds(200), atMost: .milliseconds(1))) { payload async throws in
+        calls[2].note(payload, context.checks)
+      })
     await context.race(steps: 120) { worker in worker.post(to: trial.event) }
     await trial.finish()
     await paced.quiesce()

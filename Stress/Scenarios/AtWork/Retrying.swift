@@ -50,7 +50,7 @@ struct Retrying: Scenario {
       place == .task
       ? RetryPolicy.immediately(attempts: 3)
       : .exponential(from: .microseconds(100), to: .milliseconds(1), attempts: 3)
-    handlerLog.token = trial.event.attach(handler.retrying(policy) { $0 is FirstAttempt })
+    handlerLog.token = trial.event.add(handler.with(.retrying(policy) { $0 is FirstAttempt }))
     handlerLog.adding.finish()
     trial.extraHandlerLogs.append(handlerLog)
   }

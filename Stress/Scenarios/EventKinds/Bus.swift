@@ -87,8 +87,8 @@ struct Bus: Scenario {
       } catch { find.refusal = error }
     }
     worker.change(.add) {
-      lot.bus.addHandler(for: First.self) { _ in count() }
-      lot.bus.addHandler(for: Second.self, on: .background) { _ in count() }
+      lot.bus.event(for: First.self).addHandler { _ in count() }
+      lot.bus.event(for: Second.self).addHandler(on: .background) { _ in count() }
       _ = try? lot.bus.event(Bus.other, of: lot.owner).addHandler { _ in count() }
     }
   }
@@ -125,7 +125,7 @@ struct Bus: Scenario {
     context.must += 3 * workers
     context.may += 3 * workers
     context.did += calls
-    let names = lot.bus.names(of: lot.owner)
+    let names = lot.bus.events(of: lot.owner).map(\.name)
     checks.expect(.g21, Set(names) == ["word", "other"] && names.count == 2, "an owner of two events has \(names)")
     let event = lot.bus.event(for: First.self)
     lot.bus.finish()

@@ -43,16 +43,16 @@ final class BusTraffic: Sendable {
     benches = context.workers.map { _ in Bench() }
     log.heard = context.workers.map { _ in [] }
     let (log, canary, checks, fate) = (log, Canary(.handler), context.checks, context.makeFate())
-    bus.addHandler(for: Bus.First.self) { first in
+    bus.event(for: Bus.First.self).addHandler { first in
       if !canary.isAlive || !first.payload.canary.isAlive {
         checks.violate(.g22, "a handler uses a released object")
       }
       log.heard[Int(first.payload.senderLog)].append(first.payload.index)
       try checks.faults.meet(fate, Int(first.payload.senderLog) << 32 + Int(first.payload.index))
     }
-    bus.addHandler(for: Bus.First.self, on: .background) { _ in log.heardInBackground.add() }
+    bus.event(for: Bus.First.self).addHandler(on: .background) { _ in log.heardInBackground.add() }
     for owner in residents { _ = try? bus.event(Bus.other, of: owner) }
-    bus.addHandler(for: Bus.Second.self) { _ in checks.violate(.g21, "the handler of another type was called") }
+    bus.event(for: Bus.Second.self).addHandler { _ in checks.violate(.g21, "the handler of another type was called") }
   }
 
   func run() async {
@@ -128,9 +128,9 @@ final class BusTraffic: Sendable {
     guard let second = makeOwner(at: address) else { return }
     benches[worker.index].reused += 1
     if worker.random.oneIn(2) {
-      let isBare = bus.events(of: second).isEmpty && bus.names(of: second).isEmpty
+      let isBare = bus.events(of: second).isEmpty && bus.events(of: second).map(\.name).isEmpty
       checks.expect(
-        .g10, isBare && !bus.remove(Bus.word, of: second) && bus.removeAll(of: second) == 0,
+        .g10, isBare && !bus.removeEvent(Bus.word, of: second) && bus.removeEvents(of: second) == 0,
         "an owner has a dead one's events")
     }
     let found = listen(to: second, worker)
@@ -180,12 +180,13 @@ final class BusTraffic: Sendable {
     let checks = context.checks
     if worker.random.oneIn(2) {
       checks.expect(
-        .g7, bus.remove(Bus.word, of: owner) && !bus.remove(Bus.word, of: owner), "an event was not removed just once")
+        .g7, bus.removeEvent(Bus.word, of: owner) && !bus.removeEvent(Bus.word, of: owner),
+        "an event was not removed just once")
       let again = try? bus.event(Bus.word, of: owner)
       checks.expect(.g7, again !== events.first && again?.handlerCount == 0, "a removed event was found again")
       if let again { benches[worker.index].gone.append(WeakLook(object: again)) }
     } else {
-      let removed = bus.removeAll(of: owner)
+      let removed = bus.removeEvents(of: owner)
       checks.expect(
         .g7, removed == 2 && bus.events(of: owner).isEmpty, "\(removed) events of an owner of two were removed")
     }
@@ -198,7 +199,7 @@ final class BusTraffic: Sendable {
     let all = benches.reduce(0) { $0 + $1.gone.count }
     for _ in 0..<all + residents.count { _ = bus.event(for: Bus.First.self) }
     let isClean = await eventually { !benches.contains { $0.gone.contains { $0.object != nil } } }
-    let areThere = residents.allSatisfy { bus.names(of: $0) == ["other"] }
+    let areThere = residents.allSatisfy { bus.events(of: $0).map(\.name) == ["other"] }
     context.checks.expect(.g10, areThere, "an owner is alive, and its event is not found")
     for (owner, events) in benches.compactMap(\.kept) {
       let isThere = bus.events(of: owner).count == events.count && events.allSatisfy { $0.object != nil }

@@ -47,7 +47,7 @@ struct BusWide: Scenario {
     // event. Each has a log of its own. So that the handler finds the right log, a worker adds
     // `workers` to its sender number in payloads for the owner's event.
     let workers = context.workers.count
-    let token = bus.addHandler(forAll: (any Numbered).self) { payload in
+    let token = bus.all(as: (any Numbered).self).addHandler { payload in
       switch payload {
       case is First: first.take(payload, checks)
       default: (payload.sender < workers ? second : owned).take(payload, checks)
@@ -65,7 +65,7 @@ struct BusWide: Scenario {
       case 7:
         worker.action(.add) {
           let canary = Canary(.handler)
-          let extra = bus.addHandler(forAll: (any Numbered).self) { _ in
+          let extra = bus.all(as: (any Numbered).self).addHandler { _ in
             checks.expect(.g7, canary.isAlive, "a handler that was released is called")
           }
           bus.remove(extra)

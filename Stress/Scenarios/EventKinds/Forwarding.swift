@@ -185,7 +185,7 @@ struct Forwarding: Scenario {
     let (host, event) = (network.nodes[Network.guestHouse].event, Event<StressPayload>("guest"))
     let isStrong = worker.random.oneIn(2)
     let guest = Guest(event, worker.senderLog)
-    worker.change(.add) { host.forward(to: event, strongly: isStrong) { $0.payload } }
+    worker.change(.add) { host.compactMap { $0.payload }.forward(to: event, strongly: isStrong) }
     post(worker, network, desk, to: Network.guestHouse)
     if isStrong { return desk.guests.append(guest) }
     worker.lost()  // the guest, which is released on return

@@ -15,11 +15,11 @@ struct Observing: Scenario {
   func round(_ context: ScenarioContext) async {
     let start = Tone(name: Tone.Name(senderLog: -1, index: 0), basis: nil, canary: Canary(.payload))
     let (value, count) = (Observed(start), Observed(0))
-    let witness = Listener(.inline, [.old, .new], context.checks)
+    let witness = Listener(.inline, [], context.checks)
     witness.add(to: value)
     let told = Told()
-    count.addHandler(options: [.old, .new]) { told.add($0, context.checks) }
-    count.addHandler(options: [.initial, .new], on: .background) { told.last = $0.new ?? -1 }
+    count.changes().addHandler { told.add($0, context.checks) }
+    count.changes(initial: true).addHandler(on: .background) { told.last = $0.new }
     let desks = context.workers.map { _ in Desk(context.checks, hasFewPriors: context.rounds.value % 2 == 0) }
     let most = max(1, context.options.handlers / context.workers.count)
     await context.race(steps: 200) { worker in
@@ -93,7 +93,7 @@ struct Observing: Scenario {
   }
 
   private func add(to value: Observed<Tone>, _ desk: Desk, _ worker: Worker) {
-    var options = ChangeOptions(rawValue: UInt8(worker.random.below(16)))
+    var options = Wishes(rawValue: UInt8(worker.random.below(4)))
     // The option `.prior` lets the event call a handler before each change, too. In rounds with
     // `hasFewPriors`, few handlers have this option. So sometimes only the new handler has it,
     // which is rare in other rounds.
@@ -140,12 +140,12 @@ struct Observing: Scenario {
     let names = (0..<20).map { Tone.Name(senderLog: -2, index: $0) }
     let tones = names.map { Tone(name: $0, basis: nil, canary: Canary(.payload)) }
     let value = Observed(tones[0])
-    let listeners = Listener.places.dropFirst().map { Listener($0, [.old, .new, .prior], checks) }
+    let listeners = Listener.places.dropFirst().map { Listener($0, .prior, checks) }
     for listener in listeners {
       if listener.place.isInline {
         listener.reaction = { change in
           let now = value.value.name
-          let due = change.isPrior ? change.old?.name : change.new?.name
+          let due = change.isPrior ? change.old?.name : change.new.name
           checks.expect(
             .g1, now == due, "the value is \(now) \(change.isPrior ? "before" : "after") the change from \(change)")
         }

@@ -40,7 +40,9 @@ extension Meddle.World {
     let isOnce = worker.random.oneIn(4)
     let callee = Meddle.Callee(self, worker, isOnce: isOnce, limit: 1)
     let (name, priority) = (worker.random.pick(Meddle.World.names), worker.random.below(3) - 1)
-    return source.addHandler(named: name, priority: priority, once: isOnce) { try callee.call($0) }
+    return source.addHandler(name.map { .named($0) } ?? .options(), .priority(priority), isOnce ? .once : .options()) {
+      try callee.call($0)
+    }
   }
 
   private func addElsewhere<Source: EventSource>(to source: Source, _ worker: Worker) -> HandlerToken
@@ -50,14 +52,20 @@ extension Meddle.World {
     let callee = Meddle.Callee(self, worker, isOnce: isOnce, limit: 1)
     switch worker.random.below(4) {
     case 0:
-      return source.addHandler(named: name, on: .background(buffering: buffering), once: isOnce) { try callee.call($0) }
+      return source.addHandler(
+        name.map { .named($0) } ?? .options(), .buffering(buffering), isOnce ? .once : .options(), on: .background
+      ) { try callee.call($0) }
     case 1, 2:
       let queue = worker.random.oneIn(2) ? serial : crowd
-      return source.addHandler(named: name, on: .queue(queue, buffering: buffering), once: isOnce) {
+      return source.addHandler(
+        name.map { .named($0) } ?? .options(), .buffering(buffering), isOnce ? .once : .options(), on: .queue(queue)
+      ) {
         try callee.call($0)
       }
     default:
-      return source.addHandler(named: name, on: .main(buffering: buffering), once: isOnce) { freight in
+      return source.addHandler(
+        name.map { .named($0) } ?? .options(), .buffering(buffering), isOnce ? .once : .options(), on: .main
+      ) { freight in
         callee.expectMain("in a call")
         try callee.call(freight)
       }
@@ -70,23 +78,36 @@ extension Meddle.World {
     let (isOnce, kind) = (worker.random.oneIn(6), worker.random.below(6))
     let callee = Meddle.Callee(self, worker, isOnce: isOnce, limit: kind == 0 ? nil : kind == 1 ? 3 : 1)
     switch kind {
-    case 0: return source.addHandler(named: name, on: .task, once: isOnce) { try await callee.callInTask($0) }
+    case 0:
+      return source.addHandler(name.map { .named($0) } ?? .options(), isOnce ? .once : .options(), on: .task) {
+        try await callee.callInTask($0)
+      }
     case 1:
-      return source.addHandler(named: name, on: .concurrent(limit: 3, buffering: buffering), once: isOnce) {
+      return source.addHandler(
+        name.map { .named($0) } ?? .options(), .buffering(buffering), isOnce ? .once : .options(),
+        on: .concurrent(limit: 3)
+      ) {
         try await callee.callInTask($0)
       }
     case 2:
-      return source.addHandler(named: name, on: .background(buffering: buffering), once: isOnce) {
+      return source.addHandler(
+        name.map { .named($0) } ?? .options(), .buffering(buffering), isOnce ? .once : .options(),
+        on: .inOrder(priority: .utility)
+      ) {
         try await callee.callInTask($0)
       }
     case 3:
-      return source.addHandler(named: name, on: .main(buffering: buffering), once: isOnce) { freight in
+      return source.addHandler(
+        name.map { .named($0) } ?? .options(), .buffering(buffering), isOnce ? .once : .options(), on: .main
+      ) { freight in
         callee.expectMain("where a call begins")
         try await callee.callInTask(freight)
         callee.expectMain("where a call ends")
       }
     default:
-      return source.addHandler(named: name, on: .inOrder(buffering: buffering), once: isOnce) {
+      return source.addHandler(
+        name.map { .named($0) } ?? .options(), .buffering(buffering), isOnce ? .once : .options(), on: .inOrder
+      ) {
         try await callee.callInTask($0)
       }
     }
@@ -97,11 +118,23 @@ extension Meddle.World {
     let (owner, name) = (owners.current, worker.random.pick(Meddle.World.names))
     let callee = Meddle.Callee(self, worker, limit: 1)
     switch worker.random.below(6) {
-    case 0, 1: return source.addHandler(named: name, owner: owner) { try callee.call($1, $0) }
-    case 2: return source.addHandler(named: name, on: .background, owner: owner) { try callee.call($1, $0) }
-    case 3: return source.addHandler(named: name, owner: owner) { try await callee.callInTask($1, $0) }
-    case 4: return source.addHandler(named: name, on: .main, owner: owner) { try callee.call($1, $0) }
-    default: return source.addHandler(named: name, on: .main, owner: owner) { try await callee.callInTask($1, $0) }
+    case 0, 1: return source.addHandler(name.map { .named($0) } ?? .options(), owner: owner) { try callee.call($1, $0) }
+    case 2:
+      return source.addHandler(name.map { .named($0) } ?? .options(), on: .background, owner: owner) {
+        try callee.call($1, $0)
+      }
+    case 3:
+      return source.addHandler(name.map { .named($0) } ?? .options(), owner: owner) {
+        try await callee.callInTask($1, $0)
+      }
+    case 4:
+      return source.addHandler(name.map { .named($0) } ?? .options(), on: .main, owner: owner) {
+        try callee.call($1, $0)
+      }
+    default:
+      return source.addHandler(name.map { .named($0) } ?? .options(), on: .main, owner: owner) {
+        try await callee.callInTask($1, $0)
+      }
     }
   }
 
@@ -109,7 +142,7 @@ extension Meddle.World {
   where Source.Payload: Meddle.Freight {
     let isOnce = worker.random.oneIn(4)
     let callee = Meddle.Callee(self, worker, isOnce: isOnce, limit: 1)
-    return source.addHandler(once: isOnce, isolatedTo: accounts.current) { account, freight in
+    return source.addHandler(isOnce ? .once : .options(), isolatedTo: accounts.current) { account, freight in
       callee.world.checks.expect(.g10, account.enter(), "a handler ran on a released actor")
       try await callee.callInTask(freight)
     }
@@ -121,7 +154,7 @@ extension Meddle.World {
     switch worker.random.below(5) {
     case 0: return source.once { try callee.call($0) }
     case 1: return source.once(on: .background) { try callee.call($0) }
-    case 2: return source.once(named: name(worker)) { try await callee.callInTask($0) }
+    case 2: return source.once(.named(name(worker))) { try await callee.callInTask($0) }
     case 3: return source.once(on: .main) { try callee.call($0) }
     default: return source.once(on: .main) { try await callee.callInTask($0) }
     }
@@ -131,10 +164,12 @@ extension Meddle.World {
   private func addValues<Source: EventSource>(to source: Source, _ worker: Worker)
   where Source.Payload: Meddle.Freight {
     let (first, second) = (Meddle.Callee(self, worker), Meddle.Callee(self, worker, isOnce: true, limit: 1))
-    let value = Handler<Source.Payload>(on: .background) { try first.call($0) }
-      .named(name(worker)).tagged("io", "a tag that is too long to be inline").priority(-1).owned(by: owners.current)
-    let once = Handler<Source.Payload> { try await second.callInTask($0) }.once().tagged("io")
-    let group = worker.random.oneIn(2) ? source.add(value, once) : source.add([once, value])
+    let value = Handler<Source.Payload>(
+      .named(name(worker)), .tagged("io", "a tag that is too long to be inline"), .priority(-1), on: .background,
+      owner: owners.current
+    ) { _, freight in try first.call(freight) }
+    let once = Handler<Source.Payload>(.once, .tagged("io")) { try await second.callInTask($0) }
+    let group = worker.random.oneIn(2) ? source.add(value, once) : source.add(contentsOf: [once, value])
     checks.expect(.g24, group.count == 2, "\(group.count) tokens of a group of two")
     for token in group { keep(token) }
   }
@@ -155,7 +190,7 @@ extension Meddle.World {
     case 4: keep(event.signal.addHandler { try callee.callEmpty() })
     case 5: keep(event.signal.addHandler(owner: owners.current) { _ async throws in try callee.callEmpty() })
     case 6: keep(event.occurrences.addHandler { try callee.call($0) })
-    case 7: keep(event.occurrences.addHandler(on: .background(buffering: buffering(worker))) { try callee.call($0) })
+    case 7: keep(event.occurrences.addHandler(.buffering(buffering(worker)), on: .background) { try callee.call($0) })
     default: keep(add(callee, to: occurrences))
     }
   }

@@ -10,8 +10,8 @@ extension Meddle.World {
     case 0: worker.change(.add) { pairs.current.addHandler { try callee.call($0) }.store(in: bag) }
     case 1:
       worker.change(.add) {
-        triples.current.add(Handler(on: .background) { try callee.call($0) }).store(in: bag)
-        if let token = tokens.pick(worker.random.below(48)) { bag.insert(token) }
+        triples.current.addHandler(on: .background) { try callee.call($0) }.store(in: bag)
+        if let token = tokens.pick(worker.random.below(48)) { token.store(in: bag) }
       }
     case 2: worker.change(.remove) { checks.expect(.g21, bag.removeAll() >= 0, "a bag removed less than 0 handlers") }
     default: worker.action(.look) { _ = bag.description }
@@ -24,8 +24,8 @@ extension Meddle.World {
     let number = worker.random.below(1 << 20)
     let callee = Meddle.Callee(self, worker, limit: 1)
     switch worker.random.below(12) {
-    case 0..<4: worker.action(.post) { event.post(Meddle.Mark(number), Meddle.Mark(number)) }
-    case 4: worker.action(.submit) { tickets.put(event.submit(Meddle.Mark(number), Meddle.Mark(number))) }
+    case 0..<4: worker.action(.post) { event.post((Meddle.Mark(number), Meddle.Mark(number))) }
+    case 4: worker.action(.submit) { tickets.put(event.submit((Meddle.Mark(number), Meddle.Mark(number)))) }
     case 5:
       worker.change(.add) {
         keep(
@@ -34,19 +34,19 @@ extension Meddle.World {
             try callee.callEmpty()
           })
       }
-    case 6: worker.change(.add) { keep(event.addHandler(Meddle.Owner.takeMarks, of: owner)) }
-    case 7: worker.change(.add) { keep(pairs.current.addHandler(Meddle.Owner.takePair, of: owner)) }
+    case 6: worker.change(.add) { keep(event.addHandler(owner: owner) { try $0.takeMarks($1, $2) }) }
+    case 7: worker.change(.add) { keep(pairs.current.addHandler(owner: owner) { try $0.takePair($1) }) }
     case 8:
       worker.change(.add) {
-        let method = Meddle.Owner.takeTriple
-        keep(triples.current.addHandler(on: .background, method, of: owner, with: checks, "bound"))
+        keep(
+          triples.current.addHandler(on: .background, owner: owner) { [checks] in $0.takeTriple($1, checks, "bound") })
       }
     case 9: worker.action(.post) { signal.post(from: owner) }
     case 10:
       worker.change(.add) { keep(signal.addHandler(on: .background, owner: owner) { _ in try callee.callEmpty() }) }
     default:
       worker.change(.add) {
-        keep(signal.addHandler(isolatedTo: accounts.current) { account in _ = account.enter() })
+        keep(signal.addHandler(isolatedTo: accounts.current) { account, _ in _ = account.enter() })
         signal.removeAll(where: .forwarding(to: event))
       }
     }
@@ -60,7 +60,7 @@ extension Meddle.World {
     worker.lost()
     worker.change(.remove) {
       let event = Event<Meddle.Pair>(worker.random.oneIn(2) ? "private" : nil)
-      let token = event.addHandler(named: "io") { try first.call($0) }
+      let token = event.addHandler(.named("io")) { try first.call($0) }
       event.addHandler { [weak event] pair in
         event?.post(.make(pair.number & ~3))
         event?.finish()
@@ -97,8 +97,8 @@ extension Meddle.World {
             await self?.waitForLatest(pair, canary)
           })
       case 3:
-        let first = pairs.current.forward(to: event) { .make($0.number) }
-        let second = pairs.current.forward(to: other) { .make($0.number) }
+        let first = pairs.current.compactMap { .make($0.number) }.forward(to: event)
+        let second = pairs.current.compactMap { .make($0.number) }.forward(to: other)
         for token in [first, second] {
           let bag = HandlerBag()
           token.store(in: bag)
@@ -111,7 +111,7 @@ extension Meddle.World {
         // `other`. Handlers that `case 0` and `case 1` added there await the latest ticket, usually
         // that of the waiting occurrence.
         let slot = pairs
-        pairs.current.once(priority: 9) { [tickets] pair in
+        pairs.current.once(.priority(9)) { [tickets] pair in
           tickets.put(slot.current.submit(freight))
           event.post(.make(freight.number & ~3))
           other.post(.make(freight.number & ~3))

@@ -112,10 +112,10 @@ extension Meddle.World {
   private func forward<Payload: Meddle.Freight>(from event: Event<Payload>, _ worker: Worker) {
     let token: HandlerToken
     switch worker.random.below(7) {
-    case 0: token = event.forward(to: pairs.current) { $0.number % 5 == 0 ? nil : .make($0.number) }
-    case 1: token = event.forward(to: triples.current) { .make($0.number) }
-    case 2: token = event.forward(to: choices.current) { .make($0.number) }
-    case 3: token = event.forward(to: texts.current) { $0.isWhole ? .make($0.number) : nil }
+    case 0: token = event.compactMap { $0.number % 5 == 0 ? nil : .make($0.number) }.forward(to: pairs.current)
+    case 1: token = event.compactMap { .make($0.number) }.forward(to: triples.current)
+    case 2: token = event.compactMap { .make($0.number) }.forward(to: choices.current)
+    case 3: token = event.compactMap { $0.isWhole ? .make($0.number) : nil }.forward(to: texts.current)
     case 4:
       event.removeAll(where: .forwarding(to: pairs.current))
       event.removeAll(where: .forwarding(to: triples.current))
@@ -144,7 +144,8 @@ extension Meddle.World {
     let checks = checks
     let isOnce = worker.random.oneIn(2)
     keep(
-      event.failures.addHandler(on: worker.random.oneIn(2) ? .background : .inline, once: isOnce) { failure in
+      event.failures.addHandler(isOnce ? .once : .options(), on: worker.random.oneIn(2) ? .background : .inline) {
+        failure in
         let isOurs = failure.error is Faults.Problem && !failure.description.isEmpty
         checks.expect(.g19, isOurs, "a handler failed that threw nothing: \(failure)")
         try callee.callEmpty()

@@ -26,7 +26,7 @@ extension Meddle.World {
           }
         })
     case 5:
-      let occurrences = event.occurrences(buffering: buffering)
+      let occurrences = event.occurrences.payloads(buffering: buffering)
       keep(
         Task {
           var next: UInt64 = 0
@@ -126,7 +126,7 @@ extension Meddle.World {
       default:
         let observation = diagnostics.current.observeNewEvents()
         let (event, callee) = (Event<Meddle.Pair>("observed"), Meddle.Callee(self, worker))
-        for _ in 0..<3 { event.addHandler(named: name(worker)) { try callee.call($0) } }
+        for _ in 0..<3 { event.addHandler(.named(name(worker))) { try callee.call($0) } }
         event.post(worker.freight())
         observation.end()
       }

@@ -47,15 +47,15 @@ extension Meddle.World {
       }
     case 12:
       await timed(worker, .add) {
-        await event.withHandler({ try callee.call($0) }) { self.inspect(await event.send(freight)) }
+        await event.withHandler(Handler { try callee.call($0) }) { self.inspect(await event.send(freight)) }
       }
     case 13:
       await timed(worker, .add) {
-        await event.withHandler({ try await callee.callInTask($0) }) { self.inspect(await event.send(freight)) }
+        await event.withHandler(Handler { try await callee.callInTask($0) }) { self.inspect(await event.send(freight)) }
       }
     case 14:
       await timed(worker, .add) {
-        await event.withHandler(Handler(on: .background) { try callee.call($0) }.tagged("io")) { event.post(freight) }
+        await event.withHandler(Handler(.tagged("io"), on: .background) { try callee.call($0) }) { event.post(freight) }
       }
     default:
       await timed(worker, .look) {
@@ -95,7 +95,7 @@ extension Meddle.World {
     case 1: await timed(worker, .quiesce) { await text.quiesce() }
     case 2:
       await timed(worker, .look) {
-        let value = try? await observed.currentValues.next(within: .microseconds(300))
+        let value = try? await observed.next(within: .microseconds(300))
         if let value { self.inspect(value, "as a value") }
       }
     default: await timed(worker, .quiesce) { await observed.quiesce() }
@@ -122,7 +122,7 @@ extension Meddle.World {
       switch worker.random.below(4) {
       case 0, 1:
         keep(
-          question.addResponder(named: name(worker), priority: worker.random.below(2)) { query in
+          question.addResponder(.named(name(worker)), .priority(worker.random.below(2))) { query in
             try await callee.callInTask(query)
             return query.number % 3 == 0 ? nil : .make(query.number)
           })

@@ -164,7 +164,7 @@ extension Meddle {
     /// its oldest token off, and puts this token into a new bag. The bag is released at once, and
     /// then removes the token's handler from the event.
     func keep(_ token: HandlerToken) {
-      if let oldest = tokens.put(token) { HandlerBag().insert(oldest) }
+      if let oldest = tokens.put(token) { oldest.store(in: HandlerBag()) }
     }
 
     /// Checks that all parts of a payload carry its number.

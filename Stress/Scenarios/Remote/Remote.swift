@@ -101,7 +101,7 @@ struct Remote: Scenario {
 
   /// Adds the handler of a member.
   private func addHandler(to source: some EventSource<[UInt8]>, _ group: String, _ ledger: RemoteLedger) {
-    source.addHandler(named: "worker", on: .concurrent(limit: 4)) { [ledger] body in
+    source.addHandler(.named("worker"), on: .concurrent(limit: 4)) { [ledger] body in
       try await handle(body, group, ledger)
     }
   }
@@ -125,7 +125,7 @@ struct Remote: Scenario {
   /// Adds the member of the group whose handler has a pace.
   private func joinPaced(_ bus: InMemoryTransport, _ ledger: RemoteLedger, _ context: ScenarioContext) async {
     let member = RemoteEvent<[UInt8]>("stress.numbers", over: bus, codec: .bytes)
-    member.add(Handler { [ledger] (_: [UInt8]) async in ledger.notePaced() }.debounced(for: .milliseconds(150)))
+    member.addHandler(.debounced(for: .milliseconds(150))) { [ledger] (_: [UInt8]) async in ledger.notePaced() }
     do {
       try await member.listen(as: "paced", startingAt: .first)
       ledger.add(member, to: "paced")

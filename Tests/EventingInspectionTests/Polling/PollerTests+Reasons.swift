@@ -12,11 +12,11 @@ extension PollerTests {
     let (orders, payments) = (Event<Int>("orders"), Event<Int>("payments"))
     let (entered, goOn) = (Signal(), Signal())
     let waiting = (entered.payloads(), goOn.payloads())
-    let hanging = payments.addHandler(named: "print", on: .inOrder) { (_: Int) async in
+    let hanging = payments.addHandler(.named("print"), on: .inOrder) { (_: Int) async in
       entered.post()
       for await _ in waiting.1 { return }
     }
-    let caller = orders.addHandler(named: "charge", on: .inOrder) { number async in await payments.send(number) }
+    let caller = orders.addHandler(.named("charge"), on: .inOrder) { number async in await payments.send(number) }
     orders.post(1)
     for await _ in waiting.0 { break }
     let (poller, now) = (Poller(), InspectionClock.now)

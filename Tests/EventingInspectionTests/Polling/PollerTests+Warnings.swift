@@ -64,7 +64,7 @@ extension PollerTests {
       for await _ in ends {}
     }
     let policy = RetryPolicy.exponential(from: .seconds(30), to: .seconds(30), attempts: 2, jitter: false)
-    event.add(handler.retrying(policy, clock: clock))
+    event.add(handler.with(.retrying(policy, clock: clock)))
     let (poller, now, id) = (Poller(), InspectionClock.now, event.identity.number)
     event.post(1)
     await clock.waitForSleepers()
@@ -86,10 +86,10 @@ extension PollerTests {
     EventRegistry.start()
     defer { EventRegistry.stop() }
     let (event, clock) = (Event<Int>("paced"), ManualClock())
-    let paced = event.attach(Handler { (_: Int) in }.debounced(for: .seconds(1), clock: clock))
+    let paced = event.addHandler(.debounced(for: .seconds(1), clock: clock)) { (_: Int) in }
     let (entered, gate) = (Signal(), Signal())
     let (entries, ends) = (entered.payloads(), gate.payloads())
-    let bounded = event.addHandler(on: .inOrder(buffering: .oldest(1))) { number async in
+    let bounded = event.addHandler(.buffering(.oldest(1)), on: .inOrder) { number async in
       guard number == 1 else { return }
       entered.post()
       for await _ in ends {}

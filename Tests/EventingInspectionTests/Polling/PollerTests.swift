@@ -32,8 +32,8 @@ import Testing
     }
     let token =
       isShared
-      ? event.attach(Handler(on: .lane(lane), body))
-      : event.attach(Handler(on: .concurrent(limit: 3), body).inOrder { number in number })
+      ? event.addHandler(on: .lane(lane), perform: body)
+      : event.addHandler(.inOrder { number in number }, on: .concurrent(limit: 3), perform: body)
     event.post(0)
     for await _ in waiting.0 { break }
     let (poller, now) = (Poller(), InspectionClock.now)
@@ -132,7 +132,7 @@ import Testing
     defer { EventRegistry.stop() }
     let (event, value, deaf) = (Event<Int>("unheard"), Observed(0), Observed(0))
     EventRegistry.include(value.inspected + deaf.inspected)
-    let locked = deaf.addHandler { (_: ValueChange<Int>) in }
+    let locked = deaf.newValues.addHandler { _ in }
     deaf.lock(locked)
     for number in 1...3 {
       event.post(number)
@@ -178,7 +178,7 @@ import Testing
     defer { EventRegistry.stop() }
     let event = Event<Bool>("fails")
     let body: @Sendable ([Bool]) async throws -> Void = { batch in if batch[0] { throw CancellationError() } }
-    let token = event.attach(Handler(batchesOf: 5, within: .seconds(3_600), clock: ManualClock(), body))
+    let token = event.add(Handler(batchesOf: 5, within: .seconds(3_600), clock: ManualClock(), perform: body))
     let (poller, id) = (Poller(), event.identity.number)
     func interval(_ outcomes: [Bool]) async {
       for fails in outcomes { for _ in 0..<5 { event.post(fails) } }
@@ -205,7 +205,7 @@ import Testing
       }
       if attempt <= failures { throw CancellationError() }
     }
-    let token = event.attach(Handler(on: .inOrder, body).retrying(.immediately(attempts: 3)))
+    let token = event.addHandler(.retrying(.immediately(attempts: 3)), on: .inOrder, perform: body)
     let (poller, id) = (Poller(), event.identity.number)
     func call(failures: Int) async {
       attempts.withLock { $0 = 0 }

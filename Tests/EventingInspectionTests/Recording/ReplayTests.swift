@@ -139,7 +139,7 @@ import Testing
       checked.addHandler { id async in mails.post("checked \(id)") }
       checked.addHandler { id in mails.post("checked at once \(id)", after: .milliseconds(1)) }
       orders.addHandler(on: .background) { id in total.value = id }
-      total.values.addHandler(on: .background) { id in mails.post("total \(id)") }
+      total.newValues.addHandler(on: .background) { id in mails.post("total \(id)") }
       orders.addHandler { _ throws in throw Refusal() }
       orders.addHandler { _ async throws in throw Refusal() }
       orders.failures.addHandler { _ in mails.post("failure") }

@@ -18,9 +18,9 @@ import Testing
 
   @Test(arguments: [false, true]) func aChangeInsideAHandlerHasItsCause(isUpdated: Bool) throws {
     let (x, v) = (Event<Int>("x"), Observed(0))
-    let a = x.addHandler(named: "a") { number in v.value = number }
-    let b = v.addHandler(named: "b") { (change: ValueChange<Int>) in
-      guard let new = change.new, new < 3 else { return }
+    let a = x.addHandler(.named("a")) { number in v.value = number }
+    let b = v.newValues.addHandler(.named("b")) { new in
+      guard new < 3 else { return }
       if isUpdated { v.update { $0 += 1 } } else { v.value = new + 1 }
     }
     let trace = EventTrace(of: x, v)
@@ -38,13 +38,13 @@ import Testing
     let (x, first, second) = (Event<Int>("x"), Observed(0), Observed(0))
     let known = Set(EventRegistry.events.map(\.id))
     let pairs = combineLatest(first, second)
-    let b = pairs.addHandler(named: "b") { pair in if pair.0 > 0, pair.0 < 3 { first.value = pair.0 + 1 } }
+    let b = pairs.addHandler(.named("b")) { pair in if pair.0 > 0, pair.0 < 3 { first.value = pair.0 + 1 } }
     let combination = try #require(
       EventRegistry.events.first { event in
         !known.contains(event.id) && event.type == (Int, Int).self
           && event.anchor.core?.livingRecords(where: { record, _ in record.id == b.id }).isEmpty == false
       })
-    let a = x.addHandler(named: "a") { number in first.value = number }
+    let a = x.addHandler(.named("a")) { number in first.value = number }
     // The observed values themselves are not traced.
     let trace = EventTrace(of: x)
     let sink = EventTrace(of: [combination], lastMegabytes: 1)

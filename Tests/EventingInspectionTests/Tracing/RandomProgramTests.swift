@@ -91,7 +91,7 @@ private final class RandomProgram: Sendable {
     let kind = random(6)
     let token =
       switch kind {
-      case 0, 1: source.addHandler(once: kind == 1) { step in body(step) }
+      case 0, 1: source.addHandler(kind == 1 ? .once : .options()) { step in body(step) }
       case 2: source.addHandler(on: .background) { step in body(step) }
       case 3: source.addHandler(on: .task) { step async in await asyncBody(step) }
       case 4: source.addHandler(on: .concurrent(limit: 2)) { step async in await asyncBody(step) }
@@ -109,7 +109,7 @@ private final class RandomProgram: Sendable {
       add(to: forwarded)
       add(to: keyed[0])
       add(to: keyed[1])
-      add(to: value.values)
+      add(to: value.newValues)
     }
     let forward = event.forward(to: forwarded)
     let trace = EventTrace(of: event, forwarded, keyed, value, lastMegabytes: 16)

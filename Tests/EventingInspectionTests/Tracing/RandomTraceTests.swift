@@ -44,7 +44,7 @@ import Testing
         case 1: tokens.append(event.addHandler(on: .background) { step in body(step) })
         case 2:
           tokens.append(
-            event.attach(Handler(on: .inOrder) { step async in body(step) }.retrying(.immediately(attempts: 2))))
+            event.addHandler(.retrying(.immediately(attempts: 2)), on: .inOrder) { step async in body(step) })
         default: tokens.append(event.addHandler(on: .inOrder) { step async in body(step) })
         }
       }

@@ -16,7 +16,7 @@ import Testing
     let (entered, goOn) = (Signal(), Signal())
     let waiting = [goOn.payloads(), goOn.payloads()]
     let bothRun = EventRecorder(entered)
-    let token = event.addHandler(named: "overlaps", on: .concurrent(limit: 2)) { (number: Int) async in
+    let token = event.addHandler(.named("overlaps"), on: .concurrent(limit: 2)) { (number: Int) async in
       entered.post()
       for await _ in waiting[number] { return }
     }
@@ -40,11 +40,11 @@ import Testing
     let (event, counter) = (Event<Int>(), Counter())
     let (queue, lane) = (DispatchQueue(label: "the queue"), HandlerLane("the lane"))
     let tokens = [
-      event.addHandler(named: "of main", on: .main) { (_: Int) in },
-      event.addHandler(named: "of queue", on: .queue(queue)) { (_: Int) in },
-      event.attach(Handler(on: .lane(lane)) { (_: Int) async in }.named("of lane")),
+      event.addHandler(.named("of main"), on: .main) { (_: Int) in },
+      event.addHandler(.named("of queue"), on: .queue(queue)) { (_: Int) in },
+      event.addHandler(.named("of lane"), on: .lane(lane)) { (_: Int) async in },
       event.addHandler(isolatedTo: counter) { counter, number in counter.add(number) },
-      event.addHandler(named: "alone", on: .inOrder) { (_: Int) async in },
+      event.addHandler(.named("alone"), on: .inOrder) { (_: Int) async in },
     ]
     let trace = EventTrace(of: event)
     await event.send(1)

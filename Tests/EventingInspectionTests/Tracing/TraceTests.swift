@@ -9,8 +9,8 @@ import Testing
 @Suite struct TraceTests {
   @Test func occurrencesCallsAndRowsAreThere() async throws {
     let event = Event<Int>("orders")
-    let inline = event.addHandler(named: "inline") { _ in }
-    let background = event.addHandler(named: "background", on: .background) { _ in }
+    let inline = event.addHandler(.named("inline")) { _ in }
+    let background = event.addHandler(.named("background"), on: .background) { _ in }
     let trace = EventTrace(of: event)
     for number in 1...3 { await event.send(number) }
     trace.stop()

@@ -12,11 +12,11 @@ import Testing
 
   init(clock: any Clock<Duration> = ContinuousClock(), search: @escaping @Sendable (String) async throws -> [String]) {
     typed.add(
-      Handler(on: .restarting) { [weak self] text in
+      Handler(.cancellingPrevious, .debounced(for: .milliseconds(300), clock: clock)) { [weak self] text in
         await self?.countSearch()
         let results = try await search(text)
         await self?.show(results)
-      }.debounced(for: .milliseconds(300), clock: clock))
+      })
   }
 
   private func countSearch() { searchCount += 1 }
@@ -30,8 +30,9 @@ import Testing
 
   init(clock: any Clock<Duration> = ContinuousClock()) {
     progress.add(
-      Handler(on: .main) { [weak self] fraction in self?.drawn.append(fraction) }
-        .throttled(every: .milliseconds(100), clock: clock))
+      Handler(.throttled(every: .milliseconds(100), clock: clock), on: .main) { [weak self] fraction in
+        self?.drawn.append(fraction)
+      })
   }
 }
 
@@ -47,14 +48,17 @@ actor Billing {
 
   init(clock: any Clock<Duration> = ContinuousClock(), charge: @escaping @Sendable (Order) async throws -> Void) {
     orders.add(
-      Handler { [weak self] order in
+      Handler(
+        .retrying(
+          .exponential(from: .milliseconds(100), to: .seconds(10), attempts: 4), if: { $0 is ServiceIsBusy },
+          clock: clock
+        )
+      ) { [weak self] order in
         try await charge(order)
         await self?.note(order)
-      }.retrying(
-        .exponential(from: .milliseconds(100), to: .seconds(10), attempts: 4), if: { $0 is ServiceIsBusy }, clock: clock
-      ))
+      })
     orders.deadLetters.addHandler { [weak self] letter async in
-      await self?.keep(letter.payload.number, letter.attempts)
+      await self?.keep(letter.payload.number, letter.failure.attempts)
     }
   }
 

@@ -15,7 +15,7 @@ extension CallSites {
     }
     d.progress.addHandler { fraction in if fraction > 1 { throw Problem() } }
     d.progress.addHandler { fraction in try await store.save(fraction) }
-    d.progress.addHandler(named: "save", priority: 3) { try await store.save($0) }
+    d.progress.addHandler(.named("save"), .priority(3)) { try await store.save($0) }
     d.progress.addHandler(on: .main) { view.fraction = $0 }
     d.progress.addHandler(on: .main) { fraction in
       try await store.save(fraction)
@@ -23,13 +23,13 @@ extension CallSites {
     }
     d.progress.addHandler(on: .background) { print($0) }
     d.progress.addHandler(on: .background(.utility)) { print($0) }
-    d.progress.addHandler(on: .background(.utility)) { fraction in try await store.save(fraction) }
+    d.progress.addHandler(on: .inOrder(priority: .utility)) { fraction in try await store.save(fraction) }
     d.progress.addHandler(on: .queue(queue)) { print($0) }
     d.progress.addHandler(on: .queue(.main)) { print($0) }
     d.progress.addHandler(on: .concurrent(limit: 4)) { try await store.save($0) }
     d.progress.addHandler(on: .task) { try await store.save($0) }
     d.progress.addHandler(on: .task(priority: .high)) { try await store.save($0) }
-    d.progress.addHandler(named: "all", on: .background(.utility), priority: 2) { print($0) }
+    d.progress.addHandler(.named("all"), .priority(2), on: .background(.utility)) { print($0) }
     d.progress.addHandler(isolatedTo: account) { account, fraction in account.n += fraction }
     d.progress.addHandler(isolatedTo: account) { $0.n += $1 }
     d.progress.addHandler(isolatedTo: account) { account, fraction in
@@ -53,20 +53,20 @@ extension CallSites {
     d.resized.addHandler { width, _ in print(width) }
     d.resized.addHandler(on: .main) { width, height in view.fraction = Double(width) / Double(height) }
     d.resized.addHandler { width, height in try await store.save(Double(width * height)) }
-    d.progress.once(named: "first", on: .main) { view.fraction = $0 }
+    d.progress.once(.named("first"), on: .main) { view.fraction = $0 }
     d.progress.once(on: .background(.utility)) { print($0) }
     d.progress.once { try await store.save($0) }
-    d.progress.addHandler(once: true, isolatedTo: account) { $0.n += $1 }
+    d.progress.addHandler(.once, isolatedTo: account) { $0.n += $1 }
     let named: @Sendable (Double) -> Void = { print($0) }
-    d.progress.addHandler(named)
-    d.progress.addHandler(named: "function", globalHandler)
-    d.progress.addHandler(globalAsyncHandler)
-    d.progress.addHandler(on: .main, mainHandler)
-    d.progress.addHandler(on: .main, mainAsyncHandler)
-    d.progress.addHandler(store.save)
-    d.resized.addHandler(area)
+    d.progress.addHandler(perform: named)
+    d.progress.addHandler(.named("function"), perform: globalHandler)
+    d.progress.addHandler(perform: globalAsyncHandler)
+    d.progress.addHandler(on: .main, perform: mainHandler)
+    d.progress.addHandler(on: .main, perform: mainAsyncHandler)
+    d.progress.addHandler(perform: store.save)
+    d.resized.addHandler(perform: area)
     d.progress.addHandler(on: .main) { [weak view] in view?.fraction = $0 }
-    d.progress.addHandler(on: .main, once: true, mainHandler)
+    d.progress.addHandler(.once, on: .main, perform: mainHandler)
   }
 
   @Sendable static func globalHandler(_ fraction: Double) {}
@@ -110,9 +110,9 @@ extension CallSites {
     await d.progress.send(0.5)
     await d.progress.send(0.5, from: d)
     await d.cancelled.send()
-    await d.resized.send(3, 4)
+    await d.resized.send((3, 4))
     await d.resized.send((3, 4), from: d)
-    let ticket = d.resized.submit(3, 4, from: d)
+    let ticket = d.resized.submit((3, 4), from: d)
     print(await ticket.report)
     async let report = d.progress.send(0.1)
     print(await report)
@@ -123,8 +123,8 @@ extension CallSites {
     } catch { let problem: Problem = error; print("typed", problem) }
     let bag = HandlerBag()
     try await d.progress.withHandler(Handler(on: .main) { print("on main", $0) }) { try await store.save(1) }
-    try await d.progress.withHandler({ try await store.save($0) }) { try await store.save(1) }
-    try await d.progress.withHandler(Handler { print($0) }.named("x")) { try await store.save(1) }
+    try await d.progress.withHandler(Handler { try await store.save($0) }) { try await store.save(1) }
+    try await d.progress.withHandler(Handler(.named("x")) { print($0) }) { try await store.save(1) }
     d.progress.occurrences.addHandler(on: .main) { o in print(o.payload) }.store(in: bag)
     d.progress.occurrences.once { o in print(o.payload) }.store(in: bag)
   }
@@ -153,15 +153,14 @@ extension CallSites {
         await owner.load(fraction)
         owner.fraction = fraction
       }
-      d.progress.addHandler(on: .main, ViewModel.show, of: self)
-      d.progress.addHandler(on: .main, ViewModel.load, of: self)
-      d.progress.addHandler(ViewModel.load, of: self)
-      d.progress.addHandler(ViewModel.fromAnywhere, of: self)
-      d.cancelled.addHandler(on: .main, ViewModel.stop, of: self)
+      d.progress.addHandler(on: .main, owner: self) { $0.show($1) }
+      d.progress.addHandler(on: .main, owner: self) { await $0.load($1) }
+      d.progress.addHandler(owner: self) { await $0.load($1) }
+      d.progress.addHandler(owner: self) { $0.fromAnywhere($1) }
       d.cancelled.addHandler(on: .main, owner: self) { $0.stop() }
-      d.resized.addHandler(on: .main, ViewModel.resize, of: self)
+      d.resized.addHandler(on: .main, owner: self) { $0.resize($1, $2) }
       d.resized.addHandler(on: .main, owner: self) { owner, size in owner.resize(size.0, size.1) }
-      d.progress.addHandler(on: .main, once: true, owner: self) { owner, fraction in owner.fraction = fraction }
+      d.progress.addHandler(.once, on: .main, owner: self) { owner, fraction in owner.fraction = fraction }
       d.progress.addHandler(on: .main) { _ in self.notSendable.count += 1 }
       let local = NotSendable()
       d.progress.addHandler(on: .main) { _ in local.count += 1 }
@@ -206,8 +205,8 @@ extension CallSites {
       }
       d.progress.addHandler { [weak self] fraction in await self?.add(fraction) }
       d.progress.addHandler(owner: self) { me, fraction in await me.add(fraction) }
-      d.progress.addHandler(once: true, isolatedTo: self) { me, fraction in me.total += fraction }
-      d.cancelled.addHandler(isolatedTo: self) { $0.total = 0 }
+      d.progress.addHandler(.once, isolatedTo: self) { me, fraction in me.total += fraction }
+      d.cancelled.addHandler(isolatedTo: self) { me, _ in me.total = 0 }
       d.resized.addHandler(isolatedTo: self) { me, size in me.total += Double(size.0) }
       changed.post(total, from: self)
       await changed.send(total, from: self)
@@ -230,21 +229,20 @@ extension CallSites {
       downloads = d
       d.progress.addHandler(owner: self) { owner, fraction in owner.failed.post("\(fraction)") }
       d.progress.addHandler(owner: self) { $0.note($1) }
-      d.progress.addHandler(Service.note, of: self)
-      d.progress.addHandler(Service.noteThrowing, of: self)
-      d.progress.addHandler(Service.noteLater, of: self)
-      d.progress.addHandler(Service.noteLaterThrowing, of: self)
-      d.progress.addHandler(on: .background(.utility), Service.note, of: self)
-      d.progress.addHandler(on: .concurrent(limit: 2), Service.noteLater, of: self)
-      d.progress.addHandler(named: "named", on: .background(.utility), priority: 1, owner: self) { $0.note($1) }
+      d.progress.addHandler(owner: self) { $0.note($1) }
+      d.progress.addHandler(owner: self) { try $0.noteThrowing($1) }
+      d.progress.addHandler(owner: self) { await $0.noteLater($1) }
+      d.progress.addHandler(owner: self) { try await $0.noteLaterThrowing($1) }
+      d.progress.addHandler(on: .background(.utility), owner: self) { $0.note($1) }
+      d.progress.addHandler(on: .concurrent(limit: 2), owner: self) { await $0.noteLater($1) }
+      d.progress.addHandler(.named("named"), .priority(1), on: .background(.utility), owner: self) { $0.note($1) }
       d.progress.addHandler(owner: self) { owner, fraction in await owner.noteLater(fraction) }
-      d.cancelled.addHandler(Service.reset, of: self)
-      d.cancelled.addHandler(once: true, Service.reset, of: self)
+      d.cancelled.once(owner: self) { owner, _ in owner.reset() }
       d.cancelled.addHandler(owner: self) { $0.reset() }
       d.cancelled.addHandler(owner: self) { owner in owner.reset() }
       d.cancelled.addHandler(owner: self) { owner, _ in owner.reset() }
-      d.resized.addHandler(Service.resized, of: self)
-      d.progress.addHandler(once: true, owner: self) { owner, fraction in owner.note(fraction) }
+      d.resized.addHandler(owner: self) { $0.resized($1, $2) }
+      d.progress.addHandler(.once, owner: self) { owner, fraction in owner.note(fraction) }
       d.progress.addHandler { [weak self] in self?.note($0) }.store(in: bag)
       d.progress.addHandler { [bag] _ in bag.removeAll() }
     }
@@ -259,7 +257,7 @@ extension CallSites {
     deinit {
       downloads.progress.removeAll(where: .ownedBy(self))
       downloads.cancelled.post()
-      downloads.resized.post(0, 0)
+      downloads.resized.post((0, 0))
       failed.post("end")
       bag.removeAll()
     }

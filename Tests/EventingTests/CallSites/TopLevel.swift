@@ -15,8 +15,8 @@ extension CallSites {
 
     func bind() {
       progress.addHandler(on: .main, owner: self) { $0.fraction = $1 }
-      progress.addHandler(on: .main, Model.update, of: self)
-      progress.addHandler(on: .main, Model.load, of: self)
+      progress.addHandler(on: .main, owner: self) { $0.update($1) }
+      progress.addHandler(on: .main, owner: self) { await $0.load($1) }
       progress.addHandler(on: .main) { [weak self] in self?.fraction = $0 }
     }
   }
@@ -42,7 +42,7 @@ extension CallSites {
       await Task.yield()
     }
     progress.addHandler(on: .main) { _ in seen += 1 }
-    progress.addHandler(named: "background", on: .background(.utility)) { print("background", $0) }
+    progress.addHandler(.named("background"), on: .background(.utility)) { print("background", $0) }
     progress.addHandler(on: .queue(DispatchQueue(label: "q"))) { print("queue", $0) }
     progress.addHandler(on: .concurrent(limit: 2)) { print("concurrent", $0) }
     progress.once { print("once", $0) }
@@ -52,15 +52,15 @@ extension CallSites {
 
     progress.post(0.25)
     cancelled.post()
-    resized.post(3, 4)
+    resized.post((3, 4))
     reports.append(await progress.send(0.5))
     reports.append(await cancelled.send())
-    reports.append(await resized.send(5, 6))
+    reports.append(await resized.send((5, 6)))
 
     let model = Model(progress)
     model.bind()
     reports.append(await progress.send(0.75))
-    await progress.withHandler({ print("during", $0) }) { reports.append(await progress.send(1)) }
+    await progress.withHandler(Handler { print("during", $0) }) { reports.append(await progress.send(1)) }
     await progress.withLocked(progress.addHandler { print($0) }) { reports.append(await progress.send(2)) }
 
     let tally = Tally()

@@ -22,21 +22,21 @@ static func verbatim(
   // Add. No await is needed, in any context. When addHandler returns, the handler is active.
   let bar = d.progress.addHandler { fraction in print(fraction) }                         // inline
   d.progress.addHandler(on: .main) { fraction in view.fraction = fraction }               // @MainActor closure
-  d.progress.addHandler(named: "disk", on: .background(.utility)) { fraction in print(fraction) }
-  d.progress.addHandler(on: .queue(myQueue), priority: 10) { fraction in print(fraction) }
+  d.progress.addHandler(.named("disk"), on: .background(.utility)) { fraction in print(fraction) }
+  d.progress.addHandler(.priority(10), on: .queue(myQueue)) { fraction in print(fraction) }
   d.progress.addHandler { fraction in try await store.save(fraction) }                    // async, in order
   d.progress.addHandler(on: .concurrent(limit: 4)) { fraction in try await store.save(fraction) }   // async, overlapping
   d.progress.addHandler(owner: controller) { controller, fraction in controller.update(fraction) }  // ends with its owner
-  d.progress.addHandler(Controller.update, of: controller)                                // method reference
+  d.progress.addHandler(owner: controller) { $0.update($1) }                                // method reference
   d.progress.addHandler(isolatedTo: account) { account, fraction in account.n += fraction }   // runs on that actor
   d.progress.occurrences.addHandler { o in log(o.sender, o.eventName, o.sequence, o.payload) }
-  d.progress.once { fraction in print(fraction) }                                         // or addHandler(once: true)
+  d.progress.once { fraction in print(fraction) }                                         // or addHandler(.once)
   d.resized.addHandler { width, height in print(width, height) }
   d.cancelled.addHandler { print("cancelled") }
 
   // Send.
   d.progress.post(0.5)                       // never waits; from any thread
-  d.cancelled.post(); d.resized.post(3, 4)
+  d.cancelled.post(); d.resized.post((3, 4))
   d.progress.post(0.5, from: d)              // with its sender
   let report = await d.progress.send(0.5)    // every handler it reached has finished
   let ticket = d.progress.submit(0.5)        // sends now; the report is awaited later
@@ -55,12 +55,12 @@ static func verbatim(
 
   // Lifetimes other than "until removed".
   bar.store(in: handlers)                    // a HandlerBag removes its handlers when it is released
-  try await d.progress.withHandler({ fraction in print(fraction) }) { try await work() }
+  try await d.progress.withHandler(Handler { fraction in print(fraction) }) { try await work() }
 
   // `Handler` values can be stored and shared. They can be added as a group: each occurrence
   // reaches all handlers of the group, or none.
-  let audit = Handler<Order>(on: .background(.utility)) { order in print(order) }.named("audit").tagged("io")
-  orderPlaced.add(audit, Handler { order in print(order) }.once())
+  let audit = Handler<Order>(.named("audit"), .tagged("io"), on: .background(.utility)) { order in print(order) }
+  orderPlaced.add(audit, Handler(.once) { order in print(order) })
   return (report, later, locked, snapshots)
 }
 }

@@ -25,7 +25,7 @@ final class Auditor: Sendable {
     names.addHandler { first, last in await Task.yield(); print(first, last) },
     names.addHandler(owner: auditor) { auditor, names in auditor.seen.record(names.0 + names.1) },
     names.map { first, last in "\(first) \(last)" }.removeDuplicates().addHandler { name in print(name) },
-    names.filter { first, last in first != last }.addHandler(named: "filtered", on: .background) { first, last in print(first, last) },
+    names.filter { first, last in first != last }.addHandler(.named("filtered"), on: .background) { first, last in print(first, last) },
     names.removeDuplicates(by: ==).once { first, last in print(first, last) },
     combineLatest(person.first, person.last, person.born).addHandler { first, last, born in print(first, last, born) },
   ]
@@ -35,13 +35,13 @@ final class Auditor: Sendable {
 
 static func everywhere(_ bus: EventBus, _ auditor: Auditor) -> [HandlerToken] {
   [
-    bus.addHandler(forAll: (any Auditable).self) { entry in await auditor.audit(entry) },
-    bus.addHandler(forAll: (any Auditable).self) { entry in print(entry.text) },
-    bus.addHandler(forAll: (any Auditable).self, named: "main", on: .main) { entry in print(entry.text) },
-    bus.addHandler(forAll: (any Auditable).self, on: .main) { entry in await auditor.audit(entry) },
-    bus.addHandler(forAll: (any Auditable).self, on: .background, once: true) { entry in print(entry.text) },
-    bus.addHandler(forAll: (any Auditable).self, owner: auditor) { auditor, entry in await auditor.audit(entry) },
-    bus.addHandler(forAll: Order.self) { order in print(order.id) },
+    bus.all(as: (any Auditable).self).addHandler { entry in await auditor.audit(entry) },
+    bus.all(as: (any Auditable).self).addHandler { entry in print(entry.text) },
+    bus.all(as: (any Auditable).self).addHandler(.named("main"), on: .main) { entry in print(entry.text) },
+    bus.all(as: (any Auditable).self).addHandler(on: .main) { entry in await auditor.audit(entry) },
+    bus.all(as: (any Auditable).self).addHandler(.once, on: .background) { entry in print(entry.text) },
+    bus.all(as: (any Auditable).self).addHandler(owner: auditor) { auditor, entry in await auditor.audit(entry) },
+    bus.all(as: Order.self).addHandler { order in print(order.id) },
   ]
 }
 

@@ -33,9 +33,10 @@ extension OneOutcomeTests {
   fileprivate static let places: [(String, AsyncDelivery)] = [
     ("in order", .inOrder), ("concurrent", .concurrent(limit: 2)), ("task", .task), ("lane", .lane(HandlerLane("l"))),
   ]
-  fileprivate static let serial: [(String, @Sendable () -> AsyncDelivery)] = [
-    ("in order", { .inOrder }), ("one at a time", { .concurrent(limit: 1) }), ("lane", { .lane(HandlerLane("l")) }),
-    ("wide lane", { .lane(HandlerLane("w", limit: 1), buffering: .newest(9)) }),
+  fileprivate static let serial: [(String, HandlerOption<Int>, @Sendable () -> AsyncDelivery)] = [
+    ("in order", .options(), { .inOrder }), ("one at a time", .options(), { .concurrent(limit: 1) }),
+    ("lane", .options(), { .lane(HandlerLane("l")) }),
+    ("bounded lane", .buffering(.newest(9)), { .lane(HandlerLane("w", limit: 1)) }),
   ]
   fileprivate static let twice = RetryPolicy.exponential(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
 
@@ -50,7 +51,7 @@ extension OneOutcomeTests {
         },
         Way(
           "time limit obeyed, \(name)", [[.failed]],
-          { w in Handler(on: place) { await w.call($0) }.timingOut(after: .seconds(1), clock: w.clock) }
+          { w in Handler(.timingOut(after: .seconds(1), clock: w.clock), on: place) { await w.call($0) } }
         ) { w, _ in
           w.submit(1)
           await w.begins()
@@ -59,7 +60,7 @@ extension OneOutcomeTests {
         Way(
           "time limit ignored, \(name)", [[.failed]],
           { w in
-            Handler(on: place) { await w.callUncancelled($0) }.timingOut(after: .seconds(1), clock: w.clock)
+            Handler(.timingOut(after: .seconds(1), clock: w.clock), on: place) { await w.callUncancelled($0) }
           }
         ) { w, _ in
           w.submit(1)
@@ -71,8 +72,9 @@ extension OneOutcomeTests {
         Way(
           "retried, \(name)", [[.failed, .delivered]],
           { w in
-            Handler(on: place) { (_: Int) async throws in if w.attempts.add() == 1 { throw Problem() } }
-              .retrying(twice, clock: w.clock)
+            Handler(.retrying(twice, clock: w.clock), on: place) { (_: Int) async throws in
+              if w.attempts.add() == 1 { throw Problem() }
+            }
           }
         ) { w, _ in
           w.submit(1)
@@ -81,7 +83,7 @@ extension OneOutcomeTests {
         Way(
           "retried in vain, \(name)", [[.failed, .failed]],
           { w in
-            Handler(on: place) { (_: Int) async throws in throw Problem() }.retrying(twice, clock: w.clock)
+            Handler(.retrying(twice, clock: w.clock), on: place) { (_: Int) async throws in throw Problem() }
           }
         ) { w, _ in
           w.submit(1)
@@ -89,10 +91,11 @@ extension OneOutcomeTests {
         },
       ]
     }
-    + serial.flatMap { name, place -> [Way] in
+    + serial.flatMap { name, bound, place -> [Way] in
       [
         Way(
-          "removed meanwhile, \(name)", [[.delivered], [.skipped]], { w in Handler(on: place()) { await w.call($0) } }
+          "removed meanwhile, \(name)", [[.delivered], [.skipped]],
+          { w in Handler(bound, on: place()) { await w.call($0) } }
         ) { w, token in
           w.submit(2)
           await w.begins()
@@ -102,7 +105,7 @@ extension OneOutcomeTests {
         Way(
           "used up meanwhile, \(name)", [[.delivered], [.skipped]],
           { w in
-            Handler(on: place()) { await w.call($0) }.once()
+            Handler(.once, bound, on: place()) { await w.call($0) }
           }
         ) { w, _ in
           // The first call uses the handler up, so both payloads are sent before it begins.
@@ -111,7 +114,8 @@ extension OneOutcomeTests {
           await w.steps.runUntilQuiet(w.event)
         }.stepped,
         Way(
-          "locked meanwhile, \(name)", [[.delivered], [.skipped]], { w in Handler(on: place()) { await w.call($0) } }
+          "locked meanwhile, \(name)", [[.delivered], [.skipped]],
+          { w in Handler(bound, on: place()) { await w.call($0) } }
         ) { w, token in
           w.submit(2)
           await w.begins()
@@ -121,7 +125,7 @@ extension OneOutcomeTests {
         },
         Way(
           "held meanwhile, \(name)", [[.delivered], [.held, .delivered]],
-          { w in Handler(on: place()) { await w.call($0) } }
+          { w in Handler(bound, on: place()) { await w.call($0) } }
         ) { w, token in
           w.submit(2)
           await w.begins()
@@ -135,7 +139,7 @@ extension OneOutcomeTests {
       Way(
         "bounded, oldest", [[.delivered], [.delivered], [.dropped]],
         { w in
-          Handler(on: .inOrder(buffering: .oldest(1))) { await w.call($0) }
+          Handler(.buffering(.oldest(1)), on: .inOrder) { await w.call($0) }
         }
       ) { w, _ in
         w.submit(1)
@@ -146,7 +150,7 @@ extension OneOutcomeTests {
       Way(
         "bounded, newest", [[.delivered], [.dropped], [.delivered]],
         { w in
-          Handler(on: .inOrder(buffering: .newest(1))) { await w.call($0) }
+          Handler(.buffering(.newest(1)), on: .inOrder) { await w.call($0) }
         }
       ) { w, _ in
         w.submit(1)
@@ -195,7 +199,7 @@ extension OneOutcomeTests {
       Way(
         "throttled", [[.delivered], [.dropped], [.delivered]],
         { w in
-          Handler(on: .inOrder) { await w.call($0 + 1) }.throttled(every: .seconds(1), clock: w.clock)
+          Handler(.throttled(every: .seconds(1), clock: w.clock), on: .inOrder) { await w.call($0 + 1) }
         }
       ) { w, _ in
         w.submit(3)
@@ -204,7 +208,7 @@ extension OneOutcomeTests {
       Way(
         "throttled, inline", [[.delivered], [.dropped], [.delivered]],
         { w in
-          Handler { (payload: Int) in w.begun.record(payload) }.throttled(every: .seconds(1), clock: w.clock)
+          Handler(.throttled(every: .seconds(1), clock: w.clock)) { (payload: Int) in w.begun.record(payload) }
         }
       ) { w, _ in
         w.submit(3)
@@ -213,7 +217,7 @@ extension OneOutcomeTests {
       Way(
         "debounced", [[.dropped], [.dropped], [.delivered]],
         { w in
-          Handler(on: .inOrder) { await w.call($0 + 1) }.debounced(for: .seconds(1), clock: w.clock)
+          Handler(.debounced(for: .seconds(1), clock: w.clock), on: .inOrder) { await w.call($0 + 1) }
         }
       ) { w, _ in
         w.submit(3)
@@ -222,7 +226,7 @@ extension OneOutcomeTests {
       Way(
         "debounced, removed meanwhile", [[.skipped]],
         { w in
-          Handler(on: .inOrder) { await w.call($0 + 1) }.debounced(for: .seconds(1), clock: w.clock)
+          Handler(.debounced(for: .seconds(1), clock: w.clock), on: .inOrder) { await w.call($0 + 1) }
         }
       ) { w, token in
         w.submit(1)
@@ -231,7 +235,7 @@ extension OneOutcomeTests {
       Way(
         "restarting, cancelled, throws", [[.dropped], [.delivered]],
         { w in
-          Handler(on: .restarting) { (payload: Int) async throws in
+          Handler(.cancellingPrevious) { (payload: Int) async throws in
             await w.call(payload)
             try Task.checkCancellation()
           }
@@ -244,7 +248,7 @@ extension OneOutcomeTests {
       Way(
         "restarting, cancelled, returns", [[.dropped], [.delivered]],
         { w in
-          Handler(on: .inOrder) { await w.call($0) }.restarting()
+          Handler(.cancellingPrevious, on: .inOrder) { await w.call($0) }
         }
       ) { w, _ in
         w.submit(1)
@@ -254,7 +258,7 @@ extension OneOutcomeTests {
       Way(
         "restarting, replaced while it waits", [[.dropped], [.dropped], [.delivered]],
         { w in
-          Handler(on: .restarting) { await w.callUncancelled($0) }
+          Handler(.cancellingPrevious) { await w.callUncancelled($0) }
         }
       ) { w, _ in
         w.submit(1)
@@ -265,8 +269,9 @@ extension OneOutcomeTests {
       Way(
         "restarting, replaced between two attempts", [[.failed, .dropped], [.delivered]],
         { w in
-          Handler(on: .restarting) { (payload: Int) async throws in if payload == 1 { throw Problem() } }
-            .retrying(twice, clock: w.clock)
+          Handler(.cancellingPrevious, .retrying(twice, clock: w.clock), on: .inOrder) { (payload: Int) async throws in
+            if payload == 1 { throw Problem() }
+          }
         }
       ) { w, _ in
         w.submit(1)

@@ -86,7 +86,7 @@ import Testing
 
   @Test(arguments: ways) func allSayTheSame(way: Way) async throws {
     let (world, words) = (World(), Words())
-    func attach() -> HandlerToken { world.event.attach(way.handler(world).named("a")) }
+    func attach() -> HandlerToken { world.event.add(way.handler(world).with(.named("a"))) }
     let token = way.isStepped ? world.steps.adding(attach) : attach()
     world.event.observe(with: words)
     let tracing = EventTracing(words, world.event.core)

@@ -35,7 +35,7 @@ extension ReportTests {
     executor.adding {
       event.once { number async in calls.record(number) }
       event.once(on: .concurrent(limit: 1)) { calls.record($0) }
-      event.addHandler(once: true, isolatedTo: stage) { _, number in calls.record(number) }
+      event.addHandler(.once, isolatedTo: stage) { _, number in calls.record(number) }
     }
     let tickets = (1...3).map { event.submit($0) }
     queue.resume()

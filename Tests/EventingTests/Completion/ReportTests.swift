@@ -117,7 +117,7 @@ import Testing
   @Test func handlersThatAreRemovedOrUsedUpDuringTheOccurrenceAreNotCounted() async {
     let event = Event<Int>()
     let victims = Recorder<HandlerToken>()
-    event.addHandler(priority: 1) { _ in event.removeAll(where: .oneOf(victims.values)) }
+    event.addHandler(.priority(1)) { _ in event.removeAll(where: .oneOf(victims.values)) }
     victims.record(event.addHandler { _ in })
     victims.record(event.addHandler(on: .background) { _ in })
     victims.record(event.addHandler { _ async in })
@@ -129,10 +129,10 @@ import Testing
 
   @Test func handlersThatAreLockedDuringTheOccurrenceAreSkipped() async {
     let event = Event<Int>()
-    event.addHandler(priority: 1) { _ in event.lockAll(where: .named("victim")) }
-    event.addHandler(named: "victim") { _ in }
-    event.addHandler(named: "victim", on: .background) { _ in }
-    event.addHandler(named: "victim") { _ async in }
+    event.addHandler(.priority(1)) { _ in event.lockAll(where: .named("victim")) }
+    event.addHandler(.named("victim")) { _ in }
+    event.addHandler(.named("victim"), on: .background) { _ in }
+    event.addHandler(.named("victim")) { _ async in }
     event.addHandler { _ in }
     let report = await event.send(1)
     #expect(report.delivered == 2)
@@ -170,8 +170,8 @@ import Testing
 
   @Test func reportsAndSnapshotsAgree() async throws {
     let event = Event<Int>()
-    let token = event.addHandler(named: "inline") { _ in }
-    event.addHandler(named: "lane", on: .background) { _ in }
+    let token = event.addHandler(.named("inline")) { _ in }
+    event.addHandler(.named("lane"), on: .background) { _ in }
     var (delivered, skipped) = (0, 0)
     for number in 0..<40 {
       if number.isMultiple(of: 4) { event.lock(token) } else { event.unlock(token) }
@@ -194,11 +194,11 @@ import Testing
     let calls = (0..<2 * rounds).map { _ in Counter() }
     let names = ["inline", "background", "async", "concurrent", "task"]
     @Sendable func join() {
-      event.addHandler(named: "inline") { calls[$0].add() }
-      event.addHandler(named: "background", on: .background) { calls[$0].add() }
-      event.addHandler(named: "async") { number async in calls[number].add() }
-      event.addHandler(named: "concurrent", on: .concurrent(limit: 2)) { calls[$0].add() }
-      event.addHandler(named: "task", on: .task) { calls[$0].add() }
+      event.addHandler(.named("inline")) { calls[$0].add() }
+      event.addHandler(.named("background"), on: .background) { calls[$0].add() }
+      event.addHandler(.named("async")) { number async in calls[number].add() }
+      event.addHandler(.named("concurrent"), on: .concurrent(limit: 2)) { calls[$0].add() }
+      event.addHandler(.named("task"), on: .task) { calls[$0].add() }
     }
     join()
     let isOver = Gate()
@@ -243,7 +243,7 @@ import Testing
       event.addHandler(owner: owner) { _, _ in calls.add() }
       event.addHandler(on: .background, owner: owner) { _, _ in calls.add() }
       event.addHandler(owner: owner) { _, _ async in calls.add() }
-      event.addHandler(on: .task, priority: -1, owner: owner) { _, _ async in calls.add() }
+      event.addHandler(.priority(-1), on: .task, owner: owner) { _, _ async in calls.add() }
       let stopped = await event.send(1)
       #expect(stopped.delivered == 1 && stopped.skipped == 6)
       withExtendedLifetime(owner) {}

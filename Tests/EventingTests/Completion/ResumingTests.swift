@@ -7,7 +7,7 @@ import Testing
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ResumingTests {
   @Test func aPostThatEndsTheWaitOfASendDoesNotWaitForItsCancellationHandler() async {
     let (event, begun, mayEnd) = (Event<Int>(), Gate(), Gate())
-    event.addHandler(on: .queue(DispatchQueue(label: "test"), buffering: .newest(1))) { _ in
+    event.addHandler(.buffering(.newest(1)), on: .queue(DispatchQueue(label: "test"))) { _ in
       begun.open()
       mayEnd.wait()
     }

@@ -250,9 +250,9 @@ extension SendCompletionTests {
       let told = Recorder<String>()
       CycleReport.alsoTell { told.record($0) }
       let (ping, pong, reports) = (Event<Int>(), Event<Int>(), Recorder<SendReport>())
-      ping.addHandler(named: "toldPing") { number in await pong.send(number) }
-      pong.addHandler(named: "toldPong") { number in reports.record(await ping.send(number + 1)) }
-      pong.addHandler(named: "toldStop") { [weak ping] number in if number > 2 { ping?.removeAll() } }
+      ping.addHandler(.named("toldPing")) { number in await pong.send(number) }
+      pong.addHandler(.named("toldPong")) { number in reports.record(await ping.send(number + 1)) }
+      pong.addHandler(.named("toldStop")) { [weak ping] number in if number > 2 { ping?.removeAll() } }
       await comesBack { await ping.send(1) }
       await comesBack { await ping.quiesce() }
       #expect(reports.values.first?.deferred == 1)

@@ -104,7 +104,7 @@ extension SendCompletionTests {
       default: break
       }
     }
-    first.addHandler(priority: -1) { number in
+    first.addHandler(.priority(-1)) { number in
       if number == 3 { arrived.open() }
     }
     second.addHandler { _ in
@@ -140,7 +140,7 @@ extension SendCompletionTests {
       default: break
       }
     }
-    first.addHandler(priority: -1) { number in
+    first.addHandler(.priority(-1)) { number in
       if number == 3 { arrived.open() }
     }
     second.addHandler { _ in

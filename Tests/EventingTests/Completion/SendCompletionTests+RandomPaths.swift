@@ -37,19 +37,19 @@ private final class RandomPaths: Sendable {
         let kind = Int.random(in: 0..<5, using: &random)
         let body: @Sendable (Hop) async -> Void = { [unowned self] hop in await self.goOn(hop, index) }
         switch kind {
-        case 0: event.addHandler(body)
-        case 1: event.addHandler(on: .concurrent(limit: 2), body)
-        case 2: event.addHandler(on: .concurrent(limit: 3), body)
-        case 3: event.addHandler(on: .task, body)
+        case 0: event.addHandler(perform: body)
+        case 1: event.addHandler(on: .concurrent(limit: 2), perform: body)
+        case 2: event.addHandler(on: .concurrent(limit: 3), perform: body)
+        case 3: event.addHandler(on: .task, perform: body)
         default: event.addHandler(on: .main) { await body($0) }
         }
       }
     }
     guard withForwards else { return }
     for event in events {
-      event.forward(to: events[Int.random(in: 0..<5, using: &random)]) { hop in
+      event.compactMap { hop in
         hop.left > 0 ? Hop(left: 0, seed: hop.seed) : nil
-      }
+      }.forward(to: events[Int.random(in: 0..<5, using: &random)])
     }
   }
 

@@ -20,7 +20,7 @@ extension SendCompletionTests {
           target.forward(to: event)
         }
         let (isInside, mayLeave) = (Gate(), Gate())
-        target.addHandler(priority: 1) { number in
+        target.addHandler(.priority(1)) { number in
           guard number == 1 else { return }
           isInside.open()
           mayLeave.wait()
@@ -65,9 +65,9 @@ private struct WaitingWorld {
       for _ in 0..<Int.random(in: 1...2, using: &random) {
         let body = body(&random)
         switch Int.random(in: 0..<4, using: &random) {
-        case 0: event.addHandler(on: .concurrent(limit: Int.random(in: 1...3, using: &random)), body)
-        case 1: event.addHandler(on: .task, body)
-        default: event.addHandler(body)
+        case 0: event.addHandler(on: .concurrent(limit: Int.random(in: 1...3, using: &random)), perform: body)
+        case 1: event.addHandler(on: .task, perform: body)
+        default: event.addHandler(perform: body)
         }
       }
       if Int.random(in: 0..<3, using: &random) == 0 { event.forward(to: events[(index + 1) % events.count]) }

@@ -44,13 +44,13 @@ import Testing
       gate.wait()
       finished.add()
     }
-    event.addHandler(on: .background, blocking)
-    event.addHandler(on: .queue(DispatchQueue(label: "one")), blocking)
-    event.addHandler(body)
-    event.addHandler(on: .background, body)
-    event.addHandler(on: .concurrent(limit: 2), body)
-    event.addHandler(on: .task, body)
-    event.addHandler(on: .task(priority: .low), body)
+    event.addHandler(on: .background, perform: blocking)
+    event.addHandler(on: .queue(DispatchQueue(label: "one")), perform: blocking)
+    event.addHandler(perform: body)
+    event.addHandler(on: .inOrder(priority: .utility), perform: body)
+    event.addHandler(on: .concurrent(limit: 2), perform: body)
+    event.addHandler(on: .task, perform: body)
+    event.addHandler(on: .task(priority: .low), perform: body)
     event.addHandler(on: .main) { await body($0) }
     let stage = Stage()
     event.addHandler(isolatedTo: stage) { _, number in await body(number) }

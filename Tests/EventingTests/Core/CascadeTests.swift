@@ -42,8 +42,8 @@ import Testing
         others = [keyed]
       case .observed:
         let values = events.map { _ in Observed(0) }
-        for (value, next) in zip(values, values.dropFirst()) { value.values.addHandler { next.value = $0 } }
-        values.last?.values.addHandler { if $0 > 0 { seen.record($0) } }
+        for (value, next) in zip(values, values.dropFirst()) { value.newValues.addHandler { next.value = $0 } }
+        values.last?.newValues.addHandler { if $0 > 0 { seen.record($0) } }
         start = { values[0].value = $0 }
         others = [values]
       default:

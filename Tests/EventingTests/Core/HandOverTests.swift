@@ -254,11 +254,11 @@ import Testing
     await inside.opened()
     do {
       let canary = Canary(live) { deinits.add() }
-      event.addHandler(named: "x") { _ in
+      event.addHandler(.named("x")) { _ in
         canary.sing()
         calls.add()
       }
-      event.addHandler(named: "x", on: .background) { _ in
+      event.addHandler(.named("x"), on: .background) { _ in
         canary.sing()
         calls.add()
       }
@@ -286,7 +286,7 @@ import Testing
     }
     let poster = startThread { event.post(1) }
     await inside.opened()
-    event.addHandler(named: "x") { calls.record($0) }
+    event.addHandler(.named("x")) { calls.record($0) }
     #expect(event.lockAll(where: .named("x")) == 1)
     event.post(2)
     gate.open()

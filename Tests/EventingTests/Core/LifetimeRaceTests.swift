@@ -35,7 +35,7 @@ import Testing
       let (bus, live, key) = (EventBus(), LiveCount(), EventKey<Two>("two"))
       let owner = Plain()
       let post: @Sendable (Int) -> Void = { _ in try? bus.event(key, of: owner).post(Two(live)) }
-      await race([{ _ in bus.remove(key, of: owner) }, post, { _ in _ = bus.events(of: owner) }])
+      await race([{ _ in bus.removeEvent(key, of: owner) }, post, { _ in _ = bus.events(of: owner) }])
       #expect(await eventually { live.alive == 0 })
     }
   }
@@ -44,7 +44,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       endProcessIfItHangs()
       let (event, live) = (Event<Three>(), LiveCount())
-      let token = event.addHandler(on: .background(buffering: .newest(4))) { $0.first.sing() }
+      let token = event.addHandler(.buffering(.newest(4)), on: .background) { $0.first.sing() }
       let post: @Sendable (Int) -> Void = { _ in event.post(Three(live)) }
       await race(for: .milliseconds(1_000), [{ _ in EventContext.propagate(Local.$number).end() }, post, post])
       await Local.$canary.withValue(Canary(live)) {
@@ -85,7 +85,7 @@ import Testing
       let (event, bag, live) = (Event<Int>(), HandlerBag(), LiveCount())
       let insert: @Sendable (Int) -> Void = { _ in
         let canary = Canary(live)
-        bag.insert(event.addHandler { _ in canary.sing() })
+        event.addHandler { _ in canary.sing() }.store(in: bag)
       }
       await race([{ _ in bag.removeAll() }, insert, insert])
       bag.removeAll()

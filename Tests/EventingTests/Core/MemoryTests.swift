@@ -59,7 +59,7 @@ import Testing
     let closures = LiveCount()
     let tokens = (0..<5_000).map { number in
       let canary = Canary(closures)
-      return event.addHandler(priority: number) { _ in canary.sing() }
+      return event.addHandler(.priority(number)) { _ in canary.sing() }
     }
     for token in tokens { event.remove(token) }
     #expect(closures.alive == 0)
@@ -183,7 +183,7 @@ import Testing
         canary.sing()
         calls.wrappingAdd(1, ordering: .relaxed)
       }
-      event.add(handler.once())
+      event.add(handler.with(.once))
     }
     let report = await event.send(1)
     #expect(report.delivered == 10_000)
@@ -229,7 +229,7 @@ import Testing
       let event = Event<Int>()
       let records = Recorder<WeakRecord>()
       for number in 0..<1_000 {
-        let token = event.addHandler(named: number % 2 == 0 ? "name" : nil) { _ in }
+        let token = event.addHandler(number % 2 == 0 ? .named("name") : .options()) { _ in }
         records.record(WeakRecord(token.record))
         event.remove(token)
       }

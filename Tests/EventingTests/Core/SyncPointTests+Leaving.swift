@@ -96,7 +96,7 @@ import Testing
       let token: HandlerToken
       do {
         let canary = Canary(live)
-        token = event.addHandler(priority: 1) { _ in canary.sing() }
+        token = event.addHandler(.priority(1)) { _ in canary.sing() }
       }
       let d = startThread { event.post(1) }
       await inside.opened()

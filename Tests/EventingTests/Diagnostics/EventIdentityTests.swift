@@ -45,7 +45,7 @@ import Testing
     event.post(1)
     await begun.opened()
     for number in 2...3 { event.post(number) }
-    event.removeAll(where: .oneOf(token))
+    event.removeAll(where: .oneOf([token]))
     gate.open()
     await event.quiesce()
     let calls = named.calls(event.identity)

@@ -14,7 +14,7 @@ import Testing
   func aLaneThatGrowsIsToldAgainWhenItHasDoubled(lane: BoundedLane, buffering: Buffering) async {
     let (event, watch, begun, gate) = (Event<Int>("orders"), Watch(), Gate(), Gate())
     event.observe(with: watch.diagnostics)
-    let token = event.add(lane.handler(buffering, until: gate) { (_: Int) in begun.open() }.named("slow"))
+    let token = event.add(lane.handler(buffering, until: gate) { (_: Int) in begun.open() }.with(.named("slow")))
     event.post(0)
     await begun.opened()
     var posted = 0
@@ -37,7 +37,7 @@ import Testing
     await look(at: 2_051)
     #expect(growing(watch) == [1_025, 2_051])
     let finding = watch.found.values.first { $0.kind == .growingLane }
-    #expect(finding?.handler == token[0] && finding?.event == "orders" && finding?.eventIdentity == event.identity)
+    #expect(finding?.handler == token && finding?.event == "orders" && finding?.eventIdentity == event.identity)
     #expect(finding.map { "\($0)" }?.hasPrefix("slow of orders has 1025 waiting occurrences, more than 1024, ") == true)
     gate.open()
     await event.quiesce()

@@ -98,7 +98,7 @@ extension ObserverTests {
 
   @Test func heldAndSkippedOccurrencesOfALaneAreReported() async {
     let (event, notes, queue) = (Event<Int>("e"), Notes(), DispatchQueue(label: "test"))
-    let token = event.addHandler(named: "a", on: .queue(queue)) { _ in }
+    let token = event.addHandler(.named("a"), on: .queue(queue)) { _ in }
     event.observe(with: notes)
     queue.suspend()
     let tickets = [event.submit(1), event.submit(2)]
@@ -115,16 +115,16 @@ extension ObserverTests {
   enum PausableLane: CaseIterable, Sendable { case concurrent, serial, byKey }
 
   /// Adds a handler that opens a gate, and then waits for another one.
-  private func addHandler(on lane: PausableLane, to event: Event<Int>, _ begun: Gate, _ gate: Gate) -> [HandlerToken] {
+  private func addHandler(on lane: PausableLane, to event: Event<Int>, _ begun: Gate, _ gate: Gate) -> HandlerToken {
     let body: @Sendable (Int) async -> Void = { _ in
       begun.open()
       await gate.opened()
     }
     let handler =
       switch lane {
-      case .concurrent: Handler(on: .concurrent(limit: 1), body)
-      case .serial: Handler(on: .inOrder, body)
-      case .byKey: Handler(on: .concurrent(limit: 1), body).inOrder(by: { $0 % 7 })
+      case .concurrent: Handler(on: .concurrent(limit: 1), perform: body)
+      case .serial: Handler(on: .inOrder, perform: body)
+      case .byKey: Handler(.inOrder(by: { $0 % 7 }), on: .concurrent(limit: 1), perform: body)
       }
     return event.add(handler)
   }
@@ -136,13 +136,13 @@ extension ObserverTests {
     event.observe(with: notes)
     for _ in 0..<2 { event.post(0) }
     await begun.opened()
-    event.lockAll(where: .oneOf(token), holding: .upTo(.max))
+    event.lockAll(where: .oneOf([token]), holding: .upTo(.max))
     gate.open()
     await event.quiesce()
     // A lane that searched all its waiting items at each new item would need about half a minute
     // for this unlock.
     for number in 0..<20_000 { event.post(number) }
-    event.unlockAll(where: .oneOf(token))
+    event.unlockAll(where: .oneOf([token]))
     await event.quiesce()
     #expect(await event.handlers.map(\.callCount) == [20_002])
     let held = notes.lines.values.filter { $0.hasPrefix("held") }
@@ -156,14 +156,14 @@ extension ObserverTests {
     event.observe(with: notes)
     event.post(0)
     await begun.opened()
-    event.lockAll(where: .oneOf(token), holding: .upTo(.max))
+    event.lockAll(where: .oneOf([token]), holding: .upTo(.max))
     event.post(1)
-    event.unlockAll(where: .oneOf(token))
-    event.lockAll(where: .oneOf(token), holding: .upTo(.max))
+    event.unlockAll(where: .oneOf([token]))
+    event.lockAll(where: .oneOf([token]), holding: .upTo(.max))
     gate.open()
     await event.quiesce()
     #expect(notes.lines.values.filter { $0.hasPrefix("held") } == ["held ? 2"])
-    event.unlockAll(where: .oneOf(token))
+    event.unlockAll(where: .oneOf([token]))
     await event.quiesce()
     #expect(await event.handlers.map(\.callCount) == [2])
   }
@@ -174,8 +174,8 @@ extension ObserverTests {
     /// Begins a lock while the main queue is about to make a call.
     @Test(arguments: [false, true]) func anObserverIsToldOnceOfACallThatALockHolds(isBounded: Bool) async {
       let (event, notes, hold) = (Event<Int>("e"), ObserverTests.Notes(), Hold(at: .claiming))
-      let delivery: MainDelivery = isBounded ? .main(buffering: .newest(10)) : .main
-      let token = event.addHandler(named: "a", on: delivery) { _ in }
+      let bound: HandlerOption<Int> = isBounded ? .buffering(.newest(10)) : .options()
+      let token = event.addHandler(.named("a"), bound, on: .main) { _ in }
       event.observe(with: notes)
       let poster = Task { @MainActor in hold.during { event.post(1) } }
       await hold.reached.opened()

@@ -33,11 +33,11 @@ import Testing
 
   @Test func anObserverReceivesEveryOutcomeOfInlineHandlers() async {
     let (event, notes) = (Event<Int>("e"), Notes())
-    let a = event.addHandler(named: "a", priority: 1) { if $0 == 2 { throw Problem() } }
+    let a = event.addHandler(.named("a"), .priority(1)) { if $0 == 2 { throw Problem() } }
     event.post(1)
     let watching = event.observe(with: notes)
     #expect(notes.since == ["added a"])
-    event.once(named: "b") { _ in }
+    event.once(.named("b")) { _ in }
     event.post(2)
     #expect(notes.since == ["added b", "e 2", "began a 2", "ended a 2 failed", "began b 2", "ended b 2", "removed b"])
     event.lock(a)
@@ -62,13 +62,13 @@ import Testing
     let token = event.add(
       lane.handler(.oldest(1), until: gate) { _ in
         begun.open()
-      }.named("a"))
+      }.with(.named("a")))
     event.observe(with: notes)
     event.post(1)
     await begun.opened()
     let ticket = event.submit(2)
     event.post(3)
-    event.removeAll(where: .oneOf(token))
+    event.removeAll(where: .oneOf([token]))
     gate.open()
     #expect(await ticket.report.skipped == 1)
     await event.quiesce()
@@ -79,7 +79,7 @@ import Testing
 
   @Test(arguments: LaneDelivery.allCases) func aSendToAnObservedLaneIsAwaitedAndReported(lane: LaneDelivery) async {
     let (event, notes, calls) = (Event<Int>("e"), Notes(), Counter())
-    event.add(lane.handler(DispatchQueue(label: "test")) { calls.add() }.named("a"))
+    event.add(lane.handler(DispatchQueue(label: "test")) { calls.add() }.with(.named("a")))
     event.observe(with: notes)
     let report = await event.send(1)
     #expect(report.delivered == 1 && calls.value == 1)
@@ -95,7 +95,7 @@ import Testing
     #expect(notes.since == ["added ?", "added ?", "e 1", "began ? 1", "ended ? 1", "began ? 1", "ended ? 1"])
     withExtendedLifetime(payloads) {}
     let keyed = KeyedEvent<String, Int>("k")
-    keyed["a"].addHandler(named: "a") { _ in }
+    keyed["a"].addHandler(.named("a")) { _ in }
     keyed.observe(with: notes)
     keyed.post(1, to: "a")
     keyed.post(2, to: "b")
@@ -105,7 +105,7 @@ import Testing
   @Test func aHandlerOfAReleasedEventIsReportedAsRemoved() {
     let notes = Notes()
     var event: Event<Int>? = Event("e")
-    event?.addHandler(named: "a") { _ in }
+    event?.addHandler(.named("a")) { _ in }
     event?.observe(with: notes)
     event = nil
     #expect(notes.since == ["added a", "removed a"])
@@ -135,7 +135,7 @@ import Testing
       init(_ event: Event<Int>) { self.event = event }
       func observe(_ step: EventStep) {
         if step.kind == .accepted, let sequence = step.sequence, sequence < 100 { event.post(0) }
-        if step.kind == .removed { event.addHandler(named: "again") { _ in } }
+        if step.kind == .removed { event.addHandler(.named("again")) { _ in } }
       }
     }
     let (event, calls) = (Event<Int>(), Counter())
@@ -256,7 +256,7 @@ import Testing
           "\(handler.name ?? "?") of \($0.event ?? "?") \(took >= .zero) \("\($0)".hasPrefix("slow of e took "))")
       })
     event.observe(with: EventDiagnostics(slowerThan: .seconds(3_600)) { _ in none.add() })
-    event.addHandler(named: "slow", on: .background) { _ in }
+    event.addHandler(.named("slow"), on: .background) { _ in }
     await event.send(1)
     await event.quiesce()
     #expect(found.values == ["slow of e true true"] && none.value == 0)
@@ -266,12 +266,12 @@ import Testing
     let found = Recorder<String>()
     let diagnostics = EventDiagnostics(slowerThan: nil, moreHandlersThan: 2) { found.record("\($0)") }
     let (event, other) = (Event<Int>("e"), Event<Int>())
-    event.addHandler(named: "a") { _ in }
+    event.addHandler(.named("a")) { _ in }
     for event in [event, other] { event.observe(with: diagnostics) }
     let tokens = (0..<2).map { _ in event.addHandler { _ in } }
     #expect(found.values == ["e has 3 handlers, more than 2: 2 without a name, 1 \"a\""])
     event.removeAll(where: .oneOf(tokens))
-    for _ in 0..<4 { event.addHandler(named: "b") { _ in } }
+    for _ in 0..<4 { event.addHandler(.named("b")) { _ in } }
     #expect(found.values.last == "e has 5 handlers, more than 2: 4 \"b\", 1 \"a\"")
     for _ in 0..<2 { other.addHandler { _ in } }
     #expect(found.count == 2)
@@ -292,7 +292,7 @@ import Testing
     EventRegistry.start()
     let observation = types.observeNewEvents()
     let (bus, orders) = (EventBus(), Event<Order>("orders"))
-    bus.addHandler(forAll: Order.self) { _ in }
+    bus.all(as: Order.self).addHandler { _ in }
     let (first, second) = (Observed(Order()), Observed(Price()))
     combineLatest(first, second).addHandler { _, _ in }
     let recorder = EventRecorder(orders)

@@ -10,7 +10,7 @@ extension StuckTests {
   func aSendThatWaitsForACallThatNeverBeginsIsToldOnce(buffering: Buffering) async {
     let (event, watch, queue) = (Event<Int>("orders"), Watch(), DispatchQueue(label: "database"))
     event.observe(with: watch.diagnostics)
-    let token = event.addHandler(named: "billing", on: .queue(queue, buffering: buffering)) { _ in }
+    let token = event.addHandler(.named("billing"), .buffering(buffering), on: .queue(queue)) { _ in }
     let (isBlocked, gate) = (Gate(), Gate())
     queue.async {
       isBlocked.open()
@@ -62,7 +62,7 @@ extension StuckTests {
     let locked = event.addHandler(on: .queue(queue)) { _ in }
     event.lock(locked, holding: .upTo(9))
     event.add(Handler(batchesOf: 9, within: .seconds(1), clock: clock) { (_: [Int]) async in })
-    event.add(Handler(on: .queue(queue)) { (_: Int) in }.debounced(for: .seconds(1), clock: clock))
+    event.addHandler(.debounced(for: .seconds(1), clock: clock), on: .queue(queue)) { (_: Int) in }
     let lines = event.payloads()
     event.post(1)
     watch.look(5)
@@ -84,7 +84,7 @@ extension StuckTests {
       gate.wait()
     }
     await isBlocked.opened()
-    event.addHandler(named: "billing", on: .queue(queue)) { _ in }
+    event.addHandler(.named("billing"), on: .queue(queue)) { _ in }
     event.post(1)
     watch.look(3)
     #expect(watch.found.values.map(\.kind) == [.blockedLane])

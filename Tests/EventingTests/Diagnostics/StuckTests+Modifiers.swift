@@ -15,21 +15,22 @@ extension StuckTests {
         begun.open()
         await gate.opened()
       }
-      let handler = Handler(body)
+      let handler = Handler(perform: body)
       switch self {
-      case .retried: return handler.retrying(.immediately(attempts: 2))
+      case .retried: return handler.with(.retrying(.immediately(attempts: 2)))
       case .retriedOnAQueue:
         let blocking = Handler<Int>(on: .background) { _ in
           begun.open()
           gate.wait()
         }
-        return blocking.retrying(.immediately(attempts: 2))
-      case .timedOut: return handler.timingOut(after: .seconds(3_600))
+        return blocking.with(.retrying(.immediately(attempts: 2)))
+      case .timedOut: return handler.with(.timingOut(after: .seconds(3_600)))
       case .batch: return Handler(batchesOf: 1) { batch in try await body(batch[0]) }
-      case .key: return Handler(on: .concurrent(limit: 2), body).inOrder { _ in 0 }
+      case .key: return Handler(.inOrder { _ in 0 }, on: .concurrent(limit: 2), perform: body)
       case .keyedBatch:
-        return Handler(batchesOf: 1, on: .concurrent(limit: 2)) { batch in try await body(batch[0]) }.inOrder { _ in 0 }
-      case .paced: return handler.debounced(for: .zero)
+        return Handler(.inOrder { _ in 0 }, batchesOf: 1, on: .concurrent(limit: 2)) { batch in try await body(batch[0])
+        }
+      case .paced: return handler.with(.debounced(for: .zero))
       }
     }
   }
@@ -64,7 +65,7 @@ extension StuckTests {
       begun.open()
       await gate.opened()
     }
-    orders.add(hasModifiers ? handler.retrying(.immediately(attempts: 2)) : handler)
+    orders.add(hasModifiers ? handler.with(.retrying(.immediately(attempts: 2))) : handler)
     payments.addHandler(on: .lane(lane)) { _ in }
     let freely = Gate()
     other.addHandler { _ in await freely.opened() }

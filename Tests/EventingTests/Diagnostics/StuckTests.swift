@@ -26,8 +26,8 @@ import Testing
   @Test(arguments: LaneDelivery.allCases) func aCallThatHangsIsToldOnceWhileItHangs(lane: LaneDelivery) async {
     let (event, watch, begun, gate) = (Event<Int>("orders"), Watch(), Gate(), Gate())
     event.observe(with: watch.diagnostics)
-    let handler = lane.handler(DispatchQueue(label: "test"), until: gate) { begun.open() }.named("billing")
-    let token = event.add(handler)[0]
+    let handler = lane.handler(DispatchQueue(label: "test"), until: gate) { begun.open() }.with(.named("billing"))
+    let token = event.add(handler)
     event.post(1)
     await begun.opened()
     watch.look(2)
@@ -50,7 +50,7 @@ import Testing
   @Test func anInlineHandlerThatBlocksItsPosterIsTold() async {
     let (event, watch, begun, gate) = (Event<Int>("orders"), Watch(), Gate(), Gate())
     event.observe(with: watch.diagnostics)
-    let token = event.addHandler(named: "blocking") { _ in
+    let token = event.addHandler(.named("blocking")) { _ in
       begun.open()
       gate.wait()
     }
@@ -221,7 +221,7 @@ import Testing
     let (orders, copies, watch, begun, gate) = (Event<Int>("orders"), Event<Int>("copies"), Watch(), Gate(), Gate())
     for event in [orders, copies] { event.observe(with: watch.diagnostics) }
     orders.forward(to: copies)
-    copies.addHandler(named: "copying") { (_: Int) async in
+    copies.addHandler(.named("copying")) { (_: Int) async in
       begun.open()
       await gate.opened()
     }

@@ -20,7 +20,7 @@ import Testing
             found.record(finding)
             told.open()
           })
-        event.addHandler(named: "billing") { (_: Int) async in
+        event.addHandler(.named("billing")) { (_: Int) async in
           begun.open()
           await gate.opened()
         }

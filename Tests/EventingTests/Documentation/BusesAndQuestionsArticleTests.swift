@@ -15,7 +15,7 @@ struct User: Sendable { var name = "Ada" }
 
   @Test func eventsByPayloadType() async {
     let bus = EventBus()
-    bus.addHandler(for: OrderPlaced.self) { order in print(order.id) }
+    bus.event(for: OrderPlaced.self).addHandler { order in print(order.id) }
     bus.post(OrderPlaced(id: 1))
 
     #expect(await bus.send(OrderPlaced(id: 2)).delivered == 1)
@@ -25,7 +25,7 @@ struct User: Sendable { var name = "Ada" }
     let (bus, audited) = (EventBus(), Recorder<any Auditable>())
     @Sendable func audit(_ entry: any Auditable) async { audited.record(entry) }
 
-    bus.addHandler(forAll: (any Auditable).self) { entry in await audit(entry) }
+    bus.all(as: (any Auditable).self).addHandler { entry in await audit(entry) }
 
     #expect(await bus.send(OrderPlaced(id: 2)).delivered == 1)
     #expect(audited.count == 1)

@@ -18,7 +18,7 @@ import Testing
     progress.addHandler { fraction in print("inline", fraction) }
     progress.addHandler(on: .main) { fraction in print("on the main actor", fraction) }
     progress.addHandler { fraction async in print("asynchronously, in order", fraction) }
-    progress.addHandler(named: "disk", on: .background(.utility)) { fraction in print("on a queue", fraction) }
+    progress.addHandler(.named("disk"), on: .background(.utility)) { fraction in print("on a queue", fraction) }
 
     #expect(await progress.send(0.5).delivered == 4)
   }
@@ -58,9 +58,9 @@ import Testing
     @Sendable func log(_ fraction: Double) {}
     @Sendable func upload(_ fraction: Double) async { uploads.record(fraction) }
 
-    progress.addHandler(on: .main(buffering: .latest)) { fraction in view.fraction = fraction }         // the newest only
-    progress.addHandler(on: .background(buffering: .newest(100))) { fraction in log(fraction) }         // the last hundred
-    progress.addHandler(on: .inOrder(buffering: .suspendingSender(8))) { fraction in await upload(fraction) }
+    progress.addHandler(.buffering(.latest), on: .main) { fraction in view.fraction = fraction }         // the newest only
+    progress.addHandler(.buffering(.newest(100)), on: .background) { fraction in log(fraction) }         // the last hundred
+    progress.addHandler(.buffering(.suspendingSender(8))) { fraction in await upload(fraction) }
 
     for number in 1...20 { await progress.send(Double(number)) }
     #expect(uploads.values == (1...20).map(Double.init))
@@ -70,8 +70,8 @@ import Testing
   // swift-format-ignore
   @Test func errors() async {
     let (orders, order, reported) = (Event<Order>(), Order(), Recorder<String>())
-    @Sendable func report(_ failure: HandlerFailure) { reported.record(failure.name ?? "") }
-    orders.addHandler(named: "check") { _ in throw Refused() }
+    @Sendable func report(_ failure: HandlerFailure) { reported.record(failure.handler.name ?? "") }
+    orders.addHandler(.named("check")) { _ in throw Refused() }
 
     await #expect(throws: Refused.self) {
       orders.failures.addHandler { failure in report(failure) }    // called as soon as any handler throws
@@ -87,7 +87,7 @@ import Testing
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.addHandler(on: .background) { _ in seen.record(RequestID.current) }
 
-    // A program calls `carry` once, at its start. A test also calls `carrying.end()` at its end.
+    // A program calls `propagate` once, at its start. A test calls `carrying.end()` at its end, too.
     let carrying = EventContext.propagate(RequestID.$current)
 
     await RequestID.$current.withValue(7) { _ = await event.send(1) }

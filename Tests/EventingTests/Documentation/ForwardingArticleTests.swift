@@ -17,7 +17,7 @@ extension Notification.Name {
     let percents = Recorder<Int>()
     percent.addHandler(on: .background) { percents.record($0) }  // `send` waits for it
 
-    progress.forward(to: percent) { fraction in fraction < 0 ? nil : Int(fraction * 100) }
+    progress.compactMap { fraction in fraction < 0 ? nil : Int(fraction * 100) }.forward(to: percent)
 
     #expect(await progress.send(0.5).delivered == 1)
     #expect(await progress.send(-1).skipped == 1)

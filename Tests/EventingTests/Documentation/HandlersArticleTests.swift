@@ -16,12 +16,12 @@ import Testing
   @Test func severalValuesOrNone() async {
     let resized = Event<(Int, Int)>()
     resized.addHandler { width, height in print(width, height) }
-    resized.post(3, 4)
+    resized.post((3, 4))
     let cancelled = Signal()
     cancelled.addHandler { print("cancelled") }
     cancelled.post()
 
-    #expect(await resized.send(1, 2).delivered == 1)
+    #expect(await resized.send((1, 2)).delivered == 1)
     #expect(await cancelled.send().delivered == 1)
   }
 
@@ -29,8 +29,8 @@ import Testing
   @Test func methods() async {
     let (progress, controller) = (Event<Double>(), Controller())
 
-    progress.addHandler(Controller.update, of: controller)                 // func update(_: Double)
-    progress.addHandler(Controller.log, of: controller, with: "disk", 3)   // func log(_: Double, _: String, _: Int)
+    progress.addHandler(owner: controller) { $0.update($1) }           // func update(_: Double)
+    progress.addHandler(owner: controller) { $0.log($1, "disk", 3) }   // func log(_: Double, _: String, _: Int)
 
     #expect(await progress.send(0.5).delivered == 2)
     #expect(controller.logged.values == ["0.5", "0.5 disk 3"])
@@ -46,8 +46,9 @@ import Testing
     await progress.send(0.25)
     #expect(await account.total == 0.75)
 
-    progress.add(Handler(isolatedTo: account) { account, fraction in try account.add(fraction) }
-      .retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
+    progress.addHandler(
+      .retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5)), isolatedTo: account
+    ) { account, fraction in try account.add(fraction) }
 
     await progress.send(1)
     #expect(await account.total == 2.75)
@@ -56,8 +57,8 @@ import Testing
   @Test func handlersAsValues() async {
     let progress = Event<Double>()
 
-    let audit = Handler<Double>(on: .background) { fraction in print(fraction) }.named("audit").tagged("io")
-    progress.add(audit, Handler { fraction in print("first", fraction) }.once())
+    let audit = Handler<Double>(.named("audit"), .tagged("io"), on: .background) { fraction in print(fraction) }
+    progress.add(audit, Handler(.once) { fraction in print("first", fraction) })
 
     #expect(await progress.send(0.5).delivered == 2)
     #expect(progress.contains(where: .named("audit")) && progress.handlerCount == 1)

@@ -25,13 +25,12 @@ import Testing
   @Test func attempts() async {
     let orders = Event<Order>()
     let bill = HandlersAtWorkArticleTests.bill
-    orders.add(
-      Handler { order in try await bill(order) }
-        .named("billing")
-        .retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5))
-        .timingOut(after: .seconds(5)))
+    orders.addHandler(
+      .named("billing"), .retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5)),
+      .timingOut(after: .seconds(5))
+    ) { order in try await bill(order) }
 
-    orders.deadLetters.addHandler { letter in print(letter.payload, letter.failure.error, letter.attempts) }
+    orders.deadLetters.addHandler { letter in print(letter.payload, letter.failure.error, letter.failure.attempts) }
 
     #expect(await orders.send(Order()).delivered == 1)
   }
@@ -64,8 +63,8 @@ import Testing
   @Test func paces() async {
     let (search, progress, model) = (Event<String>(), Event<Double>(), Model())
     let (show, results) = (HandlersAtWorkArticleTests.show, HandlersAtWorkArticleTests.results)
-    search.add(Handler(on: .main) { text in model.query = text }.debounced(for: .milliseconds(300)))
-    progress.add(Handler(on: .main) { fraction in model.fraction = fraction }.throttled(every: .milliseconds(100)))
+    search.addHandler(.debounced(for: .milliseconds(300)), on: .main) { text in model.query = text }
+    progress.addHandler(.throttled(every: .milliseconds(100)), on: .main) { fraction in model.fraction = fraction }
 
     #expect(await progress.send(1).delivered == 1)
     search.post("te")
@@ -75,7 +74,7 @@ import Testing
 
     search.removeAll()
     let clock = ContinuousClock()
-    search.addHandler(on: .restarting) { text in
+    search.addHandler(.cancellingPrevious) { text in
       try await clock.sleep(for: .milliseconds(300))
       await show(try await results(text))
     }
@@ -87,7 +86,7 @@ import Testing
   @Test func order() async {
     let (orders, payments) = (Event<Order>(), Event<Payment>())
     let ship = HandlersAtWorkArticleTests.ship
-    orders.add(Handler(on: .concurrent(limit: 8)) { order in try await ship(order) }.inOrder(by: \.customer))
+    orders.addHandler(.inOrder(by: \.customer), on: .concurrent(limit: 8)) { order in try await ship(order) }
 
     @Sendable func save(_ value: some Sendable) async throws { try await HandlersAtWorkArticleTests.save(value) }
     let database = HandlerLane("database")

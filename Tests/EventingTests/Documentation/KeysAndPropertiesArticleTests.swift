@@ -31,7 +31,7 @@ import Testing
     let (view, touch) = (View(), 7)
     let (shown, noted) = (Recorder<Touch>(), Recorder<Bool>())
     @Sendable func show(_ touch: Touch) { shown.record(touch) }
-    @Sendable func note(_ key: ObjectKey, _ touch: Touch) { noted.record(key.isAlive) }
+    @Sendable func note(_ key: ObjectKey, _ touch: Touch) { noted.record(key.object != nil) }
 
     let didTouch = KeyedEvent<ObjectKey, Touch>()
     didTouch[view].addHandler { touch in show(touch) }              // sent to this view
@@ -57,10 +57,10 @@ import Testing
   @Test func properties() async {
     let (player, mixer, view) = (Player(), Mixer(), VolumeView())
     let changes = Recorder<String>()
-    player.$volume.addHandler { changes.record("\($0)") }
+    player.$volume.changes().addHandler { changes.record("\($0)") }
 
-    player.$volume.addHandler { change in print(change) }          // 0.5 → 0.7
-    player.$volume.currentValues.addHandler(on: .main, owner: view) { view, volume in view.volume = volume }
+    player.$volume.addHandler(on: .main, owner: view) { view, volume in view.volume = volume }   // 0.5, then 0.7
+    player.$volume.changes().addHandler { change in print(change) }                              // 0.5 → 0.7
     player.volume = 0.7
     mixer.gain.update { gain in gain *= 2 }
 

@@ -13,7 +13,7 @@ import Testing
   @Test func removing() async {
     let progress = Event<Double>()
 
-    let disk = progress.addHandler(named: "disk") { fraction in print(fraction) }
+    let disk = progress.addHandler(.named("disk")) { fraction in print(fraction) }
     progress.remove(disk)                        // from now on, no thread decides to call disk
     await progress.quiesce()                     // waits until no call of disk is running
 
@@ -49,7 +49,7 @@ import Testing
     let progress = Event<Double>()
     @Sendable func work() async throws { #expect(progress.handlerCount == 1) }
 
-    try await progress.withHandler({ fraction in print(fraction) }) { try await work() }
+    try await progress.withHandler(Handler { fraction in print(fraction) }) { try await work() }
     let bag = HandlerBag()
     progress.addHandler { fraction in print(fraction) }.store(in: bag)
 
@@ -61,7 +61,7 @@ import Testing
   // swift-format-ignore
   @Test func locks() async {
     let progress = Event<Double>()
-    let disk = progress.attach(Handler { _ in }.tagged("io"))
+    let disk = progress.addHandler(.tagged("io")) { _ in }
 
     progress.lock(disk)                          // until unlock(disk)
     progress.lockAll(where: .tagged("io"))                  // every handler with that tag; also by name and by owner

@@ -60,12 +60,12 @@ import Testing
 
     let clock = ManualClock()
     let orders = Event<String>("orders")
-    orders.add(
-      Handler { order async throws in try bill(order) }
-        .retrying(.exponential(from: .seconds(1), to: .seconds(60), attempts: 3, jitter: false), clock: clock)
-        .timingOut(after: .seconds(5), clock: clock))
-    orders.add(Handler { order in show(order) }.debounced(for: .milliseconds(300), clock: clock))
-    orders.add(Handler { order in list(order) }.throttled(every: .milliseconds(100), clock: clock))
+    orders.addHandler(
+      .retrying(.exponential(from: .seconds(1), to: .seconds(60), attempts: 3, jitter: false), clock: clock),
+      .timingOut(after: .seconds(5), clock: clock)
+    ) { order async throws in try bill(order) }
+    orders.addHandler(.debounced(for: .milliseconds(300), clock: clock)) { order in show(order) }
+    orders.addHandler(.throttled(every: .milliseconds(100), clock: clock)) { order in list(order) }
     orders.add(Handler(batchesOf: 100, within: .seconds(2), clock: clock) { batch in store(batch) })
     orders.post("tea")
     await clock.advanceWhenIdle(by: .seconds(3))  // starts attempts 2 and 3 of bill, one call of show, and one batch

@@ -28,7 +28,7 @@ import Testing
     let (reading, shown) = (Event<Int>("reading"), Recorder<String>())
     @Sendable func show(_ text: String) { shown.record(text) }
     // swift-format-ignore
-    reading.map { celsius in "\(celsius) °C" }.add(Handler { text in show(text) }.debounced(for: .milliseconds(300)))
+    reading.map { celsius in "\(celsius) °C" }.addHandler(.debounced(for: .milliseconds(300))) { text in show(text) }
     for celsius in [20, 21] { reading.post(celsius) }
     await reading.quiesce()
     #expect(shown.values == ["21 °C"])
@@ -69,7 +69,7 @@ import Testing
     moved.post(3, to: "bob")
 
     let volume = Observed(1)
-    volume.compactMap(\.new).addHandler { heard.record("volume \($0)") }
+    volume.newValues.addHandler { heard.record("volume \($0)") }
     volume.value = 2
     #expect(heard.values == ["-2", "volume 2"])
   }
@@ -78,7 +78,7 @@ import Testing
     let heard = Recorder<String>()
     let reading = Event<Int>()
     reading.addHandler { _ in heard.record("first") }
-    reading.map { "\($0)" }.addHandler(named: "view") { heard.record($0) }
+    reading.map { "\($0)" }.addHandler(.named("view")) { heard.record($0) }
     reading.addHandler { _ in heard.record("last") }
     reading.post(7)
     #expect(heard.values == ["first", "7", "last"])

@@ -12,7 +12,7 @@ import Testing
   @Test func snapshots() async {
     let progress = Event<Double>()
 
-    progress.add(Handler(on: .background) { fraction in print(fraction) }.named("audit").tagged("io").once())
+    progress.addHandler(.named("audit"), .tagged("io"), .once, on: .background) { fraction in print(fraction) }
     progress.lockAll(where: .tagged("io"))
     for handler in await progress.handlers { print(handler) }   // audit on background(utility), Main.swift:9, locked, once, 0 calls, …
 
@@ -49,7 +49,7 @@ import Testing
     orders.post(order)
     let (gate, begun) = (Gate(), Gate())
     let audit = BoundedLane.background.handler(.newest(1), until: gate) { (_: Order) in begun.open() }
-    orders.add(audit.named("audit"))
+    orders.add(audit.with(.named("audit")))
     orders.post(order)
     await begun.opened()
     for _ in 0..<2 { orders.post(order) }
@@ -78,7 +78,7 @@ import Testing
 
     let diagnostics = EventDiagnostics(stuckAfter: .seconds(10)) { told.record("\($0)") }
     billing.observe(with: diagnostics)
-    billing.addHandler(named: "card") { _ in
+    billing.addHandler(.named("card")) { _ in
       begun.open()
       await gate.opened()
     }

@@ -78,7 +78,7 @@ import Testing
       Request.$id.withValue(2) { event.post(2) }
       let sending = Request.$id.withValue(3) { Task { await event.send(3) } }
       let value = Observed(0)
-      value.addHandler(on: .background) { seen.record("set \($0.new ?? 0) \(Request.id)") }
+      value.newValues.addHandler(on: .background) { seen.record("set \($0) \(Request.id)") }
       Request.$id.withValue(4) { value.value = 4 }
       gate.open()
       await first.opened()

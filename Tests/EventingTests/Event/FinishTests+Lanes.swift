@@ -11,7 +11,7 @@ extension FinishTests {
     let event = Event<Int>()
     let (began, mayEnd) = (Gate(), Gate())
     let handler = delivery.handler(DispatchQueue(label: "test"), until: mayEnd) { began.open() }
-    let token = event.attach(handler.named("late"))
+    let token = event.add(handler.with(.named("late")))
     event.post(1)
     await began.opened()
     event.finish()
@@ -30,7 +30,9 @@ extension FinishTests {
     for verb in ["name", "tag", "owner", "all"] {
       let event = Event<Int>()
       let (queue, seen, owner) = (DispatchQueue(label: "test"), Recorder<Int>(), LiveCount())
-      event.add(Handler(on: .queue(queue)) { seen.record($0) }.named("name").tagged("tag").owned(by: owner))
+      event.addHandler(.named("name"), .tagged("tag"), on: .queue(queue), owner: owner) { _, number in
+        seen.record(number)
+      }
       queue.suspend()
       event.post(1)
       event.finish()
@@ -53,7 +55,7 @@ extension FinishTests {
   @Test func workLeftOnLanesCanBeLockedAndUnlocked() async {
     let event = Event<Int>()
     let (queue, seen) = (DispatchQueue(label: "test"), Recorder<Int>())
-    event.add(Handler(on: .queue(queue)) { seen.record($0) }.named("name"))
+    event.addHandler(.named("name"), on: .queue(queue)) { seen.record($0) }
     queue.suspend()
     event.post(1)
     event.finish()
@@ -105,7 +107,7 @@ extension FinishTests {
     let event = Event<Int>()
     let steps = StepExecutor()
     let (began, mayEnd, returned) = (Gate(), Gate(), Gate())
-    let token = event.attach(delivery.handler(DispatchQueue(label: "test"), until: mayEnd) { began.open() })
+    let token = event.add(delivery.handler(DispatchQueue(label: "test"), until: mayEnd) { began.open() })
     event.post(1)
     await began.opened()
     event.finish()
@@ -125,7 +127,7 @@ extension FinishTests {
     let event = Event<Int>()
     let (queue, closures) = (DispatchQueue(label: "test"), LiveCount())
     let counts = Recorder<Int>()
-    event.addHandler(named: "lane", on: .queue(queue)) { _ in }
+    event.addHandler(.named("lane"), on: .queue(queue)) { _ in }
     do {
       let canary = Canary(closures) { [weak event] in
         counts.record(event?.lockAll(where: .named("lane")) ?? 0)
@@ -152,7 +154,7 @@ extension FinishTests {
       let event = Event<Int>()
       events.record(event)
       let canary = Canary(closures)
-      for _ in 0..<4 { event.add(Handler(on: .background) { _ in canary.sing() }.named("name")) }
+      for _ in 0..<4 { event.addHandler(.named("name"), on: .background) { _ in canary.sing() } }
       for number in 0..<4 { event.post(number) }
       return event
     } _: { thread, event in

@@ -32,7 +32,8 @@ import Testing
       seen.record(value)
     }
     return [
-      event.addHandler { body($0) }, event.once { body($0) }, event.addHandler(named: "name", priority: 2) { body($0) },
+      event.addHandler { body($0) }, event.once { body($0) },
+      event.addHandler(.named("name"), .priority(2)) { body($0) },
       event.addHandler(on: .background) { body($0) }, event.addHandler { value async in body(value) },
       event.addHandler(on: .task) { value async in body(value) },
     ] + event.add(Handler { body($0) }, Handler { body($0) })

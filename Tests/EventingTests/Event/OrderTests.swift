@@ -14,7 +14,7 @@ import Testing
     let queue = DispatchQueue(label: "test")
     let seen = (0..<5).map { _ in Recorder<Numbered>() }
     event.occurrences.addHandler { seen[0].record(Numbered($0.sequence, $0.payload)) }
-    event.occurrences.addHandler(priority: -1) { seen[1].record(Numbered($0.sequence, $0.payload)) }
+    event.occurrences.addHandler(.priority(-1)) { seen[1].record(Numbered($0.sequence, $0.payload)) }
     event.occurrences.addHandler(on: .background) { seen[2].record(Numbered($0.sequence, $0.payload)) }
     event.occurrences.addHandler(on: .queue(queue)) { seen[3].record(Numbered($0.sequence, $0.payload)) }
     event.occurrences.addHandler { occurrence async in seen[4].record(Numbered(occurrence.sequence, occurrence.payload))

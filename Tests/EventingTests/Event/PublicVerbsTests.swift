@@ -14,8 +14,8 @@ import Testing
   @Test func aKeyedEventLocksAndRemovesTheHandlersOfAllKeys() async {
     let event = KeyedEvent<String, Int>()
     let (seen, owner) = (Recorder<String>(), Owner())
-    let token = event["a"].addHandler(named: "one") { seen.record("one \($0)") }
-    event["b"].add(Handler { seen.record("two \($0)") }.tagged("tag"))
+    let token = event["a"].addHandler(.named("one")) { seen.record("one \($0)") }
+    event["b"].addHandler(.tagged("tag")) { seen.record("two \($0)") }
     event.anyKey.addHandler(owner: owner) { _, addressed in seen.record("three \(addressed.1)") }
     func post(_ number: Int) -> Set<String> {
       seen.removeAll()
@@ -76,7 +76,7 @@ import Testing
   @Test func aViewRemovesAndAddsSeveral() async {
     let (event, seen) = (Event<Int>(), Recorder<String>())
     let doubled = event.map { $0 * 2 }
-    let tokens = doubled.add([Handler { seen.record("a\($0)") }, Handler { seen.record("b\($0)") }])
+    let tokens = doubled.add(contentsOf: [Handler { seen.record("a\($0)") }, Handler { seen.record("b\($0)") }])
     event.post(1)
     #expect(doubled.remove(tokens[0]) && !doubled.remove(tokens[0]))
     event.post(2)
@@ -91,16 +91,16 @@ import Testing
     seen.removeAll()
 
     let observed = Observed(0)
-    let changes = observed.changes(.new)
-    let change = changes.addHandler { seen.record("change \($0.new ?? 0)") }
+    let changes = observed.changes()
+    let change = changes.addHandler { seen.record("change \($0.new)") }
     observed.value = 1
     #expect(changes.remove(change))
     observed.value = 2
     #expect(seen.values == ["change 1"])
 
     let keyed = KeyedEvent<String, Int>()
-    let inA = keyed["a"].add([Handler { seen.record("in a \($0)") }, Handler { seen.record("too \($0)") }])
-    let all = keyed.anyKey.add([Handler { _ in seen.record("all") }])
+    let inA = keyed["a"].add(contentsOf: [Handler { seen.record("in a \($0)") }, Handler { seen.record("too \($0)") }])
+    let all = keyed.anyKey.add(contentsOf: [Handler { _ in seen.record("all") }])
     keyed.post(3, to: "a")
     #expect(keyed["a"].remove(inA[1]))
     #expect(keyed.anyKey.remove(all[0]))
@@ -113,22 +113,22 @@ import Testing
 
   @Test func anObservedValueRemovesByOwnerAndReportsChangesOnEachLane() async {
     let (observed, owner, seen) = (Observed(1), Owner(), Recorder<String>())
-    let plain = observed.add([
-      Handler { (change: ValueChange<Int>) in seen.record("added \(change.old ?? 0) \(change.new ?? 0)") }
+    let plain = observed.changes().add(contentsOf: [
+      Handler { (change: ValueChange<Int>) in seen.record("added \(change.old ?? 0) \(change.new)") }
     ])
-    observed.addHandler(options: [.old, .new]) { (change: ValueChange<Int>) async in
-      seen.record("async \(change.new ?? 0)")
+    observed.changes().addHandler { (change: ValueChange<Int>) async in
+      seen.record("async \(change.new)")
     }
-    observed.addHandler(options: [.new], on: .main) { change in
+    observed.changes().addHandler(on: .main) { change in
       MainActor.assertIsolated()
-      seen.record("main \(change.new ?? 0)")
+      seen.record("main \(change.new)")
     }
-    observed.addHandler(options: [.new], on: .main) { change async in
+    observed.changes().addHandler(on: .main) { change async in
       await Task.yield()
       MainActor.assertIsolated()
-      seen.record("main async \(change.new ?? 0)")
+      seen.record("main async \(change.new)")
     }
-    observed.addHandler(owner: owner) { _, _ in seen.record("owned") }
+    observed.newValues.addHandler(owner: owner) { _, _ in seen.record("owned") }
     observed.value = 2
     await observed.quiesce()
     #expect(Set(seen.values) == ["added 1 2", "async 2", "main 2", "main async 2", "owned"])
@@ -142,9 +142,9 @@ import Testing
 
   @Test @MainActor func aBusTakesEachKindOfHandlerOfAType() async {
     let (bus, seen) = (EventBus(), Recorder<String>())
-    bus.addHandler(for: Int.self) { (number: Int) async in seen.record("async \(number)") }
-    bus.addHandler(for: Int.self, on: .main) { seen.record("main \($0)") }
-    bus.addHandler(for: Int.self, on: .main) { number async in
+    bus.event(for: Int.self).addHandler { (number: Int) async in seen.record("async \(number)") }
+    bus.event(for: Int.self).addHandler(on: .main) { seen.record("main \($0)") }
+    bus.event(for: Int.self).addHandler(on: .main) { number async in
       await Task.yield()
       seen.record("main async \(number)")
     }
@@ -166,7 +166,7 @@ import Testing
 
   @Test func aMethodOnTheMainActorIsBoundWithItsFurtherArguments() async {
     let (event, owner) = (Event<Int>(), Owner())
-    event.addHandler(on: .main, Owner.note, of: owner, with: "bound")
+    event.addHandler(on: .main, owner: owner) { await $0.note($1, "bound") }
     await event.send(5)
     #expect(owner.seen.values == ["5 bound"])
   }
@@ -200,7 +200,7 @@ import Testing
     let held = event.addHandler { _ in }
     event.lock(skipped)
     event.lock(held, holding: .upTo(4))
-    event.addHandler(on: .inOrder(buffering: .newest(1))) { _ in await gate.opened() }
+    event.addHandler(.buffering(.newest(1)), on: .inOrder) { _ in await gate.opened() }
     for number in 0..<4 { event.post(number) }
     gate.open()
     await event.quiesce()

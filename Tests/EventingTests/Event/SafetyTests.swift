@@ -28,7 +28,7 @@ import Testing
     let event = Event<Int>()
     let done = Counter()
     for _ in 0..<3 {
-      event.addHandler(named: "own") { number in
+      event.addHandler(.named("own")) { number in
         guard number == 1 else { return }
         call.make(on: event)
         done.add()
@@ -49,12 +49,12 @@ import Testing
   @Test(arguments: AnyCall.allCases) func handlersOfTwoEventsMayCallAnythingOfEachOther(call: AnyCall) async {
     let (first, second) = (Event<Int>(), Event<Int>())
     let done = Counter()
-    first.addHandler(named: "own") { number in
+    first.addHandler(.named("own")) { number in
       guard number == 1 else { return }
       call.make(on: second)
       done.add()
     }
-    second.addHandler(named: "own") { number in
+    second.addHandler(.named("own")) { number in
       guard number == 1 else { return }
       call.make(on: first)
       done.add()
@@ -83,7 +83,7 @@ import Testing
       _ = await event.handlers.filter(\.isLocked)
       _ = await event.handlers.filter({ !$0.isLocked })
       await event.quiesce()
-      await event.withHandler({ _ in }) { _ = await event.send(4) }
+      await event.withHandler(Handler { _ in }) { _ = await event.send(4) }
       let token = event.addHandler { _ in }
       await event.withLocked(token) { _ = await event.send(5) }
       done.add()
@@ -106,9 +106,9 @@ import Testing
           let isOnce = ending == .usedUp
           token =
             kind.map { add($0, to: event, named: "ends", once: isOnce, body) }
-            ?? event.addHandler(named: "ends", once: isOnce, body)
+            ?? event.addHandler(.named("ends"), isOnce ? .once : .options(), perform: body)
         }
-        event.addHandler(named: "other") { _ in }
+        event.addHandler(.named("other")) { _ in }
         ending.end(token, of: event)
         await comesBack { await event.quiesce() }
         // A lane that ends releases its closure shortly afterwards.
@@ -128,7 +128,7 @@ import Testing
           do {
             let canary = Canary(live) { call.make(on: other) }
             let body: @Sendable (Int) -> Void = { _ in canary.sing() }
-            if let kind { add(kind, to: event, body) } else { event.addHandler(body) }
+            if let kind { add(kind, to: event, body) } else { event.addHandler(perform: body) }
           }
           event.post(1)
         }
@@ -284,7 +284,7 @@ import Testing
     #expect(event.unlockAll(where: .tagged("nothing")) == 0)
     #expect(event.removeAll() == 0)
     #expect(event.lockAll() == 0)
-    #expect(event.add([]) == [])
+    #expect(event.add(contentsOf: []) == [])
     #expect(!event.hasHandlers)
   }
 
@@ -292,7 +292,7 @@ import Testing
     let event = Event<Int>()
     let order = Recorder<Int>()
     for priority in [0, .min, .max, -1, 1, .min + 1, .max - 1] {
-      event.addHandler(priority: priority) { _ in order.record(priority) }
+      event.addHandler(.priority(priority)) { _ in order.record(priority) }
     }
     event.post(1)
     #expect(order.values == [.max, .max - 1, 1, 0, -1, .min + 1, .min])

@@ -42,21 +42,21 @@ import Testing
   /// Counts what the removals do, not how long they take.
   @Test func leavingTheBusCostsTheEventsOfTheOwnerOnly() throws {
     let (bus, count) = (EventBus(), 1_000)
-    bus.addHandler(forAll: (any Sendable).self) { _ in }
+    bus.all(as: (any Sendable).self).addHandler { _ in }
     let owners = (0..<count).map { _ in Owner() }
     for owner in owners { _ = try bus.event(EventKey<Int>("number"), of: owner) }
     let members = try #require(bus.busHandlers.first).members
-    for owner in owners { bus.removeAll(of: owner) }
+    for owner in owners { bus.removeEvents(of: owner) }
     #expect(members.movedCount <= 2 * count)
     #expect(bus.all.isEmpty)
   }
 
   @Test func anEventThatLeavesTheBusLosesTheHandlerAndTheOthersKeepIt() throws {
     let (bus, seen) = (EventBus(), Log())
-    bus.addHandler(forAll: Int.self) { number in seen.names.record("\(number)") }
+    bus.all(as: Int.self).addHandler { number in seen.names.record("\(number)") }
     let owners = (0..<100).map { _ in Owner() }
     let events = try owners.map { try bus.event(EventKey<Int>("number"), of: $0) }
-    for index in 0..<99 { bus.removeAll(of: owners[index]) }
+    for index in 0..<99 { bus.removeEvents(of: owners[index]) }
     for (index, event) in events.enumerated() { event.post(index) }
     #expect(seen.names.values == ["99"])
     #expect(events.map(\.handlerCount).reduce(0, +) == 1)
@@ -64,14 +64,14 @@ import Testing
 
   @Test func callsOfOneHandlerOfAllPayloadsDoNotOverlapOnAQueue() async {
     let (bus, overlaps) = (EventBus(), Overlapping())
-    bus.addHandler(forAll: (any Sendable).self, on: .background) { _ in overlaps.call() }
+    bus.all(as: (any Sendable).self).addHandler(on: .background) { _ in overlaps.call() }
     await overlaps.postAll(to: bus)
     #expect(overlaps.most == 1)
   }
 
   @Test func callsOfOneAsynchronousHandlerOfAllPayloadsDoNotOverlap() async {
     let (bus, overlaps) = (EventBus(), Overlapping())
-    bus.addHandler(forAll: (any Sendable).self, on: .inOrder) { _ async in
+    bus.all(as: (any Sendable).self).addHandler(on: .inOrder) { _ async in
       overlaps.begin()
       for _ in 0..<10 { await Task.yield() }
       overlaps.end()

@@ -27,8 +27,8 @@ extension BusTests {
     let (bus, owner, seen) = (EventBus(), Owner(), Recorder<String>())
     _ = bus.event(for: Placed.self)
     let owned = try bus.event(EventKey<Placed>("owned"), of: owner)
-    bus.addHandler(forAll: (any Auditable).self) { seen.record($0.entry) }
-    bus.addHandler(forAll: Message.self, priority: -1) { _ in seen.record("message") }
+    bus.all(as: (any Auditable).self).addHandler { seen.record($0.entry) }
+    bus.all(as: Message.self).addHandler(.priority(-1)) { _ in seen.record("message") }
     bus.post(Placed())
     owned.post(Placed(id: 2))
     bus.post(Paid.cash)
@@ -47,24 +47,24 @@ extension BusTests {
   @MainActor @Test func itHasEveryFormAndEndsWithItsOwner() async {
     let (bus, seen) = (EventBus(), Recorder<String>())
     var owner: Owner? = Owner()
-    bus.addHandler(forAll: Placed.self) { seen.record("inline \($0.id)") }
-    bus.addHandler(forAll: Placed.self) { placed async in seen.record("async \(placed.id)") }
-    bus.addHandler(forAll: Placed.self, on: .main) { placed in
+    bus.all(as: Placed.self).addHandler { seen.record("inline \($0.id)") }
+    bus.all(as: Placed.self).addHandler { placed async in seen.record("async \(placed.id)") }
+    bus.all(as: Placed.self).addHandler(on: .main) { placed in
       MainActor.preconditionIsolated()
       seen.record("main \(placed.id)")
     }
-    bus.addHandler(forAll: Placed.self, on: .main) { placed async in
+    bus.all(as: Placed.self).addHandler(on: .main) { placed async in
       MainActor.preconditionIsolated()
       seen.record("main async \(placed.id)")
     }
     let unowned = ["inline", "async", "main", "main async"]
-    bus.addHandler(forAll: Placed.self, owner: owner!) { _, placed in seen.record("owned inline \(placed.id)") }
-    bus.addHandler(forAll: Placed.self, owner: owner!) { _, placed async in seen.record("owned async \(placed.id)") }
-    bus.addHandler(forAll: Placed.self, on: .main, owner: owner!) { _, placed in
+    bus.all(as: Placed.self).addHandler(owner: owner!) { _, placed in seen.record("owned inline \(placed.id)") }
+    bus.all(as: Placed.self).addHandler(owner: owner!) { _, placed async in seen.record("owned async \(placed.id)") }
+    bus.all(as: Placed.self).addHandler(on: .main, owner: owner!) { _, placed in
       MainActor.preconditionIsolated()
       seen.record("owned main \(placed.id)")
     }
-    bus.addHandler(forAll: Placed.self, on: .main, owner: owner!) { _, placed async in
+    bus.all(as: Placed.self).addHandler(on: .main, owner: owner!) { _, placed async in
       MainActor.preconditionIsolated()
       seen.record("owned main async \(placed.id)")
     }
@@ -85,12 +85,12 @@ extension BusTests {
     let (bus, seen) = (EventBus(), Recorder<String>())
     let event = bus.event(for: Placed.self)
     event.addHandler { _ in seen.record("own") }
-    bus.addHandler(forAll: Placed.self, named: "audit", priority: 1) { placed in
+    bus.all(as: Placed.self).addHandler(.named("audit"), .priority(1)) { placed in
       seen.record("all")
       throw Problem()
     }
     let failures = Recorder<String?>()
-    event.failures.addHandler { failures.record($0.name) }
+    event.failures.addHandler { failures.record($0.handler.name) }
     let report = await event.send(Placed())
     #expect(report.delivered == 1 && report.failures.count == 1 && failures.values == ["audit"])
     #expect(seen.values == ["all", "own"])
@@ -106,7 +106,7 @@ extension BusTests {
     let (bus, owner, seen, live) = (EventBus(), Owner(), Recorder<Int>(), LiveCount())
     let tokens = (1...2).map { factor in
       let canary = Canary(live)
-      return bus.addHandler(forAll: Int.self, named: "sum") {
+      return bus.all(as: Int.self).addHandler(.named("sum")) {
         canary.sing()
         seen.record(factor * $0)
       }
@@ -131,7 +131,7 @@ extension BusTests {
 
   @Test func aRemovalHoldsOnReturnForQueuedCallsToo() async {
     let (bus, began, gate, seen) = (EventBus(), Gate(), Gate(), Recorder<Int>())
-    let token = bus.addHandler(forAll: Int.self) { number async in
+    let token = bus.all(as: Int.self).addHandler { number async in
       seen.record(number)
       began.open()
       await gate.opened()
@@ -149,7 +149,7 @@ extension BusTests {
     let (bus, began, gate, seen, live) = (EventBus(), Gate(), Gate(), Recorder<Int>(), LiveCount())
     do {
       let canary = Canary(live)
-      bus.addHandler(forAll: Int.self) { number async in
+      bus.all(as: Int.self).addHandler { number async in
         canary.sing()
         seen.record(number)
         began.open()
@@ -172,15 +172,15 @@ extension BusTests {
   @Test func anEventThatLeavesTheBusLosesIt() throws {
     let (bus, owner, seen, live) = (EventBus(), Owner(), Recorder<Int>(), LiveCount())
     let canary = Canary(live)
-    bus.addHandler(forAll: Int.self) { [canary] number in
+    bus.all(as: Int.self).addHandler { [canary] number in
       canary.sing()
       seen.record(number)
     }
     let (event, other) = (try bus.event(Self.number, of: owner), try bus.event(EventKey<Int>("other"), of: owner))
-    bus.remove(Self.number, of: owner)
+    bus.removeEvent(Self.number, of: owner)
     event.post(1)
     other.post(2)
-    bus.removeAll(of: owner)
+    bus.removeEvents(of: owner)
     other.post(3)
     #expect(seen.values == [2] && event.handlerCount == 0 && other.handlerCount == 0)
     withExtendedLifetime(canary) {}
@@ -189,7 +189,7 @@ extension BusTests {
   @Test func itOutlivesTheBusInEventsThatAreHeld() {
     let (seen, bag) = (Recorder<Int>(), HandlerBag())
     var bus: EventBus? = EventBus()
-    bus?.addHandler(forAll: Int.self) { seen.record($0) }.store(in: bag)
+    bus?.all(as: Int.self).addHandler { seen.record($0) }.store(in: bag)
     let event = bus!.event(for: Int.self)
     bus = nil
     event.post(1)
@@ -203,7 +203,7 @@ extension BusTests {
   @Test func aHandlerOfAProtocolMakesDeadLetters() async {
     struct Problem: Error {}
     let (bus, letters) = (EventBus(), Recorder<String>())
-    bus.addHandler(forAll: (any Auditable).self) { _ async throws in throw Problem() }
+    bus.all(as: (any Auditable).self).addHandler { _ async throws in throw Problem() }
     bus.event(for: Placed.self).deadLetters.addHandler { letters.record("\($0.payload.id)") }
     bus.event(for: Message.self).deadLetters.addHandler { letters.record("\(type(of: $0.payload))") }
     bus.event(for: (any Auditable).self).deadLetters.addHandler { letters.record($0.payload.entry) }
@@ -218,7 +218,7 @@ extension BusTests {
   /// in their order.
   @Test func theEndOfOneOfManyHandlersLooksAtNoOther() {
     let (bus, count, seen) = (EventBus(), 1_000, Recorder<Int>())
-    let tokens = (0..<count).map { number in bus.addHandler(forAll: Int.self) { _ in seen.record(number) } }
+    let tokens = (0..<count).map { number in bus.all(as: Int.self).addHandler { _ in seen.record(number) } }
     for (number, token) in tokens.enumerated() where number % 100 != 0 {
       #expect(bus.remove(token) && !bus.remove(token))
     }

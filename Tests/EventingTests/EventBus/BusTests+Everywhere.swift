@@ -7,7 +7,7 @@ extension BusTests {
   @Test func onceIsOnceInAll() async throws {
     let (bus, owner, seen) = (EventBus(), Owner(), Recorder<Int>())
     let event = try bus.event(Self.number, of: owner)
-    let token = bus.addHandler(forAll: Int.self, once: true) { seen.record($0) }
+    let token = bus.all(as: Int.self).addHandler(.once) { seen.record($0) }
     #expect(await bus.send("no number").skipped == 1)
     event.lock()
     event.post(1)
@@ -26,7 +26,7 @@ extension BusTests {
   @MainActor @Test func ofTwoQueuedCallsOfAOnceHandlerOneCounts() async throws {
     let (bus, owner, began, goesOn, seen) = (EventBus(), Owner(), Gate(), Gate(), Recorder<Int>())
     let events = try (0..<2).map { try bus.event(EventKey<Int>("\($0)"), of: owner) }
-    bus.addHandler(forAll: Int.self, on: .main, once: true) { number async in
+    bus.all(as: Int.self).addHandler(.once, on: .main) { number async in
       seen.record(number)
       began.open()
       await goesOn.opened()
@@ -50,9 +50,9 @@ extension BusTests {
       init(_ isAsync: Bool) {
         events = (0..<2).compactMap { [bus, owner] in try? bus.event(EventKey<Int>("\($0)"), of: owner) }
         if isAsync {
-          bus.addHandler(forAll: Int.self, once: true) { [calls] _ async in calls.add() }
+          bus.all(as: Int.self).addHandler(.once) { [calls] _ async in calls.add() }
         } else {
-          bus.addHandler(forAll: Int.self, once: true) { [calls] _ in calls.add() }
+          bus.all(as: Int.self).addHandler(.once) { [calls] _ in calls.add() }
         }
       }
     }
@@ -90,7 +90,7 @@ extension BusTests {
       return stage
     } _: { index, stage in
       overlaps.during {
-        if index == 0 { stage.bus.addHandler(forAll: Int.self) { _ in stage.calls.add() } } else { _ = stage.event }
+        if index == 0 { stage.bus.all(as: Int.self).addHandler { _ in stage.calls.add() } } else { _ = stage.event }
       }
     }
     for stage in stages.values {
@@ -103,7 +103,7 @@ extension BusTests {
   @Test func anEventHasTheHandlerBeforeAnyThreadFindsIt() async {
     final class Stage: Sendable {
       let (bus, calls, owner) = (EventBus(), Counter(), Owner())
-      init() { bus.addHandler(forAll: Int.self) { [calls] _ in calls.add() } }
+      init() { bus.all(as: Int.self).addHandler { [calls] _ in calls.add() } }
     }
     let (overlaps, stages) = (Overlaps(), Recorder<Stage>())
     await inRounds(3) {
@@ -133,7 +133,7 @@ extension BusTests {
       let (bus, owner, isAdded) = (EventBus(), Owner(), Gate())
       let events = try (0..<20).map { try bus.event(EventKey<Int>("\($0)"), of: owner) }
       let poster = startThread { while !isAdded.isOpen { for event in events { event.post(1) } } }
-      bus.addHandler(forAll: Int.self, once: true) { _ in }
+      bus.all(as: Int.self).addHandler(.once) { _ in }
       isAdded.open()
       await poster.opened()
       for event in events { event.post(2) }
@@ -147,12 +147,12 @@ extension BusTests {
       for round in 0..<300 {
         if index < 2 {
           let canary = Canary(live)
-          let token = bus.addHandler(forAll: Int.self, once: round % 3 == 0) { _ in canary.sing() }
+          let token = bus.all(as: Int.self).addHandler(round % 3 == 0 ? .once : .options()) { _ in canary.sing() }
           if round % 5 != 0 { bus.remove(token) } else { bus.finish() }
         } else {
           let owner = Owner()
           try? bus.event(Self.number, of: owner).post(round)
-          if round % 2 == 0 { bus.removeAll(of: owner) }
+          if round % 2 == 0 { bus.removeEvents(of: owner) }
           bus.post(round)
         }
       }

@@ -11,13 +11,14 @@ extension BusTests {
     let bus = EventBus()
     var view: View? = View()
     let seen = view!.seen
-    bus.addHandler(for: Placed.self, owner: view!) { view, placed in view.seen.record("inline \(placed.id)") }
-    bus.addHandler(for: Placed.self, owner: view!) { view, placed async in view.seen.record("async \(placed.id)") }
-    bus.addHandler(for: Placed.self, on: .main, owner: view!) { view, placed in
+    bus.event(for: Placed.self).addHandler(owner: view!) { view, placed in view.seen.record("inline \(placed.id)") }
+    bus.event(for: Placed.self).addHandler(owner: view!) { view, placed async in view.seen.record("async \(placed.id)")
+    }
+    bus.event(for: Placed.self).addHandler(on: .main, owner: view!) { view, placed in
       MainActor.preconditionIsolated()
       view.seen.record("main \(placed.id)")
     }
-    bus.addHandler(for: Placed.self, on: .main, owner: view!) { view, placed async in
+    bus.event(for: Placed.self).addHandler(on: .main, owner: view!) { view, placed async in
       view.seen.record("main async \(placed.id)")
     }
     await bus.send(Placed())
@@ -29,7 +30,7 @@ extension BusTests {
 
   @Test func aTokenIsRemovedFromWhateverEventOfTheBus() throws {
     let (bus, owner, calls) = (EventBus(), View(), Counter())
-    let token = bus.addHandler(for: Placed.self) { _ in calls.add() }
+    let token = bus.event(for: Placed.self).addHandler { _ in calls.add() }
     let owned = try bus.event(EventKey<Int>("n"), of: owner).addHandler { _ in calls.add() }
     let foreign = Event<Int>().addHandler { _ in }
     #expect(!bus.remove(foreign))
@@ -48,10 +49,10 @@ extension BusTests {
     let (bus, live) = (EventBus(), LiveCount())
     let event = bus.event(for: Int.self)
     var view: View? = View()
-    bus.addHandler(forAll: Placed.self) { _ in }
+    bus.all(as: Placed.self).addHandler { _ in }
     for _ in 0..<8 {
       let canary = Canary(live)
-      bus.addHandler(forAll: Placed.self, owner: view!) { _, _ in canary.sing() }
+      bus.all(as: Placed.self).addHandler(owner: view!) { _, _ in canary.sing() }
     }
     for _ in 0..<20 { bus.post(1) }
     #expect(live.alive == 8 && bus.busHandlers.count == 9 && event.handlerCount == 9)
@@ -64,7 +65,7 @@ extension BusTests {
     let (bus, live) = (EventBus(), LiveCount())
     for _ in 0..<1_000 {
       let (view, canary) = (View(), Canary(live))
-      bus.addHandler(forAll: Placed.self, owner: view) { _, _ in canary.sing() }
+      bus.all(as: Placed.self).addHandler(owner: view) { _, _ in canary.sing() }
     }
     #expect(live.alive < 10 && bus.busHandlers.count < 10)
   }
@@ -76,7 +77,7 @@ extension BusTests {
   @Test func anEventWhoseOwnersAddressIsUsedAgainLosesTheHandlersOfAllEvents() throws {
     let (bus, others) = (EventBus(), (0..<20).map { _ in Owner() })
     for other in others { _ = try bus.event(Self.number, of: other) }
-    bus.addHandler(forAll: Int.self) { _ in }
+    bus.all(as: Int.self).addHandler { _ in }
     var reused = 0
     for _ in 0..<500 where reused < 5 {
       var owner: Owner? = Owner()

@@ -8,11 +8,11 @@ import Testing
   @Test func aPostFindsTheEventOfItsType() async {
     let bus = EventBus()
     let seen = Recorder<String>()
-    bus.addHandler(for: Placed.self) { seen.record("\($0.id)") }
-    bus.addHandler(for: String.self) { seen.record($0) }
+    bus.event(for: Placed.self).addHandler { seen.record("\($0.id)") }
+    bus.event(for: String.self).addHandler { seen.record($0) }
     bus.post(Placed(id: 1))
     #expect(await bus.send("x").delivered == 1)
-    #expect(await bus.submit(3.5).report.reachedNobody)
+    #expect(await bus.event(for: Double.self).submit(3.5).report.reachedNobody)
     #expect(seen.values == ["1", "x"])
   }
 
@@ -28,7 +28,7 @@ import Testing
     }
     #expect(events.count == 4_000)
     #expect(Set(events.values).count == 2)
-    #expect(bus.names(of: owner) == ["changed"])
+    #expect(bus.events(of: owner).map(\.name) == ["changed"])
     #expect(bus.events(of: owner).map(\.name) == ["changed"])
   }
 
@@ -64,12 +64,12 @@ import Testing
     let (bus, owner, other) = (EventBus(), Plain(), Plain())
     for name in ["a", "b", "c"] { _ = try bus.event(EventKey<Int>(name), of: owner) }
     _ = try bus.event(EventKey<Int>("a"), of: other)
-    #expect(bus.remove(EventKey<Int>("b"), of: owner))
-    #expect(!bus.remove(EventKey<Int>("b"), of: owner))
-    #expect(bus.names(of: owner) == ["a", "c"])
-    #expect(bus.removeAll(of: owner) == 2)
-    #expect(bus.removeAll(of: owner) == 0)
-    #expect(bus.names(of: other) == ["a"])
+    #expect(bus.removeEvent(EventKey<Int>("b"), of: owner))
+    #expect(!bus.removeEvent(EventKey<Int>("b"), of: owner))
+    #expect(bus.events(of: owner).map(\.name) == ["a", "c"])
+    #expect(bus.removeEvents(of: owner) == 2)
+    #expect(bus.removeEvents(of: owner) == 0)
+    #expect(bus.events(of: other).map(\.name) == ["a"])
   }
 
   @Test func finishEndsAllEventsAndQuiesceWaitsForThem() async throws {

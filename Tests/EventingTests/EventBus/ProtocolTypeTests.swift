@@ -15,7 +15,7 @@ import Testing
   @Test func aHandlerOfAProtocolTypeHearsWhatIsPostedAsIt() async {
     let (bus, heard) = (EventBus(), Recorder<String>())
     bus.post(Flood())  // before the first handler
-    bus.addHandler(for: (any Alarm).self) { heard.record($0.name) }
+    bus.event(for: (any Alarm).self).addHandler { heard.record($0.name) }
     let alarm: any Alarm = Fire()
     bus.post(alarm)  // goes to the event of `Fire`
     #expect(await bus.send(alarm).delivered == 1)
@@ -29,8 +29,8 @@ import Testing
 
   @Test func everyVerbOfTheEventSeesConformingPayloads() async throws {
     let (bus, heard, owner) = (EventBus(), Recorder<String>(), Owner())
-    bus.addHandler(for: (any Alarm).self, owner: owner) { _, alarm async in heard.record(alarm.name) }
-    bus.addHandler(for: (any Loud<Int>).self, once: true) { _ in heard.record("loud") }
+    bus.event(for: (any Alarm).self).addHandler(owner: owner) { _, alarm async in heard.record(alarm.name) }
+    bus.event(for: (any Loud<Int>).self).addHandler(.once) { _ in heard.record("loud") }
     let next = bus.event(for: (any Alarm).self).payloads()
     #expect(await bus.send(Fire()).delivered > 0)
     await bus.send(Fire(name: "second"))
@@ -45,9 +45,9 @@ import Testing
 
   @Test func aHandlerForAllPayloadsHearsEachOnce() async {
     let (bus, heard) = (EventBus(), Recorder<String>())
-    bus.addHandler(for: (any Alarm).self) { _ in }
-    bus.addHandler(for: (any Loud<Int>).self) { _ in }
-    bus.addHandler(forAll: (any Alarm).self) { heard.record($0.name) }
+    bus.event(for: (any Alarm).self).addHandler { _ in }
+    bus.event(for: (any Loud<Int>).self).addHandler { _ in }
+    bus.all(as: (any Alarm).self).addHandler { heard.record($0.name) }
     bus.post(Fire())
     bus.post(Flood() as any Alarm)
     await bus.quiesce()
@@ -58,9 +58,9 @@ import Testing
     class Animal: @unchecked Sendable {}
     final class Dog: Animal, @unchecked Sendable {}
     let (bus, heard) = (EventBus(), Recorder<String>())
-    bus.addHandler(for: Animal.self) { _ in heard.record("animal") }
-    bus.addHandler(for: Fire?.self) { _ in heard.record("optional") }
-    bus.addHandler(for: Fire.self) { _ in heard.record("fire") }
+    bus.event(for: Animal.self).addHandler { _ in heard.record("animal") }
+    bus.event(for: Fire?.self).addHandler { _ in heard.record("optional") }
+    bus.event(for: Fire.self).addHandler { _ in heard.record("fire") }
     bus.post(Dog())
     bus.post(Fire())
     #expect(heard.values == ["fire"])

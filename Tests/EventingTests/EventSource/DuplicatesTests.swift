@@ -89,7 +89,7 @@ import Testing
 
   @Test(arguments: [Buffering.oldest(1), .newest(1)]) func whatALaneDroppedIsNotRemembered(buffering: Buffering) async {
     let (event, seen, queue) = (Event<Int>(), Recorder<Int>(), DispatchQueue(label: "test"))
-    event.removeDuplicates().addHandler(on: .queue(queue, buffering: buffering)) { seen.record($0) }
+    event.removeDuplicates().addHandler(.buffering(buffering), on: .queue(queue)) { seen.record($0) }
     queue.suspend()
     event.post(1)
     event.post(2)

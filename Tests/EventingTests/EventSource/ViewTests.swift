@@ -58,7 +58,7 @@ import Testing
   @Test func aHandlerOfAViewIsLockedRemovedAndOwnedLikeAnyOther() async {
     let event = Event<Int>()
     let (seen, live) = (Recorder<Int>(), LiveCount())
-    let token = event.map { $0 + 1 }.addHandler(named: "view", priority: 2) { seen.record($0) }
+    let token = event.map { $0 + 1 }.addHandler(.named("view"), .priority(2)) { seen.record($0) }
     do {
       let owner = Canary(live)
       event.signal.addHandler(owner: owner) { _ in seen.record(0) }
@@ -79,9 +79,9 @@ import Testing
   @Test func anErrorOfAHandlerOfAViewIsInTheReport() async {
     struct Refusal: Error {}
     let event = Event<Int>()
-    event.map { $0 }.addHandler(named: "inline") { _ in throw Refusal() }
-    event.map { $0 }.addHandler(named: "lane", on: .background) { _ in throw Refusal() }
-    #expect(await event.send(1).failures.map(\.name) == ["inline", "lane"])
+    event.map { $0 }.addHandler(.named("inline")) { _ in throw Refusal() }
+    event.map { $0 }.addHandler(.named("lane"), on: .background) { _ in throw Refusal() }
+    #expect(await event.send(1).failures.map(\.handler.name) == ["inline", "lane"])
   }
 
   // MARK: Interception
@@ -89,7 +89,7 @@ import Testing
   @Test func aStoppedOccurrenceReachesNoLaterHandlerAndCountsAsSkipped() async {
     let event = Event<Int>()
     let seen = Recorder<String>()
-    event.addHandler(priority: 2) { seen.record("before \($0)") }
+    event.addHandler(.priority(2)) { seen.record("before \($0)") }
     event.intercept(priority: 1) { $0 < 0 ? .stop : .proceed }
     event.addHandler { seen.record("inline \($0)") }
     event.once { seen.record("once \($0)") }
@@ -117,7 +117,7 @@ import Testing
     #expect(await event.send(1).delivered == 1)
     event.unlock(token)
     #expect(await event.send(1).skipped == 1)
-    event.addHandler(priority: 1) { _ in event.remove(token) }
+    event.addHandler(.priority(1)) { _ in event.remove(token) }
     #expect(await event.send(1).delivered == 2)
   }
 
@@ -130,7 +130,7 @@ import Testing
       event.addHandler(on: .background, owner: owner) { _, _ in }
     }
     let token = event.addHandler { _ in }
-    event.addHandler(priority: 1) { _ in event.remove(token) }
+    event.addHandler(.priority(1)) { _ in event.remove(token) }
     let report = await event.send(1)
     #expect((report.delivered, report.skipped) == (2, 0))
     #expect(event.handlerCount == 2)
@@ -140,7 +140,7 @@ import Testing
 extension Event<Int> {
   /// Adds a handler that does nothing.
   fileprivate nonisolated func addHandler(priority: Int, on delivery: SyncDelivery) {
-    addHandler(on: delivery, priority: priority) { _ in }
+    addHandler(.priority(priority), on: delivery) { _ in }
   }
 }
 
@@ -158,9 +158,9 @@ extension Event<Int> {
   @Test func synchronousAsynchronousAndMainActorMethodsTakeBoundArguments() async {
     let event = Event<Int>()
     let ledger = Ledger()
-    event.addHandler(Ledger.book, of: ledger, with: "web", 3)
-    event.addHandler(Ledger.store, of: ledger, with: "web")
-    event.addHandler(on: .main, Ledger.show, of: ledger, with: "web")
+    event.addHandler(owner: ledger) { $0.book($1, "web", 3) }
+    event.addHandler(owner: ledger) { await $0.store($1, "web") }
+    event.addHandler(on: .main, owner: ledger) { $0.show($1, "web") }
     await event.send(1)
     #expect(ledger.seen.values.sorted() == ["book 1 web 3", "show 1 web", "store 1 web"])
   }

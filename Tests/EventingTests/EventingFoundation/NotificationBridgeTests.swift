@@ -50,7 +50,7 @@ import Testing
 
   @Test func aBridgeInBothDirectionsTellsEachSideOnce() {
     let bridge = Bridge(one, center)
-    bridge.heard.forward(to: bridge.event, number)
+    bridge.heard.compactMap(number).forward(to: bridge.event)
     post(one, 1)
     #expect(bridge.seen.values.sorted() == ["handler 1", "observer 1"])
     bridge.event.post(2)
@@ -59,14 +59,14 @@ import Testing
 
   @Test func theObjectOfTheNotificationDoesNotMatter() {
     let (object, bridge) = (Plain(), Bridge(one, center))
-    bridge.heard.forward(to: bridge.event, number)
+    bridge.heard.compactMap(number).forward(to: bridge.event)
     post(one, 1, from: object)
     #expect(bridge.seen.values.sorted() == ["handler 1", "observer 1"])
   }
 
   @Test func viewsAndEventsBetweenChangeNothing() async {
     let (bridge, middle) = (Bridge(one, center), Event<Int>())
-    bridge.heard.compactMap(number).filter { $0 > 0 }.forward(to: middle) { $0 * 10 }
+    bridge.heard.compactMap(number).filter { $0 > 0 }.compactMap { $0 * 10 }.forward(to: middle)
     middle.map { $0 + 1 }.forward(to: bridge.event)
     post(one, 1)
     #expect(bridge.seen.values.sorted() == ["handler 11", "observer 1"])
@@ -76,7 +76,7 @@ import Testing
 
   @Test func anEventForAllNamesIsPartOfABridge() {
     let (bridge, all) = (Bridge(one, center), Event(notifications: nil, center: center))
-    all.forward(to: bridge.event, number)
+    all.compactMap(number).forward(to: bridge.event)
     post(one, 1)
     #expect(bridge.seen.values.sorted() == ["handler 1", "observer 1"])
     // A notification named `other` comes in through `all`, and goes out under the name `one`.
@@ -86,7 +86,7 @@ import Testing
 
   @Test func aNotificationThatComesBackFromTheCenterDoesNotGoOutAgain() {
     let (bridge, again) = (Bridge(one, center), Event<Int>())
-    bridge.heard.forward(to: again, number)
+    bridge.heard.compactMap(number).forward(to: again)
     again.forward(to: center, as: one) { ["number": $0 + 10] }
     bridge.event.post(1)
     #expect(bridge.seen.values == ["handler 1", "observer 1"])
@@ -94,7 +94,7 @@ import Testing
 
   @Test func twoNamesAreTwoBridges() {
     let (ping, pong) = (Bridge(one, center), Bridge(other, center))
-    for bridge in [ping, pong] { bridge.heard.forward(to: bridge.event, number) }
+    for bridge in [ping, pong] { bridge.heard.compactMap(number).forward(to: bridge.event) }
     let (center, other) = (Unchecked(center), other)
     let answering = Observer(one, center.value) { number, _ in
       center.value.post(name: other, object: nil, userInfo: ["number": number + 1])
@@ -111,7 +111,7 @@ import Testing
   @Test func oneNameGoesOutUnderAnother() {
     let bridge = Bridge(one, center)
     let (event, heard) = (bridge.event, Event(notifications: other, center: center))
-    heard.forward(to: event, number)
+    heard.compactMap(number).forward(to: event)
     let token = event.forward(to: center, as: other) { ["number": $0] }
     let seen = Recorder<Int>()
     let observer = Observer(other, center) { number, _ in seen.record(number) }
@@ -125,8 +125,8 @@ import Testing
     let far = Unchecked(NotificationCenter())
     let bridge = Bridge(one, center)
     let (event, heardFar) = (bridge.event, Event(notifications: one, center: far.value))
-    bridge.heard.forward(to: event, number)
-    heardFar.forward(to: event, number)
+    bridge.heard.compactMap(number).forward(to: event)
+    heardFar.compactMap(number).forward(to: event)
     event.forward(to: far.value, as: one) { ["number": $0] }
     let seen = Recorder<String>()
     let observer = Observer(one, far.value) { number, _ in seen.record("far \(number)") }
@@ -143,7 +143,7 @@ import Testing
 
   @Test func aNotificationThatWaitsInABusyEventKeepsItsPath() {
     let bridge = Bridge(one, center)
-    bridge.heard.forward(to: bridge.event, number)
+    bridge.heard.compactMap(number).forward(to: bridge.event)
     let (center, one) = (Unchecked(center), one)
     bridge.event.addHandler { number in
       // The event is busy with this call, so the payload of the notification waits in its mailbox.
@@ -156,7 +156,7 @@ import Testing
 
   @Test func aNotificationThatALockHeldKeepsItsPath() async {
     let bridge = Bridge(one, center)
-    let forward = bridge.heard.forward(to: bridge.event, number)
+    let forward = bridge.heard.compactMap(number).forward(to: bridge.event)
     bridge.heard.lock(forward, holding: .upTo(10))
     post(one, 1)
     #expect(bridge.seen.values == ["observer 1"])

@@ -18,7 +18,7 @@ import Testing
     middle.addHandler { seen.record("middle \($0.name.rawValue)") }
     second.addHandler { seen.record("second \($0.name.rawValue)") }
     let other = other
-    first.forward(to: middle) { _ in PostedNotification(other) }
+    first.compactMap { _ in PostedNotification(other) }.forward(to: middle)
     middle.forward(to: center)  // the center posts a notification, which `second` receives
     second.forward(to: first)
     center.post(name: one, object: nil)
@@ -95,7 +95,7 @@ import Testing
     let (one, other, center) = (one, other, Unchecked(center))
     numbers.addHandler { seen.record($0) }
     numbers.forward(to: center.value, as: one) { ["number": $0] }
-    back.forward(to: numbers) { $0.userInfo?["number"] as? Int }
+    back.compactMap { $0.userInfo?["number"] as? Int }.forward(to: numbers)
     warned.addHandler { _ in center.value.post(name: one, object: nil, userInfo: ["number": 2]) }
     let over = Gate()
     let observer = center.value.addObserver(forName: one, object: nil, queue: nil) { notification in

@@ -23,9 +23,9 @@ extension IdleClockTests {
       await gate.opened()
       seen.record(clock.now.offset)
     }
-    if isKeyed { handler = handler.inOrder { $0 % 1 } }
+    if isKeyed { handler = handler.with(.inOrder { $0 % 1 }) }
     if isRetried {
-      handler = handler.retrying(.exponential(from: .seconds(1), to: .seconds(1), attempts: 2), clock: clock)
+      handler = handler.with(.retrying(.exponential(from: .seconds(1), to: .seconds(1), attempts: 2), clock: clock))
     }
     event.add(handler)
     event.post(1)

@@ -105,7 +105,7 @@ import Testing
     func add(to event: Event<Int>, _ clock: ManualClock, _ call: @escaping @Sendable () -> Int) {
       let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(60), attempts: 4, jitter: false)
       func retried(_ delivery: AsyncDelivery) -> Handler<Int> {
-        Handler(on: delivery) { _ async throws in if call() < 3 { throw Failed() } }.retrying(policy, clock: clock)
+        Handler(.retrying(policy, clock: clock), on: delivery) { _ async throws in if call() < 3 { throw Failed() } }
       }
       func batched() -> Handler<Int> {
         Handler(batchesOf: 5, within: .seconds(3), clock: clock) { _ async throws in _ = call() }
@@ -114,11 +114,11 @@ import Testing
       case .retriedInOrder: event.add(retried(.inOrder))
       case .retriedConcurrently: event.add(retried(.concurrent(limit: 2)))
       case .retriedAsTask: event.add(retried(.task))
-      case .retriedByKey: event.add(retried(.concurrent(limit: 2)).inOrder { $0 })
+      case .retriedByKey: event.add(retried(.concurrent(limit: 2)).with(.inOrder { $0 }))
       case .batch: event.add(batched())
-      case .batchByKey: event.add(batched().inOrder { $0 })
+      case .batchByKey: event.add(batched().with(.inOrder { $0 }))
       case .debounced:
-        event.add(Handler(on: .inOrder) { _ async throws in _ = call() }.debounced(for: .seconds(2), clock: clock))
+        event.addHandler(.debounced(for: .seconds(2), clock: clock), on: .inOrder) { _ async throws in _ = call() }
       }
     }
 
@@ -178,9 +178,9 @@ import Testing
       for _ in 0..<50 { await Task.yield() }
       seen.add()
     }
-    event.addHandler(on: .inOrder, body)
-    keyed["b"].addHandler(on: .inOrder, body)
-    value.values.addHandler(on: .inOrder, body)
+    event.addHandler(on: .inOrder, perform: body)
+    keyed["b"].addHandler(on: .inOrder, perform: body)
+    value.newValues.addHandler(on: .inOrder, perform: body)
     for number in 1...10 {
       event.post(number)
       keyed.post(number, to: "b")

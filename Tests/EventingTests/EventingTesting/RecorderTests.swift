@@ -137,7 +137,7 @@ import Testing
     let queue = DispatchQueue(label: "recorders")
     let view = EventRecorder(event.filter { $0 > 0 }, on: .queue(queue))
     let key = EventRecorder(keyed["a"], on: .queue(queue))
-    let new = EventRecorder(value.values, on: .queue(queue))
+    let new = EventRecorder(value.newValues, on: .queue(queue))
     queue.suspend()
     event.post(1)
     keyed.post(2, to: "a")

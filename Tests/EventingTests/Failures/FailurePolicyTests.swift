@@ -10,7 +10,7 @@ import Testing
   @Test(arguments: BoundedLane.allCases) func errorsOnLanesAreInFailures(lane: BoundedLane) async {
     let (event, seen) = (Event<Int>(), Recorder<String>())
     event.failures.addHandler { seen.record("\($0)") }
-    event.add(lane.throwing { if $0 % 2 == 1 { throw Odd(number: $0) } }.named("odd"))
+    event.add(lane.throwing { if $0 % 2 == 1 { throw Odd(number: $0) } }.with(.named("odd")))
     for number in 1...4 { await event.send(number) }
     #expect(seen.values == ["odd: Odd(number: 1)", "odd: Odd(number: 3)"])
   }
@@ -18,12 +18,12 @@ import Testing
   @Test func failuresArriveWhenTheyAreThrown() async {
     let (event, seen) = (Event<Int>(), Recorder<String>())
     let failures = event.failures.payloads()
-    event.addHandler(named: "first") { number in
+    event.addHandler(.named("first")) { number in
       seen.record("first")
       throw Odd(number: number)
     }
     event.addHandler { _ in seen.record("second") }
-    event.failures.addHandler { seen.record("failed \($0.name ?? "")") }
+    event.failures.addHandler { seen.record("failed \($0.handler.name ?? "")") }
     event.post(1)
     #expect(seen.values == ["first", "failed first", "second"])
     let report = await event.send(2)
@@ -45,11 +45,11 @@ import Testing
 
   @Test(arguments: [false, true]) func aStopKeepsTheOccurrenceFromTheRest(isAwaited: Bool) async {
     let (event, seen) = (Event<Int>("stops", onFailure: .skipLaterHandlers), Recorder<String>())
-    event.addHandler(on: .background, priority: 2) { _ in throw Odd(number: 0) }  // throws too late to stop it
+    event.addHandler(.priority(2), on: .background) { _ in throw Odd(number: 0) }  // throws too late to stop it
     event.addHandler { seen.record("before \($0)") }
     event.addHandler { if $0 == 1 { throw Odd(number: $0) } }
     event.addHandler { seen.record("after \($0)") }
-    event.addHandler(on: .background, priority: -1) { seen.record("lane \($0)") }
+    event.addHandler(.priority(-1), on: .background) { seen.record("lane \($0)") }
     if isAwaited {
       let report = await event.send(1)
       #expect((report.delivered, report.skipped, report.failures.count) == (1, 2, 2))
@@ -99,10 +99,10 @@ import Testing
 extension BoundedLane {
   func throwing(_ body: @escaping @Sendable (Int) throws -> Void) -> Handler<Int> {
     switch self {
-    case .background: Handler(on: .background, body)
-    case .queue: Handler(on: .queue(DispatchQueue(label: "throwing")), body)
+    case .background: Handler(on: .background, perform: body)
+    case .queue: Handler(on: .queue(DispatchQueue(label: "throwing")), perform: body)
     case .inOrder: Handler { (number: Int) async throws in try body(number) }
-    case .backgroundAsync: Handler(on: .background) { (number: Int) async throws in try body(number) }
+    case .backgroundAsync: Handler(on: .inOrder(priority: .utility)) { (number: Int) async throws in try body(number) }
     case .concurrent: Handler(on: .concurrent(limit: 1)) { (number: Int) async throws in try body(number) }
     case .main: Handler(on: .main) { try body($0) }
     case .mainAsync: Handler(on: .main) { (number: Int) async throws in try body(number) }

@@ -60,10 +60,10 @@ import Testing
 
   @Test func errorsAreInTheOrderOfPrioritiesBeforeThatOfAddition() async {
     let event = Event<Int>()
-    event.addHandler(on: .background, priority: -5) { _ in throw Problem(number: 4) }
+    event.addHandler(.priority(-5), on: .background) { _ in throw Problem(number: 4) }
     event.addHandler { _ in throw Problem(number: 2) }
-    event.addHandler(priority: 9) { _ async throws in throw Problem(number: 0) }
-    event.addHandler(priority: 9) { _ in throw Problem(number: 1) }
+    event.addHandler(.priority(9)) { _ async throws in throw Problem(number: 0) }
+    event.addHandler(.priority(9)) { _ in throw Problem(number: 1) }
     event.addHandler(on: .task) { _ in throw Problem(number: 3) }
     #expect(await event.send(1).failures.map { ($0.error as? Problem)?.number } == [0, 1, 2, 3, 4])
   }
@@ -105,7 +105,7 @@ import Testing
     // On the fast path the delivery reads no handler's record until a handler throws.
     let event = Event<Int>()
     for index in 0..<20 {
-      event.addHandler(priority: index % 4) { number in
+      event.addHandler(.priority(index % 4)) { number in
         if number == index { throw Problem(number: number) }
       }
     }
@@ -197,11 +197,11 @@ import Testing
       let hold = Hold(at: .foundBusy)
       let adder = startThread {
         hold.during {
-          event.addHandler(named: "second", on: .background) { _ in throw FailureTests.Problem(number: 2) }
+          event.addHandler(.named("second"), on: .background) { _ in throw FailureTests.Problem(number: 2) }
         }
       }
       await hold.reached.opened()
-      event.addHandler(named: "first", on: .background) { _ in throw FailureTests.Problem(number: 1) }
+      event.addHandler(.named("first"), on: .background) { _ in throw FailureTests.Problem(number: 1) }
       hold.release()
       await adder.opened()
       gate.open()

@@ -13,9 +13,9 @@ import Testing
     let (moved, failures, letters) = (KeyedEvent<String, Int>(), Counter(), Recorder<String>())
     moved.failures.addHandler { _ in _ = failures.add() }
     moved.deadLetters.addHandler {
-      letters.record("\($0.payload.key ?? "none") \($0.payload.payload) \($0.attempts)")
+      letters.record("\($0.payload.key ?? "none") \($0.payload.payload) \($0.failure.attempts)")
     }
-    moved["ada"].add(RetryTests.handler(place, .init(failures: 9)).retrying(.immediately(attempts: 2)))
+    moved["ada"].add(RetryTests.handler(place, .init(failures: 9)).with(.retrying(.immediately(attempts: 2))))
     moved["bob"].add(RetryTests.handler(place, .init(failures: 9)))
     moved.untargeted.add(RetryTests.handler(place, .init(failures: 9)))
     await moved.send(1, to: "ada")
@@ -47,7 +47,7 @@ import Testing
   @Test func aPaceAndABatchOfAKeyLeaveLetters() async {
     let (moved, letters, clock) = (KeyedEvent<String, Int>(), Recorder<String>(), ManualClock())
     moved.deadLetters.addHandler { letters.record("\($0.payload.key ?? "none") \($0.payload.payload)") }
-    moved["ada"].add(Handler { _ in throw Refused() }.debounced(for: .seconds(1), clock: clock))
+    moved["ada"].addHandler(.debounced(for: .seconds(1), clock: clock)) { _ in throw Refused() }
     moved["bob"].add(Handler(batchesOf: 2, within: .seconds(1_000)) { (_: [Int]) async throws in throw Refused() })
     moved.post(1, to: "ada")
     moved.post(2, to: "bob")

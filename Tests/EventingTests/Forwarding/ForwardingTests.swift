@@ -10,8 +10,10 @@ import Testing
     let event: Event<Int>
     let owner: Event<String>
 
-    func add(_ handlers: [Handler<Int>]) -> [HandlerToken] { event.add(handlers.map { $0.owned(by: owner) }) }
-    func attach(_ handler: Handler<Int>) -> HandlerToken { event.attach(handler.owned(by: owner)) }
+    func add(contentsOf handlers: [Handler<Int>]) -> [HandlerToken] {
+      event.add(contentsOf: handlers.map { $0.owned(by: owner) })
+    }
+    func add(_ handler: Handler<Int>) -> HandlerToken { event.add(handler.owned(by: owner)) }
     func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
   }
 
@@ -126,8 +128,8 @@ import Testing
   @Test func twoPathsToOneEventDeliverTwice() {
     let (top, left, right, bottom) = (Event<Int>(), Event<Int>(), Event<Int>(), Event<Int>())
     let seen = Recorder<Int>()
-    top.forward(to: left) { $0 * 10 }
-    top.forward(to: right) { $0 * 100 }
+    top.compactMap { $0 * 10 }.forward(to: left)
+    top.compactMap { $0 * 100 }.forward(to: right)
     left.forward(to: bottom)
     right.forward(to: bottom)
     bottom.addHandler { seen.record($0) }
@@ -141,9 +143,9 @@ import Testing
     target.addHandler { seen.record($0) }
     let tokens = [
       event.filter { $0 > 1 }.map { -$0 }.forward(to: target), keyed["a"].forward(to: target),
-      observed.values.forward(to: target),
+      observed.newValues.forward(to: target),
     ]
-    event.source.forward(to: target) { $0 * 100 }
+    event.source.compactMap { $0 * 100 }.forward(to: target)
     target.filter { $0 == 7 }.forward(to: event)  // a cycle: `event` forwards to `target`, and `target` to `event`
     #expect(await event.send(1).skipped == 1)
     #expect(await event.send(2).delivered == 2)
@@ -159,7 +161,7 @@ import Testing
   @Test func anOccurrenceKeepsItsSender() {
     let (first, second) = (Event<Int>(), Event<String>("second"))
     let sender = Recorder<String>()
-    first.forward(to: second) { "\($0)" }
+    first.compactMap { "\($0)" }.forward(to: second)
     second.occurrences.addHandler { occurrence in
       sender.record("\(occurrence.payload) \(occurrence.sender === sender) \(occurrence.eventName ?? "")")
     }
@@ -205,7 +207,7 @@ import Testing
   @Test func nilFromTheTransformSendsNothingAndCountsAsSkipped() async {
     let (first, second) = (Event<Int>(), Event<Int>())
     let seen = Recorder<Int>()
-    first.forward(to: second) { $0.isMultiple(of: 2) ? $0 : nil }
+    first.compactMap { $0.isMultiple(of: 2) ? $0 : nil }.forward(to: second)
     second.addHandler { seen.record($0) }
     #expect(await first.send(1).skipped == 1)
     #expect(await first.send(2).delivered == 1)

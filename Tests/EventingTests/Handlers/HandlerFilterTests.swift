@@ -13,9 +13,9 @@ import Testing
 
     init() {
       tokens = [
-        event.addHandler(named: "mail") { _ in },
-        event.add(Handler { _ in }.named("disk").tagged("io"))[0],
-        event.add(Handler { _ in }.tagged("io").owned(by: owner))[0],
+        event.addHandler(.named("mail")) { _ in },
+        event.addHandler(.named("disk"), .tagged("io")) { _ in },
+        event.addHandler(.tagged("io"), owner: owner) { _, _ in },
         event.forward(to: copy),
       ]
     }

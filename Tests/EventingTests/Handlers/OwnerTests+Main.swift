@@ -14,12 +14,12 @@ extension OwnerTests {
       case .plain: event.addHandler(on: .main, owner: owner) { owner, number in owner.update(number) }
       case .async: event.addHandler(on: .main, owner: owner) { owner, number async in owner.update(number) }
       case .latest:
-        event.addHandler(on: .main(buffering: .latest), owner: owner) { owner, number in owner.update(number) }
-      case .throttled: event.add(Handler(on: .main) { _ in }.owned(by: owner).throttled(every: .microseconds(20)))
-      case .retrying: event.add(Handler(on: .main) { _ in }.owned(by: owner).retrying(.immediately(attempts: 2)))
+        event.addHandler(.buffering(.latest), on: .main, owner: owner) { owner, number in owner.update(number) }
+      case .throttled: event.addHandler(.throttled(every: .microseconds(20)), on: .main, owner: owner) { _, _ in }
+      case .retrying: event.addHandler(.retrying(.immediately(attempts: 2)), on: .main, owner: owner) { _, _ in }
       case .view: event.map { $0 + 1 }.addHandler(on: .main, owner: owner) { owner, number in owner.update(number) }
       case .everywhere:
-        bus.addHandler(forAll: Int.self, on: .main, owner: owner) { owner, number in owner.update(number) }
+        bus.all(as: Int.self).addHandler(on: .main, owner: owner) { owner, number in owner.update(number) }
       }
     }
   }

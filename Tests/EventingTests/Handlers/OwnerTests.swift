@@ -151,7 +151,7 @@ import Testing
   @Test func inspectionDoesNotCountAHandlerWhoseOwnerIsGone() async {
     let event = Event<Int>("name")
     var owner: Owner? = Owner(LiveCount())
-    let token = event.addHandler(named: "owned", owner: owner!) { _, _ in }
+    let token = event.addHandler(.named("owned"), owner: owner!) { _, _ in }
     #expect(event.handlerCount == 1)
     #expect(event.contains(token))
     owner = nil
@@ -289,8 +289,10 @@ private struct OwningSource: EventSource {
   let event: Event<Int>
   let owner: RemovingOwner
 
-  func add(_ handlers: [Handler<Int>]) -> [HandlerToken] { event.add(handlers.map { $0.owned(by: owner) }) }
-  func attach(_ handler: Handler<Int>) -> HandlerToken { event.attach(handler.owned(by: owner)) }
+  func add(contentsOf handlers: [Handler<Int>]) -> [HandlerToken] {
+    event.add(contentsOf: handlers.map { $0.owned(by: owner) })
+  }
+  func add(_ handler: Handler<Int>) -> HandlerToken { event.add(handler.owned(by: owner)) }
   func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 }
 

@@ -58,13 +58,13 @@ extension SnapshotTests {
       let token = event.add(lane.handler(buffering, until: gate) { (_: Int) in begun.open() })
       for number in 0..<8 { event.post(number) }
       await begun.opened()
-      event.lockAll(where: .oneOf(token), holding: .upTo(8))
+      event.lockAll(where: .oneOf([token]), holding: .upTo(8))
       event.post(8)
       gate.open()
       await event.quiesce()
       let paused = await event.handlers[0]
       #expect(paused.callCount + paused.waitingCount == 8 && paused.heldCount == 1)
-      event.unlockAll(where: .oneOf(token))
+      event.unlockAll(where: .oneOf([token]))
       await event.quiesce()
       let ended = await event.handlers[0]
       #expect(ended.callCount == 9 && ended.waitingCount == 0)
@@ -118,7 +118,7 @@ extension SnapshotTests {
 
   @Test func aLaneThatEndsStillCounts() async {
     let (event, begun, gate) = (Event<Int>(), Gate(), Gate())
-    let token = event.addHandler(named: "a") { (number: Int) async throws in
+    let token = event.addHandler(.named("a")) { (number: Int) async throws in
       begun.open()
       await gate.opened()
       if number < 3 { throw Problem() }

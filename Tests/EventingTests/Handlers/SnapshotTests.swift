@@ -18,11 +18,11 @@ import Testing
   @Test func failedCallsAreCountedWhereverTheHandlerRuns() async {
     let (event, owner) = (Event<Int>(), Owner(LiveCount()))
     let fail: @Sendable (Int) throws -> Void = { if $0 % 2 == 0 { throw Problem() } }
-    event.addHandler(fail)
-    event.addHandler(named: "named", fail)
+    event.addHandler(perform: fail)
+    event.addHandler(.named("named"), perform: fail)
     event.addHandler(owner: owner) { _, number in try fail(number) }
-    event.map { $0 }.addHandler(fail)
-    event.addHandler(on: .background, fail)
+    event.map { $0 }.addHandler(perform: fail)
+    event.addHandler(on: .background, perform: fail)
     for lane in BoundedLane.allCases { event.add(lane.throwing(fail)) }
     event.addHandler { _ in }
     for number in 0..<5 { await event.send(number) }
@@ -82,7 +82,7 @@ import Testing
 
   @Test func theKeyOfAHandlerIsKnown() async {
     let (rooms, object, objects) = (KeyedEvent<String, Int>(), Plain(), KeyedEvent<ObjectKey, Int>())
-    rooms["lobby"].addHandler(named: "a") { _ in }
+    rooms["lobby"].addHandler(.named("a")) { _ in }
     rooms["attic"].addHandler(on: .background) { _ in }
     rooms.anyKey.addHandler { _ in }
     rooms.untargeted.addHandler { _ in }
@@ -96,7 +96,7 @@ import Testing
 
   @Test func aSnapshotHasThePlaceInTheSource() async {
     let (event, line) = (Event<Int>(), #line + 1)
-    event.addHandler(named: "a") { _ in }
+    event.addHandler(.named("a")) { _ in }
     #expect(await event.handlers.map(\.fileID) == ["EventingTests/SnapshotTests.swift"])
     #expect(await event.handlers.map(\.line) == [line])
     #expect(

@@ -22,13 +22,13 @@ extension TokenTests {
   }
 
   private static let modified: [@Sendable (Service) -> Handler<Int>] = [
-    { s in Handler { (_: Int) async throws in }.retrying(.immediately(attempts: 3), if: { s.isWorthRetrying($0) }) },
-    { s in Handler { (_: Int) throws in }.retrying(.immediately(attempts: 3), if: { s.isWorthRetrying($0) }) },
-    { s in Handler(on: .concurrent(limit: 4)) { (_: Int) async in }.inOrder(by: { s.room(of: $0) }) },
-    { s in Handler(on: .concurrent(limit: 4)) { (_: Int) async in }.inOrder(by: { s.room(of: $0) }).once() },
-    { s in Handler { (_: Int) async in }.throttled(every: .seconds(1), clock: s.clock) },
-    { s in Handler { (_: Int) in }.debounced(for: .seconds(1), clock: s.clock) },
-    { s in Handler { (_: Int) async in }.timingOut(after: .seconds(1), clock: s.clock) },
+    { s in Handler(.retrying(.immediately(attempts: 3), if: { s.isWorthRetrying($0) })) { (_: Int) async throws in } },
+    { s in Handler(.retrying(.immediately(attempts: 3), if: { s.isWorthRetrying($0) })) { (_: Int) throws in } },
+    { s in Handler(.inOrder(by: { s.room(of: $0) }), on: .concurrent(limit: 4)) { (_: Int) async in } },
+    { s in Handler(.inOrder(by: { s.room(of: $0) }), .once, on: .concurrent(limit: 4)) { (_: Int) async in } },
+    { s in Handler(.throttled(every: .seconds(1), clock: s.clock)) { (_: Int) async in } },
+    { s in Handler(.debounced(for: .seconds(1), clock: s.clock)) { (_: Int) in } },
+    { s in Handler(.timingOut(after: .seconds(1), clock: s.clock)) { (_: Int) async in } },
     { s in Handler(batchesOf: 2, within: .seconds(1), clock: s.clock) { _ in } },
   ]
 
@@ -40,9 +40,9 @@ extension TokenTests {
       let handler = TokenTests.modified[number](service)
       let token =
         switch how {
-        case "behind a view": event.map { $0 + 1 }.attach(handler)
-        case "behind removeDuplicates": event.removeDuplicates().attach(handler)
-        default: event.attach(handler)
+        case "behind a view": event.map { $0 + 1 }.add(handler)
+        case "behind removeDuplicates": event.removeDuplicates().add(handler)
+        default: event.add(handler)
         }
       service.token.withLock { $0 = token }
       event.post(1)

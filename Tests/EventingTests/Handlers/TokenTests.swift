@@ -174,7 +174,7 @@ import Testing
     let bag = HandlerBag()
     for priority in 0..<3 {
       let canary = Canary(closures)
-      event.addHandler(priority: priority) { _ in canary.sing() }.store(in: bag)
+      event.addHandler(.priority(priority)) { _ in canary.sing() }.store(in: bag)
     }
     #expect(closures.alive == 3)
     bag.removeAll()

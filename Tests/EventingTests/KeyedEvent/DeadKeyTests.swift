@@ -26,7 +26,7 @@ import Testing
     var token: HandlerToken?
     for view in views {
       let captured = Captured(alive)
-      token = event[view].addHandler(named: "dead") { _ in withExtendedLifetime(captured) {} }
+      token = event[view].addHandler(.named("dead")) { _ in withExtendedLifetime(captured) {} }
     }
     return token
   }

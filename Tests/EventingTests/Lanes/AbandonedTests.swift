@@ -35,21 +35,21 @@ import Testing
     }
     let clock = ManualClock()
     return switch kind {
-    case .inOrder: Handler(on: .inOrder, body)
-    case .background: Handler(on: .background, blocking)
-    case .bounded: Handler(on: .inOrder(buffering: .oldest(64)), body)
+    case .inOrder: Handler(on: .inOrder, perform: body)
+    case .background: Handler(on: .background, perform: blocking)
+    case .bounded: Handler(.buffering(.oldest(64)), on: .inOrder, perform: body)
     case .main: Handler(on: .main) { payload async throws in try await body(payload) }
-    case .concurrent: Handler(on: .concurrent(limit: 1), body)
-    case .timed: Handler(on: .inOrder, body).timingOut(after: .seconds(1), clock: clock)
-    case .restarted: Handler(on: .restarting, body)
+    case .concurrent: Handler(on: .concurrent(limit: 1), perform: body)
+    case .timed: Handler(.timingOut(after: .seconds(1), clock: clock), on: .inOrder, perform: body)
+    case .restarted: Handler(.cancellingPrevious, on: .inOrder, perform: body)
     case .batched: Handler(batchesOf: 1) { batch in for payload in batch { try await body(payload) } }
-    case .keyed: Handler(on: .concurrent(limit: 2), body).inOrder { _ in 0 }
-    case .retried: Handler(on: .inOrder, body).retrying(.immediately(attempts: 2))
-    case .throttled: Handler(on: .inOrder, body).throttled(every: .seconds(1), clock: clock)
-    case .lane, .dequeuedOnLane, .behindAnother: Handler(on: .lane(lane), body)
-    case .boundedOnLane, .boundedBehindAnother: Handler(on: .lane(lane, buffering: .oldest(64)), body)
-    case .wideLane: Handler(on: .lane(HandlerLane(limit: 1), buffering: .oldest(64)), body)
-    case .dequeuedOnQueue: Handler(on: .queue(queue), blocking)
+    case .keyed: Handler(.inOrder { _ in 0 }, on: .concurrent(limit: 2), perform: body)
+    case .retried: Handler(.retrying(.immediately(attempts: 2)), on: .inOrder, perform: body)
+    case .throttled: Handler(.throttled(every: .seconds(1), clock: clock), on: .inOrder, perform: body)
+    case .lane, .dequeuedOnLane, .behindAnother: Handler(on: .lane(lane), perform: body)
+    case .boundedOnLane, .boundedBehindAnother: Handler(.buffering(.oldest(64)), on: .lane(lane), perform: body)
+    case .wideLane: Handler(.buffering(.oldest(64)), on: .lane(HandlerLane(limit: 1)), perform: body)
+    case .dequeuedOnQueue: Handler(on: .queue(queue), perform: blocking)
     }
   }
 
@@ -67,7 +67,7 @@ import Testing
     }
     if isBehind, how == "once" { return before.open() }
     if kind == .dequeuedOnQueue { queue.suspend() }
-    let token = event.attach(how == "once" ? handler.once() : handler)
+    let token = event.add(how == "once" ? handler.with(.once) : handler)
     var tickets = [event.submit(Payload(0, live))]
     if !isLate, kind != .dequeuedOnQueue { #expect(await eventually { begun.count == 1 }) }
     for number in 1...32 { tickets.append(event.submit(Payload(number, live))) }
@@ -108,11 +108,11 @@ import Testing
   /// The keys go with the payloads that waited, and not when the call that hangs returns.
   @Test func theKeysOfWhatWaitsBehindACallThatHangsAreReleased() async {
     let (event, live, begun, gate) = (Event<Int>("e"), LiveCount(), Recorder<Int>(), Gate())
-    let token = event.attach(
-      Handler(on: .concurrent(limit: 1)) { (number: Int) async in
+    let token = event.add(
+      Handler(.inOrder { Key($0, live) }, on: .concurrent(limit: 1)) { (number: Int) async in
         begun.record(number)
         await Task.detached { await gate.opened() }.value
-      }.inOrder { Key($0, live) })
+      })
     event.post(0)
     #expect(await eventually { begun.count == 1 })
     for number in 1...3_000 { event.post(number) }
@@ -135,7 +135,7 @@ import Testing
         case "lane": Handler(on: .lane(lane)) { _ async in calls.add() }
         default: Handler { _ async in calls.add() }
         }
-      let token = event.attach(handler)
+      let token = event.add(handler)
       let tickets = (0..<200).map { event.submit(Payload($0, live)) }
       for _ in 0..<round { await Task.yield() }
       event.remove(token)

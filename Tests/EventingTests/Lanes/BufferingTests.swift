@@ -145,7 +145,7 @@ import Testing
     let (event, calls) = (Event<Int>(), Recorder<Int>())
     let queue = DispatchQueue(label: "held")
     queue.suspend()
-    event.add(Handler(on: .queue(queue, buffering: .latest)) { calls.record($0) }.once())
+    event.addHandler(.buffering(.latest), .once, on: .queue(queue)) { calls.record($0) }
     let tickets = (1...3).map { event.submit($0) }
     queue.resume()
     var dropped: [Int] = []
@@ -155,10 +155,12 @@ import Testing
   }
 
   @Test func theDescriptionOfADeliveryNamesItsBound() {
-    #expect("\(SyncDelivery.background(buffering: .newest(3)))" == "background(utility), newest(3)")
-    #expect("\(AsyncDelivery.concurrent(limit: 2, buffering: .latest))" == "concurrent(limit: 2), newest(1)")
-    #expect("\(MainDelivery.main(buffering: .suspendingSender(4)))" == "main, suspendingSender(4)")
+    #expect("\(HandlerOption<Int>.buffering(.newest(3)))" == "buffering(newest(3))")
+    #expect(
+      "\(Handler<Int>(.buffering(.latest), on: .background) { _ in })" == "handler on background(utility), newest(1)")
+    #expect("\(AsyncDelivery.concurrent(limit: 2))" == "concurrent(limit: 2)")
     #expect("\(MainDelivery.main)" == "main")
-    #expect("\(AsyncDelivery.inOrder(buffering: .oldest(9)))" == "in order, oldest(9)")
+    #expect("\(MainDelivery.main)" == "main")
+    #expect("\(AsyncDelivery.inOrder)" == "in order")
   }
 }

@@ -9,12 +9,12 @@ import Testing
     let (event, seen) = (Event<[Int]>(), Recorder<Int>())
     let own = (0..<7).map { _ in RunningCalls() }
     event.add(
-      Handler(on: .concurrent(limit: 4)) { payload async throws in
+      Handler(.inOrder { $0[0] % 7 }, on: .concurrent(limit: 4)) { payload async throws in
         own[payload[0] % 7].begin()
         seen.record(payload[0])
         await Task.yield()
         own[payload[0] % 7].end()
-      }.inOrder { $0[0] % 7 })
+      })
     for number in 0..<2_000 {
       event.post([number])
       if number % 50 == 0 { await event.quiesce() }
@@ -26,7 +26,7 @@ import Testing
 
   @Test func thePayloadOfAnEndedCallIsGone() async {
     let event = Event<Recorder<Int>>()
-    event.add(Handler(on: .concurrent(limit: 2)) { payload async throws in payload.record(1) }.inOrder { _ in 0 })
+    event.addHandler(.inOrder { _ in 0 }, on: .concurrent(limit: 2)) { payload async throws in payload.record(1) }
     for _ in 0..<3 { #expect(await losesItsPayload(event)) }
   }
 
@@ -57,10 +57,12 @@ import Testing
         await { () async in
           let (event, canary) = (Event<Int>(), Canary(live))
           let token = event.add(
-            Handler(on: .concurrent(limit: 2)) { _ async throws in }.inOrder { number in
-              _ = canary
-              return number
-            })[0]
+            Handler(
+              .inOrder { number in
+                _ = canary
+                return number
+              }, on: .concurrent(limit: 2)
+            ) { _ async throws in })
           for number in 0..<100 { event.post(number) }
           await event.quiesce()
           if byRemoval { event.remove(token) }
@@ -77,7 +79,7 @@ extension Event<Int> {
     -> DeliveryTarget
   {
     let token = add(
-      Handler(on: .concurrent(limit: limit)) { payload async throws in await body(payload) }.inOrder { $0 })[0]
+      Handler(.inOrder { $0 }, on: .concurrent(limit: limit)) { payload async throws in await body(payload) })
     guard let lane = token.record.details?.route?.target else { preconditionFailure("expected a lane") }
     return lane
   }

@@ -109,37 +109,44 @@ struct LaneCheckPlan: Sendable, CustomStringConvertible {
     async: @escaping @Sendable ([CheckedPayload]) async throws -> Void
   ) -> Handler<CheckedPayload> {
     var handler = plainHandler(on: lane, isolatedTo: stage, body, async: async)
-    if let keys { handler = handler.inOrder { SeededGenerator.number(of: $0.id, for: 7) % keys } }
+    if let keys { handler = handler.with(.inOrder { SeededGenerator.number(of: $0.id, for: 7) % keys }) }
     if attempts > 1 {
       let delayed = RetryPolicy.exponential(from: .microseconds(100), to: .microseconds(300), attempts: attempts)
-      handler = handler.retrying(isDelayed ? delayed : .immediately(attempts: attempts))
+      handler = handler.with(.retrying(isDelayed ? delayed : .immediately(attempts: attempts)))
     }
-    if let timeLimit { handler = handler.timingOut(after: timeLimit) }
-    if isRestarting { handler = handler.restarting() }
+    if let timeLimit { handler = handler.with(.timingOut(after: timeLimit)) }
+    if isRestarting { handler = handler.with(.cancellingPrevious) }
     switch pace {
-    case .debounced: handler = handler.debounced(for: .microseconds(500), atMost: .milliseconds(2))
-    case .throttled: handler = handler.throttled(every: .milliseconds(1))
+    case .debounced: handler = handler.with(.debounced(for: .microseconds(500), atMost: .milliseconds(2)))
+    case .throttled: handler = handler.with(.throttled(every: .milliseconds(1)))
     case nil: break
     }
-    return isOnce ? handler.once() : handler
+    return isOnce ? handler.with(.once) : handler
   }
 
   private func plainHandler(
     on lane: HandlerLane, isolatedTo stage: Stage, _ body: @escaping @Sendable ([CheckedPayload]) throws -> Void,
     async: @escaping @Sendable ([CheckedPayload]) async throws -> Void
   ) -> Handler<CheckedPayload> {
-    let main = MainDelivery.main(buffering: bound)
     switch place {
     case .queue:
       let queue = DispatchQueue(label: "lane check", attributes: number % 2 == 0 ? [] : .concurrent)
-      return Handler(on: .queue(queue, buffering: bound)) { try body([$0]) }
-    case .background: return Handler(on: SyncDelivery.background(buffering: bound)) { try body([$0]) }
+      return Handler(.buffering(bound), on: .queue(queue)) { try body([$0]) }
+    case .background: return Handler(.buffering(bound), on: SyncDelivery.background) { try body([$0]) }
     case .main:
-      guard let batch else { return Handler(on: main) { @MainActor payload in try body([payload]) } }
-      return Handler(batchesOf: batch, within: within, on: main) { @MainActor batch in try body(batch) }
+      guard let batch else {
+        return Handler(.buffering(bound), on: .main) { @MainActor payload in try body([payload]) }
+      }
+      return Handler(.buffering(bound), batchesOf: batch, within: within, on: .main) { @MainActor batch in
+        try body(batch)
+      }
     case .mainAsync:
-      guard let batch else { return Handler(on: main) { @MainActor payload in try await async([payload]) } }
-      return Handler(batchesOf: batch, within: within, on: main) { @MainActor batch in try await async(batch) }
+      guard let batch else {
+        return Handler(.buffering(bound), on: .main) { @MainActor payload in try await async([payload]) }
+      }
+      return Handler(.buffering(bound), batchesOf: batch, within: within, on: .main) { @MainActor batch in
+        try await async(batch)
+      }
     case .actor:
       guard let batch else {
         return Handler(isolatedTo: stage) { stage, payload in
@@ -152,18 +159,20 @@ struct LaneCheckPlan: Sendable, CustomStringConvertible {
         try await async(batch)
       }
     case .inOrder, .backgroundAsync, .concurrent, .task, .shared, .sharedWide:
-      guard let batch else { return Handler(on: delivery(on: lane)) { try await async([$0]) } }
-      return Handler(batchesOf: batch, within: within, on: delivery(on: lane)) { try await async($0) }
+      guard let batch else { return Handler(.buffering(bound), on: delivery(on: lane)) { try await async([$0]) } }
+      return Handler(.buffering(bound), batchesOf: batch, within: within, on: delivery(on: lane)) {
+        try await async($0)
+      }
     }
   }
 
   private func delivery(on lane: HandlerLane) -> AsyncDelivery {
     switch place {
-    case .shared, .sharedWide: .lane(lane, buffering: bound)
-    case .concurrent: .concurrent(limit: LaneCheckPlan.wide, buffering: bound)
+    case .shared, .sharedWide: .lane(lane)
+    case .concurrent: .concurrent(limit: LaneCheckPlan.wide)
     case .task: .task
-    case .backgroundAsync: .background(buffering: bound)
-    default: .inOrder(buffering: bound)
+    case .backgroundAsync: .inOrder(priority: .utility)
+    default: .inOrder
     }
   }
 

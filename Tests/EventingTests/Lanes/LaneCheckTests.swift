@@ -79,9 +79,9 @@ private final class LaneCheckRound: @unchecked Sendable {
     locksEvents = random.chance(20)
     ending = [.quiet, .quiet, .busy, .released][random.below(4)]
     for (event, order) in zip(events, orders) {
-      event.addHandler(priority: .max) { order.record($0.id) }
+      event.addHandler(.priority(.max)) { order.record($0.id) }
       // A lock of the event that begins during a delivery may hold the payload for some handlers.
-      event.addHandler(priority: .min) { [locksEvents] payload in
+      event.addHandler(.priority(.min)) { [locksEvents] payload in
         if !locksEvents, order.values.last != payload.id { faults.record("\(payload.id) came beside another payload") }
       }
     }
@@ -106,7 +106,7 @@ private final class LaneCheckRound: @unchecked Sendable {
     }
     handlers.append(handler)
     owners.append(plan.place == .actor ? stage : owner)
-    tokens.append(events[plan.event].attach(plan.losesOwner ? made.owned(by: owner) : made))
+    tokens.append(events[plan.event].add(plan.losesOwner ? made.owned(by: owner) : made))
   }
 
   // MARK: Calls

@@ -18,7 +18,7 @@ import Testing
       Task { await goesOn.opened() }
       if kind == .failing { throw Refused() }
     }
-    event.add(kind == .retried ? handler.retrying(.immediately(attempts: 2)) : handler)
+    event.add(kind == .retried ? handler.with(.retrying(.immediately(attempts: 2))) : handler)
     event.post(Canary(live) { wasInCall.record(Invocation.current != nil) })
     posted.open()
     await event.quiesce()
@@ -32,12 +32,12 @@ import Testing
   /// ended.
   @Test(arguments: [false, true]) func aCallThatWaitedForItsKeyIsAChildOfItsSend(isRetried: Bool) async {
     let (event, began, goesOn, seen) = (Event<Int>(), Gate(), Gate(), Recorder<[Int]>())
-    let handler = Handler<Int>(on: .task) { number async throws in
+    let handler = Handler<Int>(.inOrder { $0 % 1 }, on: .task) { number async throws in
       began.open()
       if number == 1 { await goesOn.opened() }
       seen.record([number, Self.request, Task.isCancelled ? 1 : 0])
-    }.inOrder { $0 % 1 }
-    event.add(isRetried ? handler.retrying(.immediately(attempts: 2)) : handler)
+    }
+    event.add(isRetried ? handler.with(.retrying(.immediately(attempts: 2))) : handler)
     let first = Self.$request.withValue(1) { Task { await event.send(1) } }
     await began.opened()
     let others = (2...3).map { number in
@@ -75,14 +75,14 @@ import Testing
     let (first, second, seen) = (Event<Int>(), Event<Int>(), Recorder<Int>())
     let (began, goesOn, slowGoesOn) = (Gate(), Gate(), Gate())
     first.add(
-      Handler<Int>(on: .inOrder(buffering: .newest(1))) { number async throws in
+      Handler<Int>(.buffering(.newest(1)), on: .inOrder) { number async throws in
         if number == 1 {
           began.open()
           await goesOn.opened()
           seen.record(await second.send(20).deferred)
         }
       })
-    second.add(Handler<Int>(on: .task) { number async throws in await first.send(number) }.inOrder { $0 % 1 })
+    second.add(Handler<Int>(.inOrder { $0 % 1 }, on: .task) { number async throws in await first.send(number) })
     second.addHandler { number async in if number == 20 { await slowGoesOn.opened() } }
     first.post(1)
     await began.opened()
@@ -103,10 +103,10 @@ import Testing
   @Test func aCallThatItsSenderDoesNotWaitForRunsAllTheSame() async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.add(
-      Handler<Int>(on: .task) { number async throws in
+      Handler<Int>(.inOrder { $0 % 1 }, on: .task) { number async throws in
         if number == 1 { seen.record(10 * (await event.send(2).deferred)) }
         seen.record(number)
-      }.inOrder { $0 % 1 })
+      })
     #expect(await event.send(1).delivered == 1)
     await event.quiesce()
     #expect(seen.values == [10, 1, 2])

@@ -31,7 +31,7 @@ import Testing
     }
     for number in 0..<2 { second.post(number) }
     await begun.opened()
-    let token = first.add(Handler(batchesOf: 5, on: .lane(lane)) { _ async throws in })[0]
+    let token = first.add(Handler(batchesOf: 5, on: .lane(lane)) { _ async throws in })
     first.post(1)
     for number in 2..<100 { second.post(number) }
     for number in 2...5 { first.post(number) }
@@ -45,10 +45,11 @@ import Testing
   @Test func keyedPayloadsGatherAlsoWhileTheCallOfTheirKeyRuns() async {
     let (event, clock, gate, batches) = (Event<Int>(), ManualClock(), Gate(), Recorder<[Int]>())
     event.add(
-      Handler(batchesOf: 2, within: .seconds(60), on: .concurrent(limit: 2), clock: clock) { batch async throws in
+      Handler(.inOrder { _ in 0 }, batchesOf: 2, within: .seconds(60), on: .concurrent(limit: 2), clock: clock) {
+        batch async throws in
         batches.record(batch)
         if batch == [1, 2] { await gate.opened() }
-      }.inOrder { _ in 0 })
+      })
     for number in 1...3 { event.post(number) }
     #expect(await eventually { batches.count == 1 && clock.sleeperCount == 1 })
     gate.open()
@@ -66,10 +67,12 @@ import Testing
       let token = {
         let canary = Canary(live)
         return event.add(
-          Handler(on: .concurrent(limit: 2)) { (_: Int) async throws in
+          Handler(
+            .retrying(.exponential(from: .seconds(600), to: .seconds(600), attempts: 2)), on: .concurrent(limit: 2)
+          ) { (_: Int) async throws in
             _ = canary
             throw CancellationError()
-          }.retrying(.exponential(from: .seconds(600), to: .seconds(600), attempts: 2)))[0]
+          })
       }()
       event.post(1)
       for _ in 0..<Int.random(in: 0..<20) { await Task.yield() }
@@ -130,13 +133,14 @@ import Testing
     do {
       let canary = Canary(live)
       event?.add(
-        Handler(on: .inOrder) { (_: Int) async throws in
+        Handler(.once, .retrying(.exponential(from: .milliseconds(1), to: .milliseconds(1), attempts: 5)), on: .inOrder)
+        { (_: Int) async throws in
           canary.sing()
           calls.add()
           begun.open()
           await gate.opened()
           throw CancellationError()
-        }.once().retrying(.exponential(from: .milliseconds(1), to: .milliseconds(1), attempts: 5)))
+        })
     }
     event?.post(1)
     await begun.opened()

@@ -23,17 +23,18 @@
     /// 32 KB.
     private struct Image: Sendable { let words = InlineArray<4_096, UInt64>(repeating: 1) }
 
-    private static let places: [(String, AsyncDelivery)] = [
-      ("in order", .inOrder), ("bounded", .inOrder(buffering: .oldest(500))), ("concurrent", .concurrent(limit: 1)),
-      ("task", .task), ("lane", .lane(HandlerLane())), ("wide lane", .lane(HandlerLane(limit: 2))),
+    private static let places: [(String, AsyncDelivery, HandlerOption<Image>)] = [
+      ("in order", .inOrder, .options()), ("bounded", .inOrder, .buffering(.oldest(500))),
+      ("concurrent", .concurrent(limit: 1), .options()), ("task", .task, .options()),
+      ("lane", .lane(HandlerLane()), .options()), ("wide lane", .lane(HandlerLane(limit: 2)), .options()),
     ]
 
     /// A test of its own process: other tests allocate at the same time.
     @Test func aLaneThatHadLargePayloadsGivesTheirMemoryBack() async {
       await #expect(processExitsWith: .success) {
-        for (name, place) in LaneTests.places {
+        for (name, place, bound) in LaneTests.places {
           let (event, gate) = (Event<Image>("images"), Gate())
-          event.addHandler(on: place) { _ async in await gate.opened() }
+          event.addHandler(bound, on: place) { _ async in await gate.opened() }
           let before = heapInUse()
           for _ in 0..<400 { event.post(Image()) }
           precondition(heapInUse() == 0 || heapInUse() - before > 12_000_000, name)
@@ -84,7 +85,7 @@
 
     @Test func occurrencesThatAreDroppedBehindABarrierLeaveNothing() async throws {
       let (event, gate, begun, seen) = (Event<Int>(), Gate(), Gate(), Recorder<Int>())
-      let token = event.addHandler(on: .inOrder(buffering: .newest(1))) { number async in
+      let token = event.addHandler(.buffering(.newest(1)), on: .inOrder) { number async in
         seen.record(number)
         begun.open()
         await gate.opened()

@@ -25,7 +25,7 @@ extension LaneTests {
   func whatWaitsOnALaneIsCountedWhileAPausedHandlerIsRemoved(buffering: Buffering) async throws {
     let (event, queue, looks, left) = (Event<Slow>(), DispatchQueue(label: "test"), Looks(), Recorder<Int>())
     queue.suspend()
-    let token = event.addHandler(on: .queue(queue, buffering: buffering)) { _ in }
+    let token = event.addHandler(.buffering(buffering), on: .queue(queue)) { _ in }
     let lane = try #require(token.record.details?.route?.target)
     let post: @Sendable () -> Void = {
       event.post(

@@ -49,7 +49,7 @@ import Testing
     event.addHandler { _ in order.record("inline") }
     event.addHandler(on: .main) { _ in order.record("main") }
     event.addHandler { _ in order.record("inline too") }
-    event.addHandler(on: .main, priority: 1) { _ in order.record("main before") }
+    event.addHandler(.priority(1), on: .main) { _ in order.record("main before") }
     event.post(1)
     #expect(order.values == ["main before", "inline", "main", "inline too"])
   }

@@ -33,10 +33,10 @@ import Testing
     let (lane, plain, retried, seen) = (HandlerLane(), Event<Int>(), Event<Int>(), Recorder<Int>())
     plain.addHandler(on: .lane(lane)) { payload async in seen.record(payload) }
     retried.add(
-      Handler(on: .lane(lane)) { payload async throws in
+      Handler(.retrying(.immediately(attempts: 2)), on: .lane(lane)) { payload async throws in
         seen.record(payload)
         await Task.yield()
-      }.retrying(.immediately(attempts: 2)))
+      })
     let runs = (0..<200).map { $0 % 7 + 1 }
     var payload = 0
     for (index, run) in runs.enumerated() {
@@ -55,7 +55,7 @@ import Testing
   @Test func whatALockHeldComesFirstAndNothingElseOvertakes() async {
     let (lane, one, other, gate, seen) = (HandlerLane(), Event<Int>(), Event<Int>(), Gate(), Recorder<Int>())
     let (first, isHeld) = (Gate(), Recorder<Bool>())
-    let token = one.attach(Handler(on: .lane(lane)) { payload async in seen.record(payload) })
+    let token = one.addHandler(on: .lane(lane)) { payload async in seen.record(payload) }
     other.addHandler(on: .lane(lane)) { payload async in
       if payload == 0 { await first.opened() }
       seen.record(payload)
@@ -155,7 +155,7 @@ import Testing
 
   @Test func boundsArePerHandler() async {
     let (lane, one, other, seen, gate) = (HandlerLane(), Event<Int>(), Event<Int>(), Recorder<Int>(), Gate())
-    one.addHandler(on: .lane(lane, buffering: .newest(1))) { payload in seen.record(payload) }
+    one.addHandler(.buffering(.newest(1)), on: .lane(lane)) { payload in seen.record(payload) }
     other.addHandler(on: .lane(lane)) { payload in
       await gate.opened()
       seen.record(payload)
@@ -175,7 +175,7 @@ import Testing
     let unsteady = RetryTests.Unsteady(failures: 1)
     let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
     one.add(
-      Handler(on: .lane(lane)) { payload async throws in try unsteady.call(payload) }.retrying(policy, clock: clock))
+      Handler(.retrying(policy, clock: clock), on: .lane(lane)) { payload async throws in try unsteady.call(payload) })
     other.addHandler(on: .lane(lane)) { payload in seen.record(payload) }
     one.post(1)
     other.post(2)
@@ -192,8 +192,9 @@ import Testing
     let (lane, one, other, clock, seen) = (HandlerLane(), Event<Int>(), Event<Int>(), ManualClock(), Recorder<[Int]>())
     one.add(Handler(batchesOf: 9, within: .seconds(1), on: .lane(lane), clock: clock) { seen.record($0) })
     other.add(
-      Handler(on: .lane(lane)) { payload async throws in seen.record([payload]) }
-        .debounced(for: .seconds(1), clock: clock))
+      Handler(.debounced(for: .seconds(1), clock: clock), on: .lane(lane)) { payload async throws in
+        seen.record([payload])
+      })
     one.post(1)
     one.post(2)
     other.post(3)

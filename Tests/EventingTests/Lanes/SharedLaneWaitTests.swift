@@ -69,7 +69,7 @@ import Testing
   @Test func aSenderThatIsSuspendedOnItsOwnLaneIsDeferred() async {
     let (lane, one, other) = (HandlerLane(), Event<Int>(), Event<Int>())
     let (reports, seen) = (Recorder<[Int]>(), Recorder<Int>())
-    other.addHandler(on: .lane(lane, buffering: .suspendingSender(1))) { seen.record($0) }
+    other.addHandler(.buffering(.suspendingSender(1)), on: .lane(lane)) { seen.record($0) }
     one.addHandler(on: .lane(lane)) { _ in
       other.post(1)  // the lane of the handler is full
       for payload in 2...3 {

@@ -51,24 +51,25 @@ import Testing
   }
 
   static let modified: [@Sendable (Duration, Recorder<Int>) -> Handler<Int>] = [
-    { limit, seen in Handler { (payload: Int) in seen.record(payload) }.throttled(every: limit) },
-    { limit, seen in Handler { (payload: Int) in seen.record(payload) }.debounced(for: limit) },
-    { limit, seen in Handler { (payload: Int) in seen.record(payload) }.debounced(for: .seconds(1), atMost: limit) },
-    { limit, seen in Handler { (payload: Int) in seen.record(payload) }.debounced(for: limit, atMost: limit) },
+    { limit, seen in Handler(.throttled(every: limit)) { (payload: Int) in seen.record(payload) } },
+    { limit, seen in Handler(.debounced(for: limit)) { (payload: Int) in seen.record(payload) } },
+    { limit, seen in Handler(.debounced(for: .seconds(1), atMost: limit)) { (payload: Int) in seen.record(payload) } },
+    { limit, seen in Handler(.debounced(for: limit, atMost: limit)) { (payload: Int) in seen.record(payload) } },
     { limit, seen in Handler(batchesOf: .max, within: limit) { batch in for payload in batch { seen.record(payload) } }
     },
     { limit, seen in
-      Handler { (payload: Int) async in seen.record(payload) }.timingOut(after: max(limit, .seconds(60)))
+      Handler(.timingOut(after: max(limit, .seconds(60)))) { (payload: Int) async in seen.record(payload) }
     },
     { limit, seen in
-      Handler { (payload: Int) async throws in
+      Handler(.retrying(.exponential(from: limit, to: limit, attempts: 1))) { (payload: Int) async throws in
         seen.record(payload)
         throw Problem()
-      }.retrying(.exponential(from: limit, to: limit, attempts: 1))
+      }
     },
     { limit, seen in
-      Handler(on: .concurrent(limit: .max, buffering: .newest(.max))) { (payload: Int) async in seen.record(payload) }
-        .throttled(every: limit)
+      Handler(.buffering(.newest(.max)), .throttled(every: limit), on: .concurrent(limit: .max)) {
+        (payload: Int) async in seen.record(payload)
+      }
     },
   ]
 
@@ -89,10 +90,10 @@ import Testing
     let (event, attempts) = (Event<Int>("e"), Counter())
     let policy = RetryPolicy.exponential(from: limit, to: limit, attempts: .max)
     event.add(
-      Handler { (_: Int) async throws in
+      Handler(.retrying(policy)) { (_: Int) async throws in
         attempts.add()
         throw Problem()
-      }.retrying(policy))
+      })
     event.post(1)
     #expect(await eventually { attempts.value == 1 })
     event.removeAll()
@@ -113,8 +114,8 @@ import Testing
     let event = Event<Int>("e", replaying: .last(.max))
     let (few, many) = (Event<Int>("f", replaying: .last(-1)), HandlerLane("l", limit: .max))
     for buffering in [Buffering.oldest(.max), .newest(.max), .suspendingSender(.max), .oldest(-1), .newest(.min)] {
-      event.addHandler(on: .inOrder(buffering: buffering)) { _ in }
-      event.addHandler(on: .lane(many, buffering: buffering)) { _ in }
+      event.addHandler(.buffering(buffering), on: .inOrder) { _ in }
+      event.addHandler(.buffering(buffering), on: .lane(many)) { _ in }
     }
     event.addHandler(on: .concurrent(limit: -1)) { _ in }
     let token = event.addHandler { _ in }

@@ -122,12 +122,12 @@ import Testing
     signal.addHandler { seen.record("signal") }
     pair.addHandler { seen.record("\($0) \($1)") }
     keyed["a"].addHandler { seen.record("a \($0)") }
-    bus.addHandler(for: Int.self) { seen.record("bus \($0)") }
+    bus.event(for: Int.self).addHandler { seen.record("bus \($0)") }
     signal.post(after: .seconds(1), clock: clock)
-    pair.post(1, 2, after: .seconds(1), clock: clock)
+    pair.post((1, 2), after: .seconds(1), clock: clock)
     keyed.post(3, to: "a", after: .seconds(1), clock: clock)
     keyed.post(4, to: "b", after: .seconds(1), clock: clock)
-    bus.post(5, after: .seconds(1), clock: clock)
+    bus.event(for: Int.self).post(5, after: .seconds(1), clock: clock)
     #expect(await eventually { clock.sleeperCount == 1 })
     clock.advance(by: .seconds(1))
     #expect(await eventually { seen.count == 4 })

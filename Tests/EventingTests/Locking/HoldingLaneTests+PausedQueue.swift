@@ -36,16 +36,16 @@ extension HoldingLaneTests {
       lane.handler(buffering, until: gate) {
         seen.record($0)
         begun.open()
-      }.named("a"))
+      }.with(.named("a")))
     event.observe(with: notes)
     event.post(1)
     await begun.opened()
     for number in 2...3 { event.post(number) }
-    event.lockAll(where: .oneOf(token), holding: .upTo(9))
+    event.lockAll(where: .oneOf([token]), holding: .upTo(9))
     for number in 4...5 { event.post(number) }
     gate.open()
     await event.quiesce()  // the lane has paused, and is full
-    event.unlockAll(where: .oneOf(token))
+    event.unlockAll(where: .oneOf([token]))
     await event.quiesce()
     let (called, dropped) = buffering == .newest(2) ? ([1, 4, 5], [2, 3]) : ([1, 2, 3], [4, 5])
     #expect(seen.values == called)
@@ -69,10 +69,10 @@ extension HoldingLaneTests {
     event.post(1)
     await begun.opened()
     let waiting = (2...4).map { number in HoldingLaneTests.$request.withValue("r\(number)") { event.submit(number) } }
-    event.lockAll(where: .oneOf(token), holding: .upTo(9))
+    event.lockAll(where: .oneOf([token]), holding: .upTo(9))
     gate.open()
     for ticket in waiting { #expect(await ticket.report.held == 1) }  // the lane has paused
-    event.unlockAll(where: .oneOf(token))
+    event.unlockAll(where: .oneOf([token]))
     await event.quiesce()
     #expect(seen.values == ["1 none", "2 r2", "3 r3", "4 r4"])
   }
@@ -85,16 +85,16 @@ extension HoldingLaneTests {
   ) async {
     for isRemoved in [true, false] {
       let (event, notes, gate, begun) = (Event<Int>("e"), ObserverTests.Notes(), Gate(), Gate())
-      let token = event.add(lane.handler(buffering, until: gate) { _ in begun.open() }.named("a"))
+      let token = event.add(lane.handler(buffering, until: gate) { _ in begun.open() }.with(.named("a")))
       event.observe(with: notes)
       event.post(1)
       await begun.opened()
       for number in 2...3 { event.post(number) }
-      event.lockAll(where: .oneOf(token), holding: .upTo(9))
+      event.lockAll(where: .oneOf([token]), holding: .upTo(9))
       gate.open()
       await event.quiesce()  // the lane has paused
       #expect(notes.lines.values.filter { $0.hasPrefix("skipped") } == [])
-      if isRemoved { event.removeAll(where: .oneOf(token)) } else { event.finish() }
+      if isRemoved { event.removeAll(where: .oneOf([token])) } else { event.finish() }
       await event.quiesce()
       #expect(notes.lines.values.filter { $0.hasPrefix("skipped") } == ["skipped a 2", "skipped a 3"])
     }

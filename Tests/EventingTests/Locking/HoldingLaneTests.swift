@@ -21,7 +21,7 @@ import Testing
     event.post(1)
     await begun.opened()
     let waiting = (2...3).map { event.submit($0) }
-    event.lockAll(where: .oneOf(token), holding: .upTo(2))
+    event.lockAll(where: .oneOf([token]), holding: .upTo(2))
     let reports = [await event.send(4), await event.send(5), await event.send(6)]
     #expect(reports.map(\.held) == [1, 1, 0] && reports[2].skipped == 1)
     gate.open()
@@ -29,7 +29,7 @@ import Testing
     await event.quiesce()
     #expect(seen.values == [1])
     event.post(7)  // skipped, because two occurrences are held already
-    event.unlockAll(where: .oneOf(token))
+    event.unlockAll(where: .oneOf([token]))
     #expect(await event.send(8).delivered == 1)
     #expect(seen.values == [1, 2, 3, 4, 5, 8])
     #expect(await event.handlers.map(\.callCount) == [6])
@@ -43,12 +43,12 @@ import Testing
       event?.post(Canary(live))
       await begun.opened()
       event?.post(Canary(live))
-      if let token { event?.lockAll(where: .oneOf(token), holding: .upTo(1)) }
+      if let token { event?.lockAll(where: .oneOf([token]), holding: .upTo(1)) }
       event?.post(Canary(live))
       gate.open()
       await event?.quiesce()
       #expect(await eventually { live.alive == 2 })
-      if isRemoved, let token { event?.removeAll(where: .oneOf(token)) }
+      if isRemoved, let token { event?.removeAll(where: .oneOf([token])) }
       await event?.quiesce()
       event = nil
       #expect(await eventually { live.alive == 0 })
@@ -65,9 +65,9 @@ import Testing
     event.post(1)
     await begun.opened()
     for number in 2...4 { event.post(number) }
-    event.lockAll(where: .oneOf(token), holding: .upTo(9))
+    event.lockAll(where: .oneOf([token]), holding: .upTo(9))
     event.post(5)
-    event.unlockAll(where: .oneOf(token))
+    event.unlockAll(where: .oneOf([token]))
     gate.open()
     await event.quiesce()
     #expect(seen.values == [1, 4, 5])
@@ -90,7 +90,7 @@ import Testing
   ) async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     let body: @Sendable (Int) -> Void = { seen.record($0) }
-    let token = event.add(lane?.handler(.unbounded, until: .open, body) ?? Handler(body))
+    let token = event.add(lane?.handler(.unbounded, until: .open, body) ?? Handler(perform: body))
     let isOver = Atomic<Bool>(false)
     let count = 4_000
     await onThreads(3) { index in
@@ -100,8 +100,8 @@ import Testing
         isOver.store(true, ordering: .releasing)
       case 1:
         while !isOver.load(ordering: .acquiring) {
-          event.lockAll(where: .oneOf(token), holding: .upTo(.max))
-          event.unlockAll(where: .oneOf(token))
+          event.lockAll(where: .oneOf([token]), holding: .upTo(.max))
+          event.unlockAll(where: .oneOf([token]))
         }
       default:
         while !isOver.load(ordering: .acquiring) {

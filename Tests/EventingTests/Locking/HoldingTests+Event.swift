@@ -6,7 +6,7 @@ extension HoldingTests {
   @Test func heldOccurrencesReachAllHandlersOneAfterTheOther() async {
     let (event, seen) = (Event<Int>(), Recorder<String>())
     event.occurrences.addHandler { seen.record("b \($0.sequence)") }
-    event.occurrences.addHandler(priority: 1) { seen.record("a \($0.sequence)") }
+    event.occurrences.addHandler(.priority(1)) { seen.record("a \($0.sequence)") }
     event.lock(holding: .upTo(9))
     #expect(await event.send(1).held == 2)
     event.occurrences.addHandler { seen.record("c \($0.sequence)") }  // found by the second occurrence only

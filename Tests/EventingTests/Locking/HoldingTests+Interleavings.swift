@@ -97,7 +97,7 @@
       let carrying = EventContext.propagate(HoldingTests.$request)
       defer { carrying.end() }
       let (event, seen, notes) = (Event<Int>("e"), Recorder<String>(), ObserverTests.Notes())
-      let token = event.addHandler(named: "a", on: .main) { _ in seen.record(HoldingTests.request) }
+      let token = event.addHandler(.named("a"), on: .main) { _ in seen.record(HoldingTests.request) }
       event.observe(with: notes)
       HoldingTests.$request.withValue("r") {
         var isLocked = false

@@ -122,7 +122,7 @@ import Testing
     event.lock(holding: .latest)
     event.post(1)
     event.addHandler { seen.record("b \($0)") }
-    event.addHandler(named: "c", on: .background) { seen.record("c \($0)") }
+    event.addHandler(.named("c"), on: .background) { seen.record("c \($0)") }
     #expect(await event.send(2).held == 3)
     event.unlock()
     await event.quiesce()
@@ -131,8 +131,8 @@ import Testing
 
   @Test func bulkVerbsHold() async {
     let (event, seen, owner) = (Event<Int>(), Recorder<String>(), Owner(LiveCount()))
-    event.addHandler(named: "name") { seen.record("name \($0)") }
-    event.add(Handler { seen.record("tag \($0)") }.tagged("tag"))
+    event.addHandler(.named("name")) { seen.record("name \($0)") }
+    event.addHandler(.tagged("tag")) { seen.record("tag \($0)") }
     event.addHandler(owner: owner) { _, number in seen.record("owner \(number)") }
     #expect(
       event.lockAll(where: .named("name"), holding: .latest) == 1
@@ -206,7 +206,7 @@ import Testing
     #expect(seen.values == ["a 1", "b 1"])
     let (even, other) = (Event<Int>(), Recorder<Int>())
     even.addHandler { other.record($0) }
-    let transform = a.forward(to: even) { $0 % 2 == 0 ? $0 : nil }
+    let transform = a.compactMap { $0 % 2 == 0 ? $0 : nil }.forward(to: even)
     a.lock(transform, holding: .upTo(9))
     for number in 1...4 { a.post(number) }
     a.unlock(transform)
@@ -244,7 +244,7 @@ import Testing
     #expect(Set(seen.values) == ["a 1!", "b 2!", "a 1", "a 3", "a 3!"])
 
     let (volume, changes) = (Observed(0.5), Recorder<Double>())
-    let token = volume.addHandler(options: .new) { changes.record($0.new ?? -1) }
+    let token = volume.changes().addHandler { changes.record($0.new) }
     volume.lock(token, holding: .latest)
     for value in [0.1, 0.2, 0.3] { volume.value = value }
     volume.unlock(token)

@@ -11,7 +11,7 @@ extension LockTests {
   /// Begins and ends two locks while the event is busy, and posts during the second one.
   @Test(arguments: SecondLock.allCases) func theEndOfALockOfABusyEventEndsNoLaterLock(second: SecondLock) async {
     let (event, calls, begun, gate) = (Event<Int>(), Recorder<Int>(), Gate(), Gate())
-    event.addHandler(priority: 1) { number in
+    event.addHandler(.priority(1)) { number in
       guard number == 0 else { return }
       begun.open()
       gate.wait()
@@ -55,7 +55,7 @@ extension LockTests {
     event.addHandler { _ in seen.record("inline") }
     event.lock()
     event.addHandler { _ in seen.record("later") }
-    event.addHandler(named: "name", priority: 1) { _ in seen.record("named") }
+    event.addHandler(.named("name"), .priority(1)) { _ in seen.record("named") }
     event.once { _ in seen.record("once") }
     event.addHandler(owner: owner) { _, _ in seen.record("owned") }
     event.addHandler(on: .background) { _ in seen.record("lane") }
@@ -104,10 +104,10 @@ extension LockTests {
   @Test func lockingByNameTagOrOwnerActsOnAllMatchesAndReturnsTheirNumber() async {
     let event = Event<Int>()
     let owner = Owned()
-    event.addHandler(named: "a") { _ in }
-    event.addHandler(named: "a") { _ in }
-    event.addHandler(named: "b") { _ in }
-    event.add(Handler { _ in }.tagged("io"))
+    event.addHandler(.named("a")) { _ in }
+    event.addHandler(.named("a")) { _ in }
+    event.addHandler(.named("b")) { _ in }
+    event.addHandler(.tagged("io")) { _ in }
     event.addHandler(owner: owner) { _, _ in }
     let plain = [event.addHandler { _ in }, event.addHandler { _ in }]
     #expect(await event.send(0).delivered == 7)

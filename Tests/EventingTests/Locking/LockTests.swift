@@ -26,7 +26,7 @@ import Testing
     let event = Event<Int>()
     let count = Recorder<Int>()
     let queue = DispatchQueue(label: "test")
-    let token = event.attach(delivery.handler(queue) { count.record(1) })
+    let token = event.add(delivery.handler(queue) { count.record(1) })
     event.lock(token)
     #expect(await event.send(1).skipped == 1)
     #expect(count.count == 0)

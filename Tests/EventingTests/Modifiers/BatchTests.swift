@@ -49,8 +49,8 @@ import Testing
   /// before 6 comes, it drops none, which is right, too.
   @Test func aBoundDropsOnePayloadOfABatchThatALockHolds() async {
     let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<[Int]>())
-    let token = event.attach(
-      Handler(batchesOf: 4, on: .inOrder(buffering: .newest(4))) { batch async throws in
+    let token = event.add(
+      Handler(.buffering(.newest(4)), batchesOf: 4, on: .inOrder) { batch async throws in
         seen.record(batch)
         if batch == [1] { await gate.opened() }
       })
@@ -107,7 +107,7 @@ import Testing
   @Test func aLaneThatIsFullMakesABatchAndDropsTheOldest() async {
     let (event, clock, gate, seen) = (Event<Int>(), ManualClock(), Gate(), Recorder<[Int]>())
     event.add(
-      Handler(batchesOf: 9, within: .seconds(1_000), on: .inOrder(buffering: .newest(2)), clock: clock) {
+      Handler(.buffering(.newest(2)), batchesOf: 9, within: .seconds(1_000), on: .inOrder, clock: clock) {
         seen.record($0)
         await gate.opened()
       })
@@ -124,7 +124,7 @@ import Testing
   @Test func aRemovedHandlerTakesNoBatchAndPayloadsAreReleased() async {
     let (event, clock, live) = (Event<Canary>(), ManualClock(), LiveCount())
     let seen = Recorder<Int>()
-    let token = event.attach(Handler(batchesOf: 9, within: .seconds(1), clock: clock) { seen.record($0.count) })
+    let token = event.add(Handler(batchesOf: 9, within: .seconds(1), clock: clock) { seen.record($0.count) })
     let ticket = event.submit(Canary(live))
     event.remove(token)
     #expect(await ticket.report.skipped == 1)
@@ -134,7 +134,7 @@ import Testing
 
   @Test func aLockThatHoldsKeepsTheBatch() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<[Int]>())
-    let token = event.attach(Handler(batchesOf: 2, within: .seconds(1), clock: clock) { seen.record($0) })
+    let token = event.add(Handler(batchesOf: 2, within: .seconds(1), clock: clock) { seen.record($0) })
     let first = event.submit(1)
     event.lock(token, holding: .upTo(9))
     event.post(2)
@@ -148,7 +148,7 @@ import Testing
 
   @Test func aOnceHandlerTakesOneBatch() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<[Int]>())
-    event.add(Handler(batchesOf: 2, within: .seconds(1), clock: clock) { seen.record($0) }.once())
+    event.add(Handler(.once, batchesOf: 2, within: .seconds(1), clock: clock) { seen.record($0) })
     for payload in 1...4 { event.post(payload) }
     await event.quiesce()
     #expect(seen.values == [[1, 2]] && event.handlerCount == 0)
@@ -157,10 +157,10 @@ import Testing
   @Test func aBatchIsTriedAgainAsAWhole() async {
     let (event, seen) = (Event<Int>(), Recorder<[Int]>())
     event.add(
-      Handler(batchesOf: 2, within: .seconds(1_000)) { batch async throws in
+      Handler(.retrying(.immediately(attempts: 2)), batchesOf: 2, within: .seconds(1_000)) { batch async throws in
         seen.record(batch)
         if seen.count == 1 { throw Refused() }
-      }.retrying(.immediately(attempts: 2)))
+      })
     let tickets = [event.submit(1), event.submit(2)]
     for ticket in tickets { #expect(await ticket.report.delivered == 1) }
     #expect(seen.values == [[1, 2], [1, 2]])
@@ -169,9 +169,9 @@ import Testing
   @Test func aBatchThatSendsToItsOwnKeyDoesNotWaitForItself() async {
     let (event, reports) = (Event<Int>(), Recorder<Int>())
     event.add(
-      Handler(batchesOf: 1, on: .concurrent(limit: 4)) { batch async throws in
+      Handler(.inOrder { $0 % 2 }, batchesOf: 1, on: .concurrent(limit: 4)) { batch async throws in
         if batch[0] == 0 { reports.record(await event.send(2).deferred) }
-      }.inOrder { $0 % 2 })
+      })
     _ = await event.send(0)
     await event.quiesce()
     #expect(reports.values == [1])
@@ -180,10 +180,12 @@ import Testing
   @Test func aFullLaneStartsAsManyBatchesAsThereAreSlots() async {
     let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<Int>())
     event.add(
-      Handler(batchesOf: 100, within: .seconds(1_000), on: .concurrent(limit: 4, buffering: .oldest(4))) {
+      Handler(
+        .buffering(.oldest(4)), .inOrder { $0 }, batchesOf: 100, within: .seconds(1_000), on: .concurrent(limit: 4)
+      ) {
         seen.record($0.count)
         await gate.opened()
-      }.inOrder { $0 })
+      })
     for payload in 0..<4 { event.post(payload) }
     #expect(await eventually { seen.count == 4 })
     gate.open()
@@ -193,8 +195,8 @@ import Testing
   @Test func aBatchHasOneKey() async {
     let (event, seen) = (Event<Int>(), Recorder<[Int]>())
     event.add(
-      Handler(batchesOf: 2, within: .seconds(1_000), on: .concurrent(limit: 2)) { seen.record($0) }
-        .inOrder { $0 % 2 })
+      Handler(.inOrder { $0 % 2 }, batchesOf: 2, within: .seconds(1_000), on: .concurrent(limit: 2)) { seen.record($0) }
+    )
     for payload in 1...4 { event.post(payload) }
     await event.quiesce()
     #expect(Set(seen.values) == [[1, 3], [2, 4]])

@@ -8,9 +8,9 @@ import Testing
 
   @Test(arguments: RetryTests.places) func aLetterComesAfterTheLastAttempt(place: String) async {
     let (event, letters) = (Event<Int>(), Recorder<[Int]>())
-    event.deadLetters.addHandler { letters.record([$0.payload, $0.attempts]) }
-    event.add(RetryTests.handler(place, .init(failures: 9)).retrying(.immediately(attempts: 2)))
-    event.add(RetryTests.handler(place, .init(failures: 1)).retrying(.immediately(attempts: 2)))
+    event.deadLetters.addHandler { letters.record([$0.payload, $0.failure.attempts]) }
+    event.add(RetryTests.handler(place, .init(failures: 9)).with(.retrying(.immediately(attempts: 2))))
+    event.add(RetryTests.handler(place, .init(failures: 1)).with(.retrying(.immediately(attempts: 2))))
     event.add(RetryTests.handler(place, .init(failures: 9)))
     _ = await event.send(7)
     #expect(letters.values.sorted { $0[1] < $1[1] } == [[7, 1], [7, 2]])
@@ -46,9 +46,9 @@ import Testing
     let handler =
       switch place {
       case "batch": Handler(batchesOf: 1, within: .seconds(1_000)) { (_: [Int]) async throws in throw Refused() }
-      case "paced": RetryTests.handler("inline", .init(failures: 99)).debounced(for: .nanoseconds(1))
-      case "paced, async": RetryTests.handler("inOrder", .init(failures: 99)).debounced(for: .nanoseconds(1))
-      case "retried": RetryTests.handler("inOrder", .init(failures: 99)).retrying(.immediately(attempts: 2))
+      case "paced": RetryTests.handler("inline", .init(failures: 99)).with(.debounced(for: .nanoseconds(1)))
+      case "paced, async": RetryTests.handler("inOrder", .init(failures: 99)).with(.debounced(for: .nanoseconds(1)))
+      case "retried": RetryTests.handler("inOrder", .init(failures: 99)).with(.retrying(.immediately(attempts: 2)))
       default: RetryTests.handler(place, .init(failures: 99))
       }
     func letters(_ view: (Event<Int>) -> any EventSource<Int>) async -> [Int] {
@@ -70,7 +70,7 @@ import Testing
   @Test func viewsThatKeepThePayloadMakeLetters() async {
     let (bus, letters, signals) = (EventBus(), Recorder<Int>(), Recorder<Void>())
     bus.event(for: Int.self).deadLetters.addHandler { letters.record($0.payload) }
-    bus.addHandler(forAll: Int.self) { _ async throws in throw Refused() }
+    bus.all(as: Int.self).addHandler { _ async throws in throw Refused() }
     await bus.send(1)
     #expect(letters.values == [1])
     let event = Event<Void>()
@@ -87,7 +87,7 @@ import Testing
       seen.record(number)
       throw Refused()
     }
-    event.map { $0 + 1 }.add(handler.throttled(every: .seconds(1), clock: clock))
+    event.map { $0 + 1 }.add(handler.with(.throttled(every: .seconds(1), clock: clock)))
     event.post(1)  // called at once, inline: the letter has the payload of the event
     event.post(5)
     #expect(await eventually { clock.sleeperCount == 1 })
@@ -99,9 +99,9 @@ import Testing
 
   @Test func anEndBetweenAttemptsMakesALetterToo() async {
     let (event, clock, letters) = (Event<Int>(), ManualClock(), Recorder<Int>())
-    event.deadLetters.addHandler { letters.record($0.attempts) }
+    event.deadLetters.addHandler { letters.record($0.failure.attempts) }
     let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(1), attempts: 9, jitter: false)
-    let token = event.attach(RetryTests.handler("inOrder", .init(failures: 9)).retrying(policy, clock: clock))
+    let token = event.add(RetryTests.handler("inOrder", .init(failures: 9)).with(.retrying(policy, clock: clock)))
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     event.remove(token)
@@ -116,7 +116,7 @@ import Testing
       letters.record(letter.payload)
       throw Refused()
     }
-    event.add(Handler { _ async throws in throw Refused() }.retrying(.immediately(attempts: 2)))
+    event.addHandler(.retrying(.immediately(attempts: 2))) { _ async throws in throw Refused() }
     for number in 1...20 { event.post(number) }
     await event.quiesce()
     #expect(letters.values == Array(1...20))
@@ -135,7 +135,7 @@ import Testing
       for _ in 0..<50 { await Task.yield() }
       letters.record(letter.payload)
     }
-    bus.event(for: Int.self).add(Handler { _ async throws in throw Refused() }.retrying(.immediately(attempts: 2)))
+    bus.event(for: Int.self).addHandler(.retrying(.immediately(attempts: 2))) { _ async throws in throw Refused() }
     for number in 1...20 { bus.post(number) }
     await bus.quiesce()
     #expect(letters.values == Array(1...20))

@@ -19,11 +19,11 @@ import Testing
   @Test func aFailedCallIsTriedAgainOnItsActorAndKeepsItsPlace() async {
     let (event, clock, store) = (Event<Int>(), ManualClock(), Store())
     event.add(
-      Handler(isolatedTo: store) { store, number in
+      Handler(.retrying(IsolatedHandlerTests.policy, clock: clock), isolatedTo: store) { store, number in
         store.attempts += 1
         if number == 1, store.attempts < 3 { throw Refused() }
         store.take([number])
-      }.retrying(IsolatedHandlerTests.policy, clock: clock))
+      })
     event.post(1)
     event.post(2)
     for _ in 0..<2 {
@@ -39,10 +39,10 @@ import Testing
     let (event, clock, attempts) = (Event<Int>(), ManualClock(), Recorder<Int>())
     var store: Store? = Store()
     event.add(
-      Handler(isolatedTo: store!) { _, number in
+      Handler(.retrying(IsolatedHandlerTests.policy, clock: clock), isolatedTo: store!) { _, number in
         attempts.record(number)
         throw Refused()
-      }.retrying(IsolatedHandlerTests.policy, clock: clock))
+      })
     let ticket = event.submit(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     store = nil
@@ -56,8 +56,9 @@ import Testing
   @Test func aCallThatTakesTooLongIsCancelledAndFails() async {
     let (event, clock, store) = (Event<Int>(), ManualClock(), Store())
     event.add(
-      Handler(isolatedTo: store) { _, _ in try await Task.sleep(for: .seconds(600)) }
-        .timingOut(after: .seconds(5), clock: clock))
+      Handler(.timingOut(after: .seconds(5), clock: clock), isolatedTo: store) { _, _ in
+        try await Task.sleep(for: .seconds(600))
+      })
     let ticket = event.submit(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     clock.advance(by: .seconds(5))
@@ -79,11 +80,10 @@ import Testing
   @Test func aPaceLetsTheLastThrough() async {
     let (event, clock, store, called) = (Event<Int>(), ManualClock(), Store(), Gate())
     event.add(
-      Handler(isolatedTo: store) { store, number in
+      Handler(.debounced(for: .seconds(1), clock: clock), isolatedTo: store) { store, number in
         store.take([number])
         called.open()
-      }
-      .debounced(for: .seconds(1), clock: clock))
+      })
     for number in 1...5 { event.post(number) }
     #expect(await eventually { clock.sleeperCount == 1 })
     clock.advance(by: .seconds(1))
@@ -94,11 +94,11 @@ import Testing
   @Test func aNewOccurrenceCancelsTheCallThatRuns() async {
     let (event, begun, store) = (Event<Int>(), Gate(), Store())
     event.add(
-      Handler(isolatedTo: store) { store, number in
+      Handler(.cancellingPrevious, isolatedTo: store) { store, number in
         begun.open()
         if number == 1 { try await Task.sleep(for: .seconds(600)) }
         store.take([number])
-      }.restarting())
+      })
     let ticket = event.submit(1)
     await begun.opened()
     event.post(2)

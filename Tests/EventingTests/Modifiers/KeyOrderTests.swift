@@ -7,10 +7,10 @@ import Testing
   @Test func callsOfEqualKeysComeInOrderAndDifferentKeysOverlap() async {
     let (event, gates, seen) = (Event<Int>(), [Gate(), Gate(), Gate()], Recorder<Int>())
     event.add(
-      Handler(on: .concurrent(limit: 2)) { payload async throws in
+      Handler(.inOrder { $0 % 3 }, on: .concurrent(limit: 2)) { payload async throws in
         await gates[payload % 3].opened()
         seen.record(payload)
-      }.inOrder { $0 % 3 })
+      })
     for payload in 0..<9 { event.post(payload) }
     gates[1].open()
     gates[2].open()
@@ -27,14 +27,14 @@ import Testing
     let own = (0..<50).map { _ in RunningCalls() }
     let seen = Recorder<Int>()
     event.add(
-      Handler(on: .concurrent(limit: 4)) { payload async throws in
+      Handler(.inOrder { $0 % 50 }, on: .concurrent(limit: 4)) { payload async throws in
         all.begin()
         own[payload % 50].begin()
         seen.record(payload)
         await Task.yield()
         own[payload % 50].end()
         all.end()
-      }.inOrder { $0 % 50 })
+      })
     await onThreads(4) { thread in for round in 0..<500 { event.post(thread + 4 * round) } }
     await event.quiesce()
     #expect(seen.count == 2_000 && own.allSatisfy { $0.most <= 1 } && all.most <= 4)
@@ -48,8 +48,9 @@ import Testing
     }
     let (event, live, seen) = (Event<Int>(), LiveCount(), Recorder<Int>())
     event.add(
-      Handler(on: .concurrent(limit: 4)) { payload async throws in seen.record(payload) }
-        .inOrder { Key(canary: Canary(live), number: $0) })
+      Handler(.inOrder { Key(canary: Canary(live), number: $0) }, on: .concurrent(limit: 4)) { payload async throws in
+        seen.record(payload)
+      })
     for payload in 0..<5_000 { event.post(payload) }
     await event.quiesce()
     #expect(seen.count == 5_000)
@@ -59,11 +60,11 @@ import Testing
   @Test func boundsAreOverAllKeys() async {
     let (event, begun, gate, seen) = (Event<Int>(), Gate(), Gate(), Recorder<Int>())
     event.add(
-      Handler(on: .concurrent(limit: 1, buffering: .newest(2))) { payload async throws in
+      Handler(.buffering(.newest(2)), .inOrder { $0 }, on: .concurrent(limit: 1)) { payload async throws in
         begun.open()
         await gate.opened()
         seen.record(payload)
-      }.inOrder { $0 })
+      })
     event.post(0)
     await begun.opened()
     let dropped = event.submit(1)
@@ -78,10 +79,10 @@ import Testing
   @Test func aCallThatSendsToItsOwnKeyDoesNotWaitForItself() async {
     let (event, reports) = (Event<Int>(), Recorder<Int>())
     event.add(
-      Handler(on: .concurrent(limit: 4)) { payload async throws in
+      Handler(.inOrder { $0 % 2 }, on: .concurrent(limit: 4)) { payload async throws in
         if payload == 0 { reports.record(await event.send(2).deferred) }
         if payload == 0 { reports.record(await event.send(1).deferred) }
-      }.inOrder { $0 % 2 })
+      })
     _ = await event.send(0)
     await event.quiesce()
     #expect(reports.values == [1, 0])

@@ -16,12 +16,12 @@ import Testing
     }
     let handler: Handler<Int> =
       switch place {
-      case "inOrder": Handler(on: .inOrder, body)
-      case "lane": Handler(on: .lane(HandlerLane()), body)
-      case "restarting": Handler(on: .restarting, body)
+      case "inOrder": Handler(on: .inOrder, perform: body)
+      case "lane": Handler(on: .lane(HandlerLane()), perform: body)
+      case "restarting": Handler(.cancellingPrevious, on: .inOrder, perform: body)
       default: Handler(on: .main) { payload async throws in try await body(payload) }
       }
-    event.add(handler.inOrder { $0 })
+    event.add(handler.with(.inOrder { $0 }))
     event.post(0)
     #expect(await eventually { seen.count == 1 })
     for payload in 1..<20 { event.post(payload) }
@@ -34,7 +34,7 @@ import Testing
 
   @Test(arguments: ["background", "main"]) func synchronousHandlersOnALaneKeepTheOrderOfAllKeys(place: String) async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
-    event.add(RetryTests.handler(place) { seen.record($0) }.inOrder { -$0 })
+    event.add(RetryTests.handler(place) { seen.record($0) }.with(.inOrder { -$0 }))
     for payload in 0..<100 { event.post(payload) }
     await event.quiesce()
     #expect(seen.values == Array(0..<100))
@@ -76,11 +76,12 @@ import Testing
       }
       if isBatched {
         event.add(
-          Handler(batchesOf: 3, on: .concurrent(limit: 2)) { batch in for payload in batch { seen.record(payload) } }
-            .inOrder(by: key))
+          Handler(.inOrder(by: key), batchesOf: 3, on: .concurrent(limit: 2)) { batch in
+            for payload in batch { seen.record(payload) }
+          })
       } else {
         event.add(
-          Handler(on: .concurrent(limit: 2)) { payload async throws in seen.record(payload) }.inOrder(by: key))
+          Handler(.inOrder(by: key), on: .concurrent(limit: 2)) { payload async throws in seen.record(payload) })
       }
       for payload in 0..<100 { event.post(payload) }
       await event.quiesce()

@@ -9,11 +9,11 @@ import Testing
   enum Kind: CaseIterable { case keyed, retried, both }
 
   private func handler(_ kind: Kind, _ body: @escaping @MainActor @Sendable (Int) throws -> Void) -> Handler<Int> {
-    let handler = Handler(on: .main, body)
+    let handler = Handler(on: .main, perform: body)
     return switch kind {
-    case .keyed: handler.inOrder { $0 }
-    case .retried: handler.retrying(.immediately(attempts: 3))
-    case .both: handler.inOrder { $0 }.retrying(.immediately(attempts: 3))
+    case .keyed: handler.with(.inOrder { $0 })
+    case .retried: handler.with(.retrying(.immediately(attempts: 3)))
+    case .both: handler.with(.inOrder { $0 }, .retrying(.immediately(attempts: 3)))
     }
   }
 
@@ -47,10 +47,10 @@ import Testing
     ]
     for (index, policy) in policies.enumerated() {
       event.add(
-        Handler(on: .main) { (number: Int) in
+        Handler(.retrying(policy, clock: clock), on: .main) { (number: Int) in
           seen.record(10 * index + number)
           throw Refused()
-        }.retrying(policy, clock: clock))
+        })
     }
     event.post(1)
     #expect(seen.values == [1, 1, 11])

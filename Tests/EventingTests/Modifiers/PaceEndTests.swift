@@ -16,12 +16,12 @@ import Testing
     var event: Event<Int>? = Event()
     for number in 0..<3 {
       event?.add(
-        Handler { (_: Int) in
+        Handler(.debounced(for: .seconds(1), clock: clock)) { (_: Int) in
           running.begin()
           for _ in 0..<5_000 where running.most == 1 { giveWay() }
           seen.record(number)
           running.end()
-        }.debounced(for: .seconds(1), clock: clock))
+        })
     }
     event?.post(1)
     event = nil
@@ -35,7 +35,7 @@ import Testing
     var event: Event<Int>? = Event()
     event?.deadLetters.addHandler { letters.record($0.payload) }
     event?.failures.addHandler { failures.record($0.attempts) }
-    event?.add(Handler { (_: Int) in throw Refused() }.debounced(for: .seconds(1), clock: clock))
+    event?.addHandler(.debounced(for: .seconds(1), clock: clock)) { (_: Int) in throw Refused() }
     event?.post(7)
     event = nil
     #expect(await eventually { failures.count == 1 })
@@ -44,7 +44,7 @@ import Testing
 
   @Test func observersSeeTheCallThatFinishMakes() {
     let (event, clock, notes) = (Event<Int>("e"), ManualClock(), ObserverTests.Notes())
-    event.add(Handler { (_: Int) in }.named("a").debounced(for: .seconds(1), clock: clock))
+    event.addHandler(.named("a"), .debounced(for: .seconds(1), clock: clock)) { (_: Int) in }
     event.observe(with: notes)
     event.post(1)
     event.finish()
@@ -53,7 +53,7 @@ import Testing
 
   @Test func observersSeeOnceThatALockHoldsTheLastOfABurst() async {
     let (event, clock, notes) = (Event<Int>("e"), ManualClock(), ObserverTests.Notes())
-    let token = event.add(Handler { (_: Int) in }.named("a").debounced(for: .seconds(1), clock: clock))[0]
+    let token = event.addHandler(.named("a"), .debounced(for: .seconds(1), clock: clock)) { (_: Int) in }
     event.observe(with: notes)
     func held() -> [String] { notes.since.filter { $0.hasPrefix("held") } }
     event.post(1)
@@ -77,7 +77,7 @@ import Testing
 
   @Test func theIntervalOfAThrottleBeginsAnewWithTheCallThatQuiesceMakes() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Duration>())
-    event.add(Handler { (_: Int) in seen.record(clock.now.offset) }.throttled(every: .seconds(10), clock: clock))
+    event.addHandler(.throttled(every: .seconds(10), clock: clock)) { (_: Int) in seen.record(clock.now.offset) }
     event.post(1)
     await clock.advanceWhenIdle(by: .seconds(6))
     event.post(2)
@@ -111,7 +111,7 @@ import Testing
       await busy.opened()
       handler = Handler(on: .lane(lane)) { payload async in seen.record(payload) }
     }
-    let token = try #require(event?.attach(handler.throttled(every: .seconds(1), clock: clock)))
+    let token = try #require(event?.add(handler.with(.throttled(every: .seconds(1), clock: clock))))
     let first = try #require(event?.submit(1))
     event?.post(2)
     let last = try #require(event?.submit(3))
@@ -145,7 +145,7 @@ import Testing
     /// claim the call.
     @Test func aLockHoldsTheLastOfABurstThatIsAboutToBeDelivered() async {
       let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
-      let token = event.attach(Handler { seen.record($0) }.throttled(every: .seconds(1), clock: clock))
+      let token = event.addHandler(.throttled(every: .seconds(1), clock: clock)) { seen.record($0) }
       event.post(1)
       let ticket = event.submit(2)
       event.lock(token, holding: .upTo(9))
@@ -176,7 +176,7 @@ import Testing
     /// occurrence on the handler's lane.
     @MainActor @Test func aReportCountsWhatALockHoldsBehindThePaceOfAMainHandler() async {
       let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
-      let token = event.attach(Handler(on: .main) { seen.record($0) }.debounced(for: .seconds(1), clock: clock))
+      let token = event.addHandler(.debounced(for: .seconds(1), clock: clock), on: .main) { seen.record($0) }
       let ticket = event.submit(1)
       var (isLocked, barrier): (Bool, Task<Void, Never>?) = (false, nil)
       SyncPoints.watch({ edge in

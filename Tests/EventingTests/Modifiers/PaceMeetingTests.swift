@@ -9,8 +9,8 @@ import Testing
     let handler = Handler<Int>(on: .concurrent(limit: 4)) { payload async throws in seen.record(payload) }
     event.add(
       isPacedFirst
-        ? handler.debounced(for: .seconds(1), clock: clock).inOrder { $0 }
-        : handler.inOrder { $0 }.debounced(for: .seconds(1), clock: clock))
+        ? handler.with(.debounced(for: .seconds(1), clock: clock)).with(.inOrder { $0 })
+        : handler.with(.inOrder { $0 }).with(.debounced(for: .seconds(1), clock: clock)))
     let tickets = (1...3).map { event.submit($0) }
     await event.quiesce()
     var dropped: [Int] = []
@@ -22,7 +22,7 @@ import Testing
     let (bus, clock, batches, seen) = (EventBus(), ManualClock(), Recorder<[Int]>(), Recorder<String>())
     bus.event(for: Int.self).add(Handler(batchesOf: 9, within: .seconds(1), clock: clock) { batches.record($0) })
     bus.event(for: String.self).add(
-      Handler { text async throws in seen.record(text) }.debounced(for: .seconds(1), clock: clock))
+      Handler(.debounced(for: .seconds(1), clock: clock)) { text async throws in seen.record(text) })
     for payload in 1...3 { bus.post(payload) }
     bus.post("a")
     await bus.quiesce()
@@ -88,7 +88,7 @@ import Testing
   @Test func aReportThatIsReadWhileAPacePassesAnOccurrenceOnCountsTheHandlerOnce() async {
     let (lane, clock, returns, isRead) = (HandlerLane("shared"), ManualClock(), Gate(), Gate())
     let (target, start, reports) = (Event<Dropped>("target"), Event<Int>("start"), Recorder<SendReport>())
-    target.add(Handler(on: .lane(lane)) { (_: Dropped) async in }.throttled(every: .seconds(1), clock: clock))
+    target.addHandler(.throttled(every: .seconds(1), clock: clock), on: .lane(lane)) { (_: Dropped) async in }
     target.addHandler { payload async in if payload.onEnd == nil { await returns.opened() } }
     start.addHandler(on: .lane(lane)) { (_: Int) async in
       // The throttled handler waits on the lane behind this call. When the pace passes the second

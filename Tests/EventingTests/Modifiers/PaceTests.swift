@@ -16,7 +16,7 @@ import Testing
       case "main": Handler(on: .main) { payload in seen.record(payload) }
       default: Handler { payload async throws in seen.record(payload) }
       }
-    return event.attach(pace(handler))
+    return event.add(pace(handler))
   }
   private static let places = ["inline", "background", "main", "inOrder"]
 
@@ -31,7 +31,7 @@ import Testing
 
   @Test(arguments: places) func aThrottleDeliversTheFirstThenTheLatestOfEachIntervalAndTheLast(place: String) async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
-    _ = add(place, to: event, seen) { $0.throttled(every: .milliseconds(100), clock: clock) }
+    _ = add(place, to: event, seen) { $0.with(.throttled(every: .milliseconds(100), clock: clock)) }
     for payload in 1...5 { event.post(payload) }
     #expect(await eventually { clock.sleeperCount == 1 })
     await awaitCount(seen, 1)
@@ -56,7 +56,7 @@ import Testing
 
   @Test(arguments: places) func aDebounceDeliversTheLastAfterAPause(place: String) async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
-    _ = add(place, to: event, seen) { $0.debounced(for: .milliseconds(300), clock: clock) }
+    _ = add(place, to: event, seen) { $0.with(.debounced(for: .milliseconds(300), clock: clock)) }
     for payload in 1...3 {
       event.post(payload)
       #expect(await eventually { clock.sleeperCount == 1 })
@@ -73,7 +73,7 @@ import Testing
   @Test func aDebounceWithALimitDeliversWithinAStreamThatNeverPauses() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
     _ = add("inline", to: event, seen) {
-      $0.debounced(for: .milliseconds(300), atMost: .milliseconds(500), clock: clock)
+      $0.with(.debounced(for: .milliseconds(300), atMost: .milliseconds(500), clock: clock))
     }
     for payload in 1...6 {
       event.post(payload)
@@ -87,7 +87,7 @@ import Testing
 
   @Test func aSendReturnsWhenItsOccurrenceIsReplacedOrDelivered() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
-    _ = add("inOrder", to: event, seen) { $0.debounced(for: .seconds(1), clock: clock) }
+    _ = add("inOrder", to: event, seen) { $0.with(.debounced(for: .seconds(1), clock: clock)) }
     let (first, second) = (event.submit(1), event.submit(2))
     #expect(await first.report.dropped == 1)
     #expect(await eventually { clock.sleeperCount == 1 })
@@ -98,7 +98,7 @@ import Testing
 
   @Test(arguments: places) func quiesceAndFinishDeliverAtOnce(place: String) async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
-    _ = add(place, to: event, seen) { $0.debounced(for: .seconds(1), clock: clock) }
+    _ = add(place, to: event, seen) { $0.with(.debounced(for: .seconds(1), clock: clock)) }
     event.post(1)
     await event.quiesce()
     #expect(seen.values == [1])
@@ -111,7 +111,7 @@ import Testing
   @Test(arguments: places) func theEventsEndDeliversWhatWaits(place: String) async {
     let (clock, seen) = (ManualClock(), Recorder<Int>())
     var event: Event<Int>? = Event()
-    _ = add(place, to: event!, seen) { $0.debounced(for: .seconds(1), clock: clock) }
+    _ = add(place, to: event!, seen) { $0.with(.debounced(for: .seconds(1), clock: clock)) }
     event?.post(1)
     event = nil
     #expect(await eventually { seen.values == [1] })
@@ -119,7 +119,7 @@ import Testing
 
   @Test(arguments: places) func aRemovedHandlerGetsNothing(place: String) async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
-    let token = add(place, to: event, seen) { $0.debounced(for: .seconds(1), clock: clock) }
+    let token = add(place, to: event, seen) { $0.with(.debounced(for: .seconds(1), clock: clock)) }
     let ticket = event.submit(1)
     event.remove(token)
     #expect(await ticket.report.skipped == 1)
@@ -129,7 +129,7 @@ import Testing
   @Test func aLockSkipsOrHoldsWhatThePaceLetsThrough() async {
     for holding in [Holding.nothing, .upTo(9)] {
       let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
-      let token = add("inline", to: event, seen) { $0.debounced(for: .seconds(1), clock: clock) }
+      let token = add("inline", to: event, seen) { $0.with(.debounced(for: .seconds(1), clock: clock)) }
       let ticket = event.submit(1)
       event.lock(token, holding: holding)
       #expect(await eventually { clock.sleeperCount == 1 })
@@ -144,7 +144,7 @@ import Testing
 
   @Test(arguments: places) func whatALockHeldBehindAThrottleIsDeliveredInOrder(place: String) async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
-    let token = add(place, to: event, seen) { $0.throttled(every: .seconds(1), clock: clock) }
+    let token = add(place, to: event, seen) { $0.with(.throttled(every: .seconds(1), clock: clock)) }
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 && seen.count == 1 })
     let pending = event.submit(2)
@@ -172,7 +172,7 @@ import Testing
     event.addHandler { number in
       if number == 3, let token = unlocks.values.first { event.unlock(token) }
     }
-    let token = add("inline", to: event, seen) { $0.throttled(every: .seconds(1), clock: clock) }
+    let token = add("inline", to: event, seen) { $0.with(.throttled(every: .seconds(1), clock: clock)) }
     unlocks.record(token)
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 })
@@ -194,12 +194,14 @@ import Testing
   {
     for isThrottle in [false, true] {
       let (event, clock, seen, gate) = (Event<Int>(), ManualClock(), Recorder<Int>(), Gate())
-      let slow = Handler(on: .inOrder(buffering: buffering)) { (number: Int) async in
+      let slow = Handler(.buffering(buffering), on: .inOrder) { (number: Int) async in
         seen.record(number)
         await gate.opened()
       }
       event.add(
-        isThrottle ? slow.throttled(every: .seconds(1), clock: clock) : slow.debounced(for: .seconds(1), clock: clock))
+        isThrottle
+          ? slow.with(.throttled(every: .seconds(1), clock: clock))
+          : slow.with(.debounced(for: .seconds(1), clock: clock)))
       for number in 1...5 {
         event.post(number)
         #expect(await eventually { clock.sleeperCount == 1 })
@@ -216,7 +218,7 @@ import Testing
   @Test func anOwnerThatIsGoneGetsNothing() async {
     let (event, clock, seen, live) = (Event<Int>(), ManualClock(), Recorder<Int>(), LiveCount())
     var owner: Canary? = Canary(live)
-    event.add(Handler { seen.record($0) }.debounced(for: .seconds(1), clock: clock).owned(by: owner!))
+    event.addHandler(.debounced(for: .seconds(1), clock: clock), owner: owner!) { _, number in seen.record(number) }
     let ticket = event.submit(1)
     owner = nil
     #expect(await eventually { live.alive == 0 })
@@ -231,13 +233,13 @@ import Testing
     let (seen, texts, letters) = (Recorder<Int>(), Recorder<String>(), Recorder<Int>())
     struct Refused: Error {}
     event.deadLetters.addHandler { letters.record($0.payload) }
-    let text = Handler<String> { texts.record($0) }.debounced(for: .seconds(1), clock: clock)
-    let number = Handler<Int> { seen.record($0) }.debounced(for: .seconds(1), clock: clock)
-    event.map { "\($0)" }.add(text, Handler { _ in throw Refused() }.debounced(for: .seconds(1), clock: clock))
+    let text = Handler<String>(.debounced(for: .seconds(1), clock: clock)) { texts.record($0) }
+    let number = Handler<Int>(.debounced(for: .seconds(1), clock: clock)) { seen.record($0) }
+    event.map { "\($0)" }.add(text, Handler(.debounced(for: .seconds(1), clock: clock)) { _ in throw Refused() })
     event.filter { $0 > 1 }.add(number)
     event.removeDuplicates().add(number)
     keyed["a"].add(number)
-    value.values.add(number)
+    value.newValues.add(number)
     for payload in 1...2 {
       event.post(payload)
       keyed.post(payload + 10, to: "a")
@@ -255,7 +257,7 @@ import Testing
     let (event, live) = (Event<Int>(), LiveCount())
     for _ in 0..<100 {
       let canary = Canary(live)
-      let token = event.attach(Handler { (_: Int) async in canary.sing() }.throttled(every: .seconds(1_000)))
+      let token = event.addHandler(.throttled(every: .seconds(1_000))) { (_: Int) async in canary.sing() }
       event.post(1)
       event.post(2)
       event.remove(token)
@@ -269,10 +271,10 @@ import Testing
   @Test func whileASlowCallRunsOnlyTheLatestWaits() async {
     let (event, clock, gate, seen) = (Event<Int>(), ManualClock(), Gate(), Recorder<Int>())
     event.add(
-      Handler { payload async throws in
+      Handler(.throttled(every: .seconds(1), clock: clock)) { payload async throws in
         seen.record(payload)
         if payload == 1 { await gate.opened() }
-      }.throttled(every: .seconds(1), clock: clock))
+      })
     for payload in 1...5 {
       event.post(payload)
       #expect(await eventually { clock.sleeperCount == 1 })

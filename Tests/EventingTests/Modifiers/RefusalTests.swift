@@ -20,24 +20,29 @@ import Testing
       expect("expected a lane for batches, got the delivery task", in: result)
     }
 
-    @Test func batchesOnADeliveryThatRestartsAreRefused() async {
+    @Test func batchesThatCancelThePreviousAreRefused() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = Handler<Int>(batchesOf: 2, on: .restarting) { _ in }
+        _ = Handler<Int>(.cancellingPrevious, batchesOf: 2) { _ in }
       }
-      expect("expected a lane for batches, got the delivery restarting", in: result)
+      expect("expected a handler of single payloads for cancellingPrevious, got one of batches", in: result)
     }
 
-    @Test func batchesThatRestartAreRefused() async {
-      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = Handler<Int>(batchesOf: 2) { _ in }.restarting()
+    @Test func aBoundOfAHandlerForWhichNothingWaitsIsAWarning() async {
+      let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        _ = Handler<Int>(.named("inline"), .buffering(.latest)) { _ in }
+        _ = Handler<Int>(.named("tasks"), .buffering(.latest), on: .task) { _ in }
+        _ = Handler<Int>(.named("restarts"), .cancellingPrevious) { (_: Int) in }
+        await Task.yield()
       }
-      expect("expected restarting() on a handler of single payloads, got a handler of batches", in: result)
+      expect("eventing: inline on inline: buffering(newest(1)) does nothing", in: result)
+      expect("eventing: tasks on task: buffering(newest(1)) does nothing", in: result)
+      expect("eventing: restarts on inline: cancellingPrevious does nothing", in: result)
     }
 
     @Test func aTimeLimitOfASynchronousHandlerIsAWarning() async {
       let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         let (event, seen) = (Event<Int>(), Recorder<Int>())
-        event.add(Handler { seen.record($0) }.named("billing").timingOut(after: .seconds(1)))
+        event.addHandler(.named("billing"), .timingOut(after: .seconds(1))) { seen.record($0) }
         #expect(await event.send(1).delivered == 1)
         #expect(seen.values == [1])
       }
@@ -50,10 +55,10 @@ import Testing
     @Test func batchesIgnoreThatTheyRestart() async {
       let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<[Int]>())
       event.add(
-        Handler(batchesOf: 9) { (batch: [Int]) async in
+        Handler(.cancellingPrevious, batchesOf: 9) { (batch: [Int]) async in
           seen.record(batch)
           await gate.opened()
-        }.restarting(), Handler(batchesOf: 9, on: .restarting) { (_: [Int]) async in })
+        }, Handler(.cancellingPrevious, batchesOf: 9, on: .inOrder) { (_: [Int]) async in })
       let first = event.submit(1)
       #expect(await eventually { seen.count == 1 })
       for payload in 2...4 { event.post(payload) }

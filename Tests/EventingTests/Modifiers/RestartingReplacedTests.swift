@@ -7,7 +7,7 @@ import Testing
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RestartingReplacedTests {
   @Test func quiesceWaitsForTheCallThatRunsAndForNoOccurrenceThatReplacesAnother() async {
     let (event, gates, seen) = (Event<Int>(), [Gate(), Gate(), Gate()], Recorder<Int>())
-    event.addHandler(on: .restarting) { payload in
+    event.addHandler(.cancellingPrevious) { payload in
       seen.record(payload)
       await Task.detached { await gates[payload].opened() }.value  // ignores cancellation
     }
@@ -37,10 +37,10 @@ import Testing
     let (lane, one, other, clock) = (HandlerLane(), Event<Int>(), Event<Int>(), ManualClock())
     let (seen, gate, isCancelled) = (Recorder<Int>(), Gate(), Recorder<Bool>())
     one.add(
-      Handler(on: .lane(lane)) { payload async throws in
+      Handler(.cancellingPrevious, on: .lane(lane)) { payload async throws in
         seen.record(payload)
         if payload == 1 { try await clock.sleep(for: .seconds(1)) }
-      }.restarting())
+      })
     other.addHandler(on: .lane(lane)) { payload in
       seen.record(payload)
       await gate.opened()

@@ -14,9 +14,9 @@ import Testing
       } catch { seen.record("\(payload) is cancelled") }
     }
     if isOnMain {
-      event.add(Handler(on: .main) { payload async throws in try await body(payload) }.restarting())
+      event.addHandler(.cancellingPrevious, on: .main) { payload async throws in try await body(payload) }
     } else {
-      event.addHandler(on: .restarting, body)
+      event.addHandler(.cancellingPrevious, on: .inOrder, perform: body)
     }
     async let first = event.send(1)
     #expect(await eventually { clock.sleeperCount == 1 })
@@ -33,7 +33,7 @@ import Testing
   @Test func theNextCallBeginsWhenTheCancelledOneHasReturnedAndOnlyTheNewestWaits() async {
     let (event, gate, seen, sent) = (Event<Int>(), Gate(), Recorder<Int>(), Recorder<Int>())
     event.addHandler { sent.record($0) }
-    event.addHandler(on: .restarting) { payload in
+    event.addHandler(.cancellingPrevious) { payload in
       seen.record(payload)
       if payload == 1 { await Task.detached { await gate.opened() }.value }  // ignores cancellation
     }
@@ -52,7 +52,7 @@ import Testing
   @Test func aNewOccurrenceEndsTheDelayBeforeAnotherAttempt() async {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), RetryTests.Unsteady(failures: 1))
     let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
-    event.add(RetryTests.handler("inOrder", unsteady).retrying(policy, clock: clock).restarting())
+    event.add(RetryTests.handler("inOrder", unsteady).with(.retrying(policy, clock: clock)).with(.cancellingPrevious))
     let first = event.submit(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     event.post(2)
@@ -71,11 +71,11 @@ import Testing
       default: .lane(HandlerLane(limit: 4))
       }
     event.add(
-      Handler(on: delivery) { _ async throws in
+      Handler(.cancellingPrevious, on: delivery) { _ async throws in
         running.begin()
         await Task.detached { await gate.opened() }.value  // ignores cancellation
         running.end()
-      }.restarting())
+      })
     for payload in 0..<8 { event.post(payload) }
     for _ in 0..<200 { await Task.yield() }
     gate.open()
@@ -92,11 +92,11 @@ import Testing
       case "lane": .lane(HandlerLane(limit: 4))
       default: .concurrent(limit: 4)
       }
-    let handler = Handler(on: delivery) { payload async throws in
+    let handler = Handler(.cancellingPrevious, on: delivery) { payload async throws in
       seen.record(payload)
       if payload == 1 { await Task.detached { await gate.opened() }.value }  // ignores cancellation
-    }.restarting()
-    event.add(place == "keys" ? handler.inOrder { $0 } : handler)
+    }
+    event.add(place == "keys" ? handler.with(.inOrder { $0 }) : handler)
     event.addHandler { sent.record($0) }  // called after the lane of the restarting handler has taken the payload
     let first = event.submit(1)
     #expect(await eventually { seen.count == 1 })
@@ -118,7 +118,7 @@ import Testing
   @Test func aCancellationHandlerThatBlocksStopsNoPost() async {
     let (event, gate, cancelled, block, seen) = (Event<Int>(), Gate(), Gate(), Gate(), Recorder<Int>())
     let began = Gate()
-    event.addHandler(on: .restarting) { payload in
+    event.addHandler(.cancellingPrevious) { payload in
       guard payload == 1 else { return }
       await withTaskCancellationHandler {
         began.open()
@@ -163,11 +163,11 @@ import Testing
     let (event, clock, gate, seen) = (Event<PayloadWithAction>(), ManualClock(), Gate(), Recorder<Int>())
     let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
     event.add(
-      Handler { parcel async throws in
+      Handler(.retrying(policy, clock: clock), .cancellingPrevious) { parcel async throws in
         seen.record(parcel.number)
         if parcel.number == 3 { throw RetryTests.Refused() }
         await Task.detached { await gate.opened() }.value  // ignores cancellation
-      }.retrying(policy, clock: clock).restarting())
+      })
     event.post(PayloadWithAction(1))
     #expect(await eventually { seen.count == 1 })
     await startThread {
@@ -184,7 +184,7 @@ import Testing
 
   @Test func removingTheHandlerCancelsNoCall() async {
     let (event, gate, isCancelled, began) = (Event<Int>(), Gate(), Recorder<Bool>(), Gate())
-    let token = event.addHandler(on: .restarting) { _ in
+    let token = event.addHandler(.cancellingPrevious) { _ in
       began.open()
       await gate.opened()
       isCancelled.record(Task.isCancelled)

@@ -12,11 +12,11 @@ import Testing
 
   @Test(arguments: [false, true]) func aCancelledTaskIsNotTriedAgain(hasTimeLimit: Bool) async {
     let (event, clock, attempts) = (Event<Int>(), ManualClock(), Recorder<Int>())
-    let handler = Handler<Int>(on: .task) { payload async throws in
+    let handler = Handler<Int>(.retrying(.immediately(attempts: 5)), on: .task) { payload async throws in
       attempts.record(payload)
       try await clock.sleep(for: .seconds(1))
-    }.retrying(.immediately(attempts: 5))
-    event.add(hasTimeLimit ? handler.timingOut(after: .seconds(1_000)) : handler)
+    }
+    event.add(hasTimeLimit ? handler.with(.timingOut(after: .seconds(1_000))) : handler)
     let sending = Task { await event.send(1) }
     #expect(await eventually { clock.sleeperCount == 1 })
     sending.cancel()
@@ -28,7 +28,7 @@ import Testing
   {
     let (event, failures) = (Event<Int>(), Recorder<Int>())
     event.failures.addHandler { failures.record($0.attempts) }
-    event.add(RetryTests.handler(place) { _ in throw CancellationError() }.retrying(.immediately(attempts: 3)))
+    event.add(RetryTests.handler(place) { _ in throw CancellationError() }.with(.retrying(.immediately(attempts: 3))))
     #expect(await event.send(1).failures.map(\.attempts) == [3])
     #expect(failures.values == [3])
   }
@@ -37,7 +37,7 @@ import Testing
 
   @Test(arguments: RetryTests.places) func aPolicyThatRemovesCountsOccurrencesAndNotAttempts(place: String) async {
     let (event, unsteady) = (Event<Int>(onFailure: .removeHandler(afterFailures: 2)), Unsteady(failures: 9))
-    event.add(RetryTests.handler(place, unsteady).retrying(.immediately(attempts: 3)))
+    event.add(RetryTests.handler(place, unsteady).with(.retrying(.immediately(attempts: 3))))
     #expect(await event.send(1).failures.map(\.attempts) == [3])
     #expect(event.handlerCount == 1)
     #expect(await event.send(2).failures.map(\.attempts) == [3])
@@ -46,11 +46,11 @@ import Testing
 
   @Test func aPolicyThatStopsDoesSoAfterTheLastAttempt() async {
     let (event, unsteady, seen) = (Event<Int>(onFailure: .skipLaterHandlers), Unsteady(failures: 2), Recorder<Int>())
-    let token = event.attach(RetryTests.handler("inline", unsteady).retrying(.immediately(attempts: 3)))
+    let token = event.add(RetryTests.handler("inline", unsteady).with(.retrying(.immediately(attempts: 3))))
     event.addHandler { seen.record($0) }
     #expect(await event.send(1).delivered == 2)
     event.remove(token)
-    event.add(RetryTests.handler("inline", unsteady).retrying(.immediately(attempts: 2)).priority(1))
+    event.add(RetryTests.handler("inline", unsteady).with(.retrying(.immediately(attempts: 2))).with(.priority(1)))
     #expect(await event.send(2).skipped == 1)
     #expect(seen.values == [1] && unsteady.attempts.values == [1, 1, 1, 2, 2])
   }
@@ -60,9 +60,10 @@ import Testing
   @Test func aDelayFreesTheSlotAndNotTheKey() async {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 1))
     event.add(
-      Handler(on: .concurrent(limit: 1)) { payload async throws in
+      Handler(.inOrder { $0 % 2 }, .retrying(RetryMeetingTests.policy, clock: clock), on: .concurrent(limit: 1)) {
+        payload async throws in
         if payload == 0 { try unsteady.call(0) } else { unsteady.attempts.record(payload) }
-      }.inOrder { $0 % 2 }.retrying(RetryMeetingTests.policy, clock: clock))
+      })
     event.post(0)
     #expect(await eventually { clock.sleeperCount == 1 })
     let second = event.submit(2)
@@ -80,7 +81,8 @@ import Testing
   func noDelayHoldsAnOwnerAndNoAttemptFollowsItsLoss(place: String) async {
     let (event, clock, unsteady, live) = (Event<Int>(), ManualClock(), Unsteady(failures: 9), LiveCount())
     var owner: Canary? = Canary(live)
-    event.add(RetryTests.handler(place, unsteady).retrying(RetryMeetingTests.policy, clock: clock).owned(by: owner!))
+    event.add(
+      RetryTests.handler(place, unsteady).with(.retrying(RetryMeetingTests.policy, clock: clock)).owned(by: owner!))
     let ticket = event.submit(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     owner = nil
@@ -94,7 +96,8 @@ import Testing
   func theNextOccurrenceFindsThatAnOwnerIsLostAndEndsTheDelay(place: String) async {
     let (event, clock, unsteady, live) = (Event<Int>(), ManualClock(), Unsteady(failures: 9), LiveCount())
     var owner: Canary? = Canary(live)
-    event.add(RetryTests.handler(place, unsteady).retrying(RetryMeetingTests.policy, clock: clock).owned(by: owner!))
+    event.add(
+      RetryTests.handler(place, unsteady).with(.retrying(RetryMeetingTests.policy, clock: clock)).owned(by: owner!))
     let ticket = event.submit(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     owner = nil
@@ -113,8 +116,8 @@ import Testing
   @Test(arguments: ["inOrder", "background", "concurrent"], [false, true])
   func aLockThatHoldsEndsTheAttemptsOfAOnceHandler(place: String, isOfEvent: Bool) async {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 9))
-    let token = event.attach(
-      RetryTests.handler(place, unsteady).retrying(RetryMeetingTests.policy, clock: clock).once())
+    let token = event.add(
+      RetryTests.handler(place, unsteady).with(.retrying(RetryMeetingTests.policy, clock: clock)).with(.once))
     let ticket = event.submit(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     if isOfEvent { event.lock(holding: .upTo(9)) } else { event.lock(token, holding: .upTo(9)) }
@@ -128,13 +131,13 @@ import Testing
   /// Checks a lock that begins while the first attempt of a once handler runs.
   @Test func aLockThatHoldsDuringTheFirstAttemptOfAOnceHandlerEndsTheOthers() async {
     let (event, begun, gate, attempts) = (Event<Int>(), Gate(), Gate(), Recorder<Int>())
-    let token = event.attach(
-      Handler { payload async throws in
+    let token = event.add(
+      Handler(.retrying(.immediately(attempts: 3)), .once) { payload async throws in
         attempts.record(payload)
         begun.open()
         await gate.opened()
         throw RetryTests.Refused()
-      }.retrying(.immediately(attempts: 3)).once())
+      })
     let ticket = event.submit(1)
     await begun.opened()
     event.lock(token, holding: .upTo(9))
@@ -149,10 +152,10 @@ import Testing
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 2))
     for isPacedFirst in [true, false] {
       let handler = RetryTests.handler("inOrder", unsteady)
-      let token = event.attach(
+      let token = event.add(
         isPacedFirst
-          ? handler.throttled(every: .seconds(1), clock: clock).retrying(.immediately(attempts: 3))
-          : handler.retrying(.immediately(attempts: 3)).throttled(every: .seconds(1), clock: clock))
+          ? handler.with(.throttled(every: .seconds(1), clock: clock)).with(.retrying(.immediately(attempts: 3)))
+          : handler.with(.retrying(.immediately(attempts: 3))).with(.throttled(every: .seconds(1), clock: clock)))
       #expect(await event.send(isPacedFirst ? 1 : 2).delivered == 1)
       event.remove(token)
     }
@@ -162,8 +165,8 @@ import Testing
   @Test func anOccurrenceThatWaitsForThePaceEndsNoDelay() async {
     let (event, clock, paces, unsteady) = (Event<Int>(), ManualClock(), ManualClock(), Unsteady(failures: 1))
     event.add(
-      RetryTests.handler("inOrder", unsteady).retrying(RetryMeetingTests.policy, clock: clock)
-        .debounced(for: .seconds(1), clock: paces))
+      RetryTests.handler("inOrder", unsteady).with(.retrying(RetryMeetingTests.policy, clock: clock))
+        .with(.debounced(for: .seconds(1), clock: paces)))
     event.post(1)
     #expect(await eventually { paces.sleeperCount == 1 })
     paces.advance(by: .seconds(1))
@@ -199,8 +202,9 @@ import Testing
         late.open()
       }
     }
-    let token = event.attach(
-      handler.retrying(RetryMeetingTests.policy, clock: clock).timingOut(after: .seconds(5), clock: limits))
+    let token = event.add(
+      handler.with(.retrying(RetryMeetingTests.policy, clock: clock)).with(
+        .timingOut(after: .seconds(5), clock: limits)))
     let ticket = event.submit(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     for _ in 0..<6 { diagnostics.look() }

@@ -40,7 +40,7 @@ import Testing
 
   @Test(arguments: places) func aSendWaitsForTheLastAttemptAndCountsTheHandlerOnce(place: String) async {
     let (event, unsteady) = (Event<Int>(), Unsteady(failures: 2))
-    event.add(RetryTests.handler(place, unsteady).retrying(.immediately(attempts: 3)))
+    event.add(RetryTests.handler(place, unsteady).with(.retrying(.immediately(attempts: 3))))
     let report = await event.send(1)
     #expect(report.delivered == 1 && report.failures.isEmpty)
     #expect(unsteady.attempts.values == [1, 1, 1])
@@ -49,7 +49,7 @@ import Testing
   @Test(arguments: places) func theLastErrorIsTheOutcomeWithTheNumberOfAttempts(place: String) async {
     let (event, unsteady, failures) = (Event<Int>(), Unsteady(failures: 9), Recorder<Int>())
     event.failures.addHandler { failures.record($0.attempts) }
-    event.add(RetryTests.handler(place, unsteady).retrying(.immediately(attempts: 3)))
+    event.add(RetryTests.handler(place, unsteady).with(.retrying(.immediately(attempts: 3))))
     let report = await event.send(1)
     #expect(report.delivered == 0 && report.failures.map(\.attempts) == [3])
     #expect(failures.values == [3] && unsteady.attempts.count == 3)
@@ -60,17 +60,17 @@ import Testing
   @Test func onlyErrorsThatAreWorthItAreTriedAgain() async {
     let (event, calls) = (Event<Int>(), Recorder<Int>())
     event.add(
-      Handler {
+      Handler(.retrying(.immediately(attempts: 5)) { !($0 is CancellationError) }) {
         calls.record($0)
         throw CancellationError()
-      }.retrying(.immediately(attempts: 5)) { !($0 is CancellationError) })
+      })
     #expect(await event.send(1).failures.count == 1 && calls.count == 1)
   }
 
   @Test func laterOccurrencesWaitInOrderDuringADelay() async {
     let (event, clock, unsteady, other) = (Event<Int>(), ManualClock(), Unsteady(failures: 1), Recorder<Int>())
     let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), attempts: 3, jitter: false)
-    event.add(RetryTests.handler("inOrder", unsteady).retrying(policy, clock: clock))
+    event.add(RetryTests.handler("inOrder", unsteady).with(.retrying(policy, clock: clock)))
     event.addHandler { other.record($0) }
     event.post(1)
     event.post(2)
@@ -90,8 +90,9 @@ import Testing
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 1))
     let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), attempts: 3, jitter: false)
     event.add(
-      Handler(on: .concurrent(limit: 1)) { payload async throws in if payload == 1 { try unsteady.call(payload) } }
-        .retrying(policy, clock: clock))
+      Handler(.retrying(policy, clock: clock), on: .concurrent(limit: 1)) { payload async throws in
+        if payload == 1 { try unsteady.call(payload) }
+      })
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     #expect(await event.send(2).delivered == 1)
@@ -116,8 +117,8 @@ import Testing
   ) async -> (SendReport, Int) {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 9))
     let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), attempts: 5, jitter: false)
-    let handler = RetryTests.handler(place, unsteady).retrying(policy, clock: clock)
-    let token = event.attach(isOnce ? handler.once() : handler)
+    let handler = RetryTests.handler(place, unsteady).with(.retrying(policy, clock: clock))
+    let token = event.add(isOnce ? handler.with(.once) : handler)
     async let report = event.send(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     end(event, token)
@@ -168,7 +169,7 @@ import Testing
   @Test func aLockThatHoldsKeepsTheCallAndItsAttempts() async {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 1))
     let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), attempts: 2, jitter: false)
-    let token = event.attach(RetryTests.handler("inOrder", unsteady).retrying(policy, clock: clock))
+    let token = event.add(RetryTests.handler("inOrder", unsteady).with(.retrying(policy, clock: clock)))
     async let report = event.send(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     event.lock(token, holding: .upTo(9))
@@ -183,9 +184,10 @@ import Testing
   @Test func noBoundDropsACallBetweenItsAttempts() async {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 1))
     let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), attempts: 2, jitter: false)
-    let token = event.attach(
-      Handler(on: .inOrder(buffering: .latest)) { payload async throws in try unsteady.call(payload) }
-        .retrying(policy, clock: clock))
+    let token = event.add(
+      Handler(.buffering(.latest), .retrying(policy, clock: clock), on: .inOrder) { payload async throws in
+        try unsteady.call(payload)
+      })
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     event.lock(token, holding: .upTo(9))
@@ -201,11 +203,11 @@ import Testing
     let policy = RetryPolicy.exponential(from: .seconds(3_600), to: .seconds(3_600), attempts: 5, jitter: false)
     var (event, bag): (Event<Int>?, HandlerBag?) = (Event<Int>(), HandlerBag())
     let canary = Canary(live)
-    let handler = Handler<Int> { payload async throws in
+    let handler = Handler<Int>(.retrying(policy, clock: clock)) { payload async throws in
       canary.sing()
       try unsteady.call(payload)
-    }.retrying(policy, clock: clock)
-    let token = event?.attach(end == "once, event" ? handler.once() : handler)
+    }
+    let token = event?.add(end == "once, event" ? handler.with(.once) : handler)
     if end == "bag", let bag { token?.store(in: bag) }
     event?.post(1)
     #expect(await eventually { clock.sleeperCount == 1 })
@@ -218,7 +220,7 @@ import Testing
   @Test func aOnceHandlerIsUsedUpAfterItsLastAttempt() async {
     let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 1))
     let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), attempts: 3, jitter: false)
-    event.add(RetryTests.handler("inOrder", unsteady).retrying(policy, clock: clock).once())
+    event.add(RetryTests.handler("inOrder", unsteady).with(.retrying(policy, clock: clock)).with(.once))
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     event.post(2)  // the used-up handler skips 2, which does not end the delay
@@ -232,7 +234,7 @@ import Testing
     for (place, ends) in [("task", true), ("inOrder", false)] {
       let (event, clock, unsteady) = (Event<Int>(), ManualClock(), Unsteady(failures: 9))
       let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(1), attempts: 2, jitter: false)
-      event.add(RetryTests.handler(place, unsteady).retrying(policy, clock: clock))
+      event.add(RetryTests.handler(place, unsteady).with(.retrying(policy, clock: clock)))
       let sending = Task { await event.send(1) }
       #expect(await eventually { clock.sleeperCount == 1 })
       sending.cancel()
@@ -256,7 +258,7 @@ import Testing
     }
     for place in RetryTests.places {
       let (event, watcher) = (Event<Int>(), Watcher())
-      event.add(RetryTests.handler(place, Unsteady(failures: 1)).retrying(.immediately(attempts: 2)))
+      event.add(RetryTests.handler(place, Unsteady(failures: 1)).with(.retrying(.immediately(attempts: 2))))
       let observation = event.observe(with: watcher)
       _ = await event.send(1)
       #expect(watcher.seen.values == ["began 1", "threw 1", "began 2", "returned 2"], "\(place)")

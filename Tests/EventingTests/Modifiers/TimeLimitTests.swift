@@ -19,11 +19,11 @@ import Testing
     let handler: Handler<Int> =
       switch place {
       case "main": Handler(on: .main) { payload async throws in try await body(payload) }
-      case "task": Handler(on: .task, body)
-      case "concurrent": Handler(on: .concurrent(limit: 2), body)
-      default: Handler(body)
+      case "task": Handler(on: .task, perform: body)
+      case "concurrent": Handler(on: .concurrent(limit: 2), perform: body)
+      default: Handler(perform: body)
       }
-    event.add(handler.timingOut(after: .seconds(5), clock: clock))
+    event.add(handler.with(.timingOut(after: .seconds(5), clock: clock)))
     async let report = event.send(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     clock.advance(by: .seconds(5))
@@ -35,10 +35,10 @@ import Testing
   @Test func theNextCallBeginsWhenTheCancelledOneHasReturned() async {
     let (event, clock, gate, seen) = (Event<Int>(), ManualClock(), Gate(), Recorder<Int>())
     event.add(
-      Handler { payload async throws in
+      Handler(.timingOut(after: .seconds(1), clock: clock)) { payload async throws in
         seen.record(payload)
         if payload == 1 { await Task.detached { await gate.opened() }.value }  // ignores cancellation
-      }.timingOut(after: .seconds(1), clock: clock))
+      })
     let ticket = event.submit(1)
     event.post(2)
     #expect(await eventually { clock.sleeperCount == 1 && seen.count == 1 })
@@ -54,10 +54,11 @@ import Testing
   @Test func aTimeoutIsTriedAgainAndACallInTimeIsNoFailure() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
     event.add(
-      Handler { payload async throws in
+      Handler(.retrying(.immediately(attempts: 2)), .timingOut(after: .seconds(1), clock: clock)) {
+        payload async throws in
         seen.record(payload)
         if seen.count == 1 { try await clock.sleep(for: .seconds(100)) }
-      }.retrying(.immediately(attempts: 2)).timingOut(after: .seconds(1), clock: clock))
+      })
     async let report = event.send(1)
     #expect(await eventually { clock.sleeperCount == 2 })
     clock.advance(by: .seconds(1))
@@ -67,7 +68,7 @@ import Testing
 
   @Test func theTaskLocalValuesAndThePriorityOfACallStay() async {
     let event = Event<Int>()
-    event.add(Handler { (_: Int) async throws in await event.quiesce() }.timingOut(after: .seconds(1_000)))
+    event.addHandler(.timingOut(after: .seconds(1_000))) { (_: Int) async throws in await event.quiesce() }
     #expect(await event.send(1).delivered == 1)  // `quiesce()` does not wait for the call that it is in
   }
 }

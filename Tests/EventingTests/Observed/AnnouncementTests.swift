@@ -9,8 +9,9 @@ import Testing
     (.upTo(3), ["before 0 → 1", "0 → 1", "1 → 2"]), (.latest, ["1 → 2"]),
   ]) func aLockHoldsAnAnnouncementOnlyWithItsChange(holding: Holding, expected: [String]) {
     let (volume, heard, others) = (Observed(0), Recorder<String>(), Recorder<String>())
-    let token = volume.addHandler(options: [.prior, .old, .new]) { heard.record("\($0)") }
-    let other = volume.addHandler { others.record("\($0)") }  // hears no announcements, and keeps no room for them
+    let token = volume.changes(prior: true).addHandler { heard.record("\($0)") }
+    // It hears no announcements, and keeps no room for them.
+    let other = volume.changes().addHandler { others.record("\($0)") }
     volume.lock(token, holding: holding)
     volume.lock(other, holding: .upTo(2))
     volume.value = 1
@@ -24,11 +25,11 @@ import Testing
   @Test func aHandlerWithABoundOrOneCallHearsTheChange() async {
     let (volume, gate) = (Observed(0), Gate())
     let (bounded, once) = (Recorder<String>(), Recorder<String>())
-    volume.addHandler(options: [.prior, .old, .new], on: .inOrder(buffering: .oldest(1))) { change async in
+    volume.changes(prior: true).addHandler(.buffering(.oldest(1)), on: .inOrder) { change async in
       bounded.record("\(change)")
       await gate.opened()
     }
-    volume.addHandler(options: [.prior, .old, .new], once: true) { once.record("\($0)") }
+    volume.changes(prior: true).addHandler(.once) { once.record("\($0)") }
     volume.value = 1
     #expect(await eventually { bounded.count == 1 })
     volume.value = 2
@@ -41,8 +42,8 @@ import Testing
 
   @Test func aThrottledHandlerHearsTheFirstChangeAtOnce() async {
     let (volume, clock, heard) = (Observed(0), ManualClock(), Recorder<String>())
-    volume.changes([.prior, .old, .new]).add(
-      Handler { heard.record("\($0)") }.throttled(every: .seconds(1), clock: clock))
+    volume.changes(prior: true).add(
+      Handler(.throttled(every: .seconds(1), clock: clock)) { heard.record("\($0)") })
     volume.value = 1
     #expect(heard.values == ["0 → 1"])
   }

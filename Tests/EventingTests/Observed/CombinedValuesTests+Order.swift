@@ -7,7 +7,7 @@ extension CombinedValuesTests {
     let (first, second, seen) = (Observed(0), Observed(0), Recorder<Pair>())
     let (inside, gate) = (Gate(), Gate())
     combineLatest(first, second).map { Pair($0, $1) }.addHandler { seen.record($0) }
-    first.addHandler(once: true) { _ in
+    first.newValues.addHandler(.once) { _ in
       inside.open()
       gate.wait()
     }
@@ -54,7 +54,7 @@ extension CombinedValuesTests {
         second.value = number
       }
     }
-    let busy = startThread { while !isOver.isOpen { first.addHandler(once: true) { _ in } } }
+    let busy = startThread { while !isOver.isOpen { first.addHandler(.once) { _ in } } }
     for _ in 0..<200 {
       let (seen, before) = (Recorder<Pair>(), (first.value, second.value))
       let token = combineLatest(first, second).addHandler { seen.record(Pair($0, $1)) }
@@ -96,7 +96,7 @@ extension CombinedValuesTests {
     await onThreads(3) { _ in
       for round in 0..<500 {
         let (closure, began) = (Canary(live), Counter())
-        let token = combineLatest(first, second).addHandler(once: round % 3 == 0) { [closure] _ in
+        let token = combineLatest(first, second).addHandler(round % 3 == 0 ? .once : .options()) { [closure] _ in
           closure.sing()
           began.add()
         }

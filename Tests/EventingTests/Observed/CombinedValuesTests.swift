@@ -46,7 +46,7 @@ import Testing
     let sums = combineLatest(first, second).map { $0 + $1 }
     var owner: Owner? = Owner()
     sums.addHandler { seen.record("late \($0)") }
-    sums.addHandler(priority: 1) { seen.record("early \($0)") }
+    sums.addHandler(.priority(1)) { seen.record("early \($0)") }
     if let owner { sums.addHandler(owner: owner) { _, sum in seen.record("owned \(sum)") } }
     combineLatest(first, second).filter { $0 < $1 }.once { seen.record("once \($0) \($1)") }
     #expect(seen.values == ["late 2", "early 2", "owned 2"])
@@ -74,7 +74,7 @@ import Testing
   @Test func aGroupBeginsTogether() {
     let (first, second, seen) = (Observed(1), Observed(1), Recorder<String>())
     let tokens = combineLatest(first, second).add(
-      Handler { seen.record("a \($0)") }.named("a"), Handler { seen.record("b \($0)") })
+      Handler(.named("a")) { seen.record("a \($0)") }, Handler { seen.record("b \($0)") })
     first.value = 2
     #expect(tokens.map(\.name) == ["a", nil])
     #expect(seen.values == ["a (1, 1)", "b (1, 1)", "a (2, 1)", "b (2, 1)"])
@@ -155,9 +155,9 @@ import Testing
 
   @Test func handlersOfTheValuesSetEachOther() {
     let (first, second, seen) = (Observed(0), Observed(0), Recorder<Pair>())
-    first.addHandler { change in if let new = change.new, new < 5 { second.value = new } }
-    second.addHandler(options: [.prior, .new]) { change in
-      if !change.isPrior, let new = change.new { first.value = new + 1 }
+    first.newValues.addHandler { new in if new < 5 { second.value = new } }
+    second.changes(prior: true).addHandler { change in
+      if !change.isPrior { first.value = change.new + 1 }
     }
     combineLatest(first, second).map { Pair($0, $1) }.addHandler { seen.record($0) }
     first.value = 1

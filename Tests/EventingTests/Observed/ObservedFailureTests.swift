@@ -10,12 +10,12 @@ import Testing
     let (volume, failures, letters) = (Observed(0), Counter(), Recorder<ValueChange<Int>>())
     volume.failures.addHandler { _ in _ = failures.add() }
     volume.deadLetters.addHandler { letters.record($0.payload) }
-    volume.addHandler { (_: ValueChange<Int>) async throws in throw Refused() }
+    volume.changes().addHandler { (_: ValueChange<Int>) async throws in throw Refused() }
     volume.value = 1
     await volume.quiesce()
     #expect(letters.values == [ValueChange(old: 0, new: 1)])
     volume.removeAll()
-    volume.values.addHandler { (_: Int) async throws in throw Refused() }  // receives no old value
+    volume.newValues.addHandler { (_: Int) async throws in throw Refused() }  // receives no old value
     volume.value = 2
     await volume.quiesce()
     #expect(letters.values.last == ValueChange(old: nil, new: 2))
@@ -27,7 +27,7 @@ import Testing
     volume.unhandled.addHandler { unhandled.record($0.payload) }
     volume.value = 1
     // The announcement of the next change reaches a handler; the change itself reaches none.
-    let token = volume.addHandler(options: [.prior]) { change in if change.isPrior { volume.removeAll() } }
+    let token = volume.changes(prior: true).addHandler { change in if change.isPrior { volume.removeAll() } }
     volume.value = 2
     await volume.quiesce()
     #expect(unhandled.values == [ValueChange(old: 0, new: 1), ValueChange(old: 1, new: 2)])

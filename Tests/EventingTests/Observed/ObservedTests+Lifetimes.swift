@@ -11,7 +11,7 @@ extension ObservedTests {
       let (seen, isInside, mayLeave) = (Recorder<Int>(), Gate(), Gate())
       let (isJoining, mayJoin) = (Gate(), Gate())
       let value = ConditionLock<Observed<Int>?>(Observed(0))
-      value.withLock { $0 }?.addHandler(options: .new) { _ in
+      value.withLock { $0 }?.changes().addHandler { _ in
         isInside.open()
         mayLeave.wait()
       }
@@ -43,6 +43,6 @@ extension ObservedTests {
   private static func addHandler(
     to value: ConditionLock<Observed<Int>?>, _ body: @escaping @Sendable (Int) -> Void
   ) {
-    value.withLock { $0 }?.currentValues.addHandler(body)
+    value.withLock { $0 }?.addHandler(perform: body)
   }
 }

@@ -47,7 +47,7 @@ extension ObservedTests {
 
   @Test func aPriorHandlerIsCalledOnceForEachSetThoughAnotherThreadSetsMeanwhile() async {
     let (value, seen, isFirst) = (Observed(0), Recorder<ValueChange<Int>>(), ConditionLock(true))
-    value.addHandler(options: [.prior, .old, .new]) { change in
+    value.changes(prior: true).addHandler { change in
       seen.record(change)
       let isMine = isFirst.withLock { isFirst in
         defer { isFirst = false }
@@ -69,11 +69,11 @@ extension ObservedTests {
   @Test func observersAreToldThatALockHoldsAnAnnouncementWithCarriedValues() async {
     let (value, notes, begun, mayEnd) = (Observed(0), ObserverTests.Notes(), Gate(), Gate())
     let (isInside, mayLeave, isDelivered, event) = (Gate(), Gate(), Gate(), value.storage.event)
-    let token = value.addHandler(options: [.prior, .new]) { _ async in
+    let token = value.changes(prior: true).addHandler { _ async in
       begun.open()
       await mayEnd.opened()
     }
-    value.addHandler(options: .new) { change in
+    value.changes().addHandler { change in
       isInside.open()
       if change.new == 1 { mayLeave.wait() } else { isDelivered.open() }
     }

@@ -71,7 +71,7 @@ extension ObservedTests {
 
   @Test func aChangeInsideAHandlerIsToldAfterItsHandlers() {
     let (value, seen) = (Observed(0), Recorder<String>())
-    value.values.addHandler { new in
+    value.newValues.addHandler { new in
       seen.record("handler \(new)")
       if new == 1 { value.value = 2 }
     }
@@ -105,7 +105,7 @@ extension ObservedTests {
 
   @Test func handlersAndCombinationsReceiveATrackedValue() async {
     let (value, other, seen) = (Observed(0), Observed(0), Recorder<Int>())
-    value.addHandler { seen.record(($0.old ?? -1) * 10 + ($0.new ?? -1)) }
+    value.changes().addHandler { seen.record(($0.old ?? -1) * 10 + $0.new) }
     combineLatest(value, other).addHandler { seen.record(100 * $0 + $1) }
     for new in 1...3 {
       withObservationTracking {

@@ -4,62 +4,62 @@ import Testing
 
 /// Tests of values whose changes are events.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ObservedTests {
-  @Test func optionsSelectTheValuesOfAChange() {
+  @Test func aHandlerIsCalledWithTheValueAsItIsAndWithEachNewOne() {
     let value = Observed(1)
     let seen = Recorder<String>()
-    value.addHandler(options: .old) { seen.record("old \($0)") }
-    value.addHandler(options: .new) { seen.record("new \($0)") }
-    value.addHandler { seen.record("both \($0)") }
+    value.addHandler { seen.record("value \($0)") }
+    value.newValues.addHandler { seen.record("new \($0)") }
+    value.changes().addHandler { seen.record("change \($0)") }
     value.value = 2
-    #expect(seen.values == ["old 1 → –", "new – → 2", "both 1 → 2"])
+    #expect(seen.values == ["value 1", "value 2", "new 2", "change 1 → 2"])
     #expect(value.value == 2)
   }
 
   @Test func initialDeliversThePresentValueAtOnceAndThenEveryChange() {
     let value = Observed(1)
     let seen = Recorder<String>()
-    value.addHandler(options: [.initial, .old, .new]) { seen.record("\($0)") }
+    value.changes(initial: true).addHandler { seen.record("\($0)") }
     value.value = 2
-    value.addHandler(options: .initial) { seen.record("present \($0)") }
-    #expect(seen.values == ["– → 1", "1 → 2", "present – → –"])
+    value.changes(initial: true).addHandler { seen.record("present \($0)") }
+    #expect(seen.values == ["– → 1", "1 → 2", "present – → 2"])
   }
 
   @Test func priorIsDeliveredBeforeTheValueChanges() {
     let value = Observed(1)
     let seen = Recorder<String>()
-    value.addHandler(options: [.prior, .old, .new]) { seen.record("\($0), is \(value.value)") }
-    value.addHandler { seen.record("\($0)") }
+    value.changes(prior: true).addHandler { seen.record("\($0), is \(value.value)") }
+    value.newValues.addHandler { seen.record("\($0)") }
     value.value = 2
-    #expect(seen.values == ["before 1 → 2, is 1", "1 → 2, is 2", "1 → 2"])
+    #expect(seen.values == ["before 1 → 2, is 1", "1 → 2, is 2", "2"])
   }
 
   @Test func aChangeMadeByAHandlerComesAfterTheFirstChangeHasReachedTheOthers() {
     let value = Observed(0)
     let seen = Recorder<String>()
-    value.addHandler(options: [.prior, .new]) { change in
+    value.changes(prior: true).addHandler { change in
       seen.record("a \(change)")
       if change.new == 1, !change.isPrior { value.value = 2 }
     }
-    value.addHandler { seen.record("b \($0)") }
+    value.changes().addHandler { seen.record("b \($0)") }
     value.value = 1
-    #expect(seen.values == ["a before – → 1", "a – → 1", "b 0 → 1", "a before – → 2", "a – → 2", "b 1 → 2"])
+    #expect(seen.values == ["a before 0 → 1", "a 0 → 1", "b 0 → 1", "a before 1 → 2", "a 1 → 2", "b 1 → 2"])
   }
 
   @Test func aPriorHandlerAddedWithinACallIsCalledBeforeAChangeMadeInThatCall() {
     let value = Observed(0)
     let seen = Recorder<String>()
-    value.addHandler(once: true) { _ in
-      value.addHandler(options: [.prior, .new]) { seen.record("\($0)") }
+    value.newValues.addHandler(.once) { _ in
+      value.changes(prior: true).addHandler { seen.record("\($0)") }
       value.value = 2
     }
     value.value = 1
-    #expect(seen.values == ["before – → 2", "– → 2"])
+    #expect(seen.values == ["before 1 → 2", "1 → 2"])
   }
 
   @Test func aChangeMadeByAPriorHandlerComesFirst() {
     let value = Observed(0)
     let seen = Recorder<String>()
-    value.addHandler(options: [.prior, .old, .new]) { change in
+    value.changes(prior: true).addHandler { change in
       seen.record("\(change)")
       if change.isPrior, change == ValueChange(old: 0, new: 1, isPrior: true) { value.value = 5 }
     }
@@ -71,7 +71,7 @@ import Testing
   @Test func theChangesFormOneChainUnderRacingThreadsAndNoUpdateIsLost() async {
     let value = Observed(0)
     let changes = Recorder<ValueChange<Int>>()
-    value.addHandler { changes.record($0) }
+    value.changes().addHandler { changes.record($0) }
     await onThreads(4) { thread in
       for number in 0..<1_000 {
         if thread == 0 { value.value = 1_000_000 * (number + 1) } else { value.update { $0 += 1 } }
@@ -82,7 +82,7 @@ import Testing
     var last = 0
     for change in changes.values {
       #expect(change.old == last)
-      last = change.new!
+      last = change.new
     }
     #expect(last == value.value)
   }
@@ -93,7 +93,7 @@ import Testing
     let setters = (0..<2).map { _ in startThread { while !isOver.isOpen { value.update { $0 += 1 } } } }
     for _ in 0..<300 {
       let seen = Recorder<Int>()
-      let token = value.addHandler(options: [.initial, .new]) { seen.record($0.new!) }
+      let token = value.changes(initial: true).addHandler { seen.record($0.new) }
       while seen.count < 5 { await Task.yield() }
       value.remove(token)
       let values = seen.values
@@ -116,13 +116,13 @@ import Testing
   @Test func aHandlerThatSetsTheValueBeforeItChangesDoesNotKeepAnUpdateFromEnding() {
     let value = Observed(0)
     let changes = Recorder<String>()
-    value.addHandler(options: [.prior, .new]) { change in
+    value.changes(prior: true).addHandler { change in
       if !change.isPrior { changes.record("\(change)") }
-      if change.isPrior, let new = change.new, new > 10 { value.value = 10 }
+      if change.isPrior, change.new > 10 { value.value = 10 }
     }
     value.update { $0 += 20 }
     #expect(value.value == 10)
-    #expect(changes.values.last == "– → 10")
+    #expect(changes.values.last == "30 → 10")
   }
 
   @Test func anObservableObjectsValueIsAnEvent() async {
@@ -151,7 +151,7 @@ extension ObservedTests {
   @Test func aHandlerCanBeLockedAndInspected() async {
     let value = Observed(1)
     let seen = Recorder<Int>()
-    let token = value.addHandler(options: .new) { seen.record($0.new ?? 0) }
+    let token = value.changes().addHandler { seen.record($0.new) }
     value.lock(token)
     value.value = 2
     #expect(value.isLocked(token))
@@ -170,8 +170,8 @@ extension ObservedTests {
     let seen = Recorder<Int>()
     let (inside, gate) = (Gate(), Gate())
     let box = ConditionLock<Observed<Int>?>(Observed(0))
-    box.withLock { $0 }?.addHandler { change in
-      guard change.new == 1 else { return }
+    box.withLock { $0 }?.newValues.addHandler { new in
+      guard new == 1 else { return }
       inside.open()
       gate.wait()
     }
@@ -186,7 +186,7 @@ extension ObservedTests {
         return value
       }
       value?.value = 2
-      value?.addHandler(options: [.initial, .new]) { seen.record($0.new ?? -1) }
+      value?.changes(initial: true).addHandler { seen.record($0.new) }
     }.opened()
     gate.open()
     await setter.opened()
@@ -202,7 +202,7 @@ extension ObservedTests {
     final class Owner: Sendable {}
     let (value, seen, count) = (Observed(0), Recorder<Int>(), Count())
     let observation = value.observe(with: count)
-    let token = value.values.addHandler(named: "named") { seen.record($0) }
+    let token = value.newValues.addHandler(.named("named")) { seen.record($0) }
     #expect(value.contains(where: .named("named")) && value.hasHandlers)
     value.value = 1
     await value.withLocked(token) { value.value = 2 }

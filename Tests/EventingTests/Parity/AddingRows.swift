@@ -21,7 +21,7 @@ import Testing
     let (event, live) = (Event<Int>(), LiveCount())
     do {
       let meter = Meter(live)
-      event.addHandler(Meter.read, of: meter)
+      event.addHandler(owner: meter) { $0.read($1) }
       event.post(1)
       #expect(meter.readings.values == [1])
     }
@@ -38,10 +38,10 @@ import Testing
 
   @Test func row023ExtraArgumentsAreBoundToAMethod() async {
     let (event, meter) = (Event<Int>(), Meter())
-    event.addHandler(Meter.note, of: meter, with: 3, "volts")
-    event.addHandler(on: .background, Meter.note, of: meter, with: 4, "amperes")
-    event.addHandler(Meter.noteLater, of: meter, with: 5, "ohms")
-    event.addHandler(on: .main, Meter.noteOnMain, of: meter, with: 6, "watts")
+    event.addHandler(owner: meter) { $0.note($1, 3, "volts") }
+    event.addHandler(on: .background, owner: meter) { $0.note($1, 4, "amperes") }
+    event.addHandler(owner: meter) { await $0.noteLater($1, 5, "ohms") }
+    event.addHandler(on: .main, owner: meter) { $0.noteOnMain($1, 6, "watts") }
     await event.send(2)
     #expect(meter.notes.values.sorted() == ["10 ohms", "12 watts", "6 volts", "8 amperes"])
   }
@@ -64,21 +64,21 @@ import Testing
 
   @Test func row025AnyHandlerMayHaveAName() async {
     let (event, meter) = (Event<Int>(), Meter())
-    event.addHandler(named: "closure") { _ in }
-    event.addHandler(named: "queue", on: .background) { _ in }
-    event.addHandler(named: "async") { _ async in }
-    event.addHandler(named: "main", on: .main) { _ in }
-    event.addHandler(named: "owner", owner: meter) { _, _ in }
-    event.addHandler(named: "method", Meter.read, of: meter)
-    event.once(named: "once") { _ in }
+    event.addHandler(.named("closure")) { _ in }
+    event.addHandler(.named("queue"), on: .background) { _ in }
+    event.addHandler(.named("async")) { _ async in }
+    event.addHandler(.named("main"), on: .main) { _ in }
+    event.addHandler(.named("owner"), owner: meter) { _, _ in }
+    event.addHandler(.named("method"), owner: meter) { $0.read($1) }
+    event.once(.named("once")) { _ in }
     #expect(await event.handlers.map(\.name) == ["closure", "queue", "async", "main", "owner", "method", "once"])
     withExtendedLifetime(meter) {}
   }
 
   @Test func row026HandlersMayShareANameThatThenMeansAllOfThem() async {
     let event = Event<Int>()
-    for _ in 0..<3 { event.addHandler(named: "x") { _ in } }
-    event.addHandler(named: "y") { _ in }
+    for _ in 0..<3 { event.addHandler(.named("x")) { _ in } }
+    event.addHandler(.named("y")) { _ in }
     #expect(event.lockAll(where: .named("x")) == 3)
     #expect(await event.send(1).delivered == 1)
     #expect(event.unlockAll(where: .named("x")) == 3)
@@ -90,7 +90,7 @@ import Testing
     let event = Event<Int>()
     let seen = Recorder<Int>()
     let handler = Handler<Int> { seen.record($0) }
-    let (first, second) = (event.attach(handler), event.attach(handler))
+    let (first, second) = (event.add(handler), event.add(handler))
     event.post(1)
     #expect(event.remove(first))
     event.post(2)
@@ -100,8 +100,8 @@ import Testing
 
   @Test func row028HandlersAreValuesWithChainedModifiersAndAddedAsAGroup() async {
     let event = Event<Int>()
-    let audit = Handler<Int>(on: .background(.utility)) { _ in }.named("audit").tagged("io").priority(2)
-    let tokens = event.add(audit, Handler { _ in }.once().named("first"), audit.named("again"))
+    let audit = Handler<Int>(.named("audit"), .tagged("io"), .priority(2), on: .background(.utility)) { _ in }
+    let tokens = event.add(audit, Handler(.once, .named("first")) { _ in }, audit.with(.named("again")))
     let handlers = await event.handlers
     #expect(handlers.map(\.name) == ["audit", "again", "first"])
     #expect(handlers.map(\.isOnce) == [false, false, true])
@@ -115,7 +115,7 @@ import Testing
     let posting = startThread { while !isOver.isOpen { event.post(1) } }
     for _ in 0..<200 {
       let calls = [Recorder<UInt64>(), Recorder<UInt64>()]
-      let tokens = event.occurrences.add(calls.map { calls in Handler { calls.record($0.sequence) } })
+      let tokens = event.occurrences.add(contentsOf: calls.map { calls in Handler { calls.record($0.sequence) } })
       await event.send(0)
       #expect(calls[0].count > 0)
       #expect(calls[0].values.first == calls[1].values.first)
@@ -128,7 +128,7 @@ import Testing
   @Test func row029EveryAddReturnsATokenOfItsOwn() async {
     let (event, meter) = (Event<Int>(), Meter())
     var tokens = [
-      event.addHandler { _ in }, event.once { _ in }, event.addHandler(Meter.read, of: meter),
+      event.addHandler { _ in }, event.once { _ in }, event.addHandler(owner: meter) { $0.read($1) },
       event.intercept { _ in .proceed },
     ]
     tokens += event.add(Handler { _ in }, Handler { _ in }) + [event.forward(to: event)]
@@ -146,7 +146,7 @@ import Testing
   @Test func row030AScopedLifetimeIsSaidExplicitly() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
-    await event.withHandler({ seen.record($0) }) { event.post(1) }
+    await event.withHandler(Handler { seen.record($0) }) { event.post(1) }
     do {
       let bag = HandlerBag()
       event.addHandler { seen.record($0) }.store(in: bag)
@@ -161,7 +161,7 @@ import Testing
     do {
       let meter = Meter(live)
       event.addHandler(owner: meter) { meter, value in meter.read(value) }
-      event.add(Handler { _ in }.owned(by: meter))
+      event.addHandler(owner: meter) { _, _ in }
       #expect(await event.send(1).delivered == 2)
       #expect(meter.readings.values == [1])
     }
@@ -182,7 +182,7 @@ import Testing
   /// This library needs no warning about a dropped token, because dropping a token has no effect.
   @Test func row033DroppingATokenChangesNothing() async {
     let event = Event<Int>()
-    var token: HandlerToken? = event.addHandler(named: "kept") { _ in }
+    var token: HandlerToken? = event.addHandler(.named("kept")) { _ in }
     #expect(token.map(event.contains) == true)
     token = nil
     #expect(event.contains(where: .named("kept")))
@@ -202,7 +202,7 @@ import Testing
     let event = Event<Int>()
     let nothing: @Sendable (Int) -> Void = { _ in }
     let body = isThere ? nothing : nil
-    let token: HandlerToken? = body.map { body in event.addHandler(body) }
+    let token: HandlerToken? = body.map { body in event.addHandler(perform: body) }
     #expect((token != nil) == isThere)
     #expect(event.handlerCount == (isThere ? 1 : 0))
   }

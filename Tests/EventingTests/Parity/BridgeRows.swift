@@ -49,7 +49,7 @@ import Testing
   @Test func row106ChangesOfAPropertyAreAnEvent() {
     final class Player { @Observed var volume = 1 }
     let (player, seen) = (Player(), Recorder<ValueChange<Int>>())
-    let token = player.$volume.addHandler { seen.record($0) }
+    let token = player.$volume.changes().addHandler { seen.record($0) }
     player.volume = 2
     player.volume += 1
     player.$volume.remove(token)
@@ -57,18 +57,17 @@ import Testing
     #expect(seen.values == [ValueChange(old: 1, new: 2), ValueChange(old: 2, new: 3)])
   }
 
-  static let told: [(ChangeOptions, [String])] = [
-    (.new, ["– → 2"]),
-    (.old, ["1 → –"]),
-    ([.old, .new], ["1 → 2"]),
-    ([.initial, .old, .new], ["– → 1", "1 → 2"]),
-    ([.prior, .old, .new], ["before 1 → 2", "1 → 2"]),
+  static let told: [(initial: Bool, prior: Bool, [String])] = [
+    (false, false, ["1 → 2"]),
+    (true, false, ["– → 1", "1 → 2"]),
+    (false, true, ["before 1 → 2", "1 → 2"]),
+    (true, true, ["– → 1", "before 1 → 2", "1 → 2"]),
   ]
 
-  @Test(arguments: told) func row106OptionsSelectTheValuesOfAChange(options: ChangeOptions, told: [String]) {
+  @Test(arguments: told) func row106OptionsSelectTheCallsForAChange(initial: Bool, prior: Bool, told: [String]) {
     let volume = Observed(1)
     let seen = Recorder<String>()
-    volume.addHandler(options: options) { seen.record($0.description) }
+    volume.changes(initial: initial, prior: prior).addHandler { seen.record($0.description) }
     volume.value = 2
     #expect(seen.values == told)
   }
@@ -76,7 +75,7 @@ import Testing
   @Test func row106APropertyMayBeInASendableClass() async {
     final class Mixer: Sendable { let gain = Observed(0) }
     let (mixer, seen) = (Mixer(), Recorder<Int?>())
-    mixer.gain.addHandler(options: .new) { seen.record($0.new) }
+    mixer.gain.changes().addHandler { seen.record($0.new) }
     await onThreads(4) { _ in for _ in 0..<250 { mixer.gain.update { $0 += 1 } } }
     await mixer.gain.quiesce()
     #expect(mixer.gain.value == 1_000)

@@ -27,9 +27,10 @@ extension DefectTests {
     let (event, live) = (Event<Int>(), LiveCount())
     func body() -> @Sendable (Int) -> Void { { [canary = Canary(live)] _ in canary.sing() } }
     let tokens = [
-      event.addHandler(body()), event.addHandler(on: .background, body()), event.addHandler(on: .main, body()),
+      event.addHandler(perform: body()), event.addHandler(on: .background, perform: body()),
+      event.addHandler(on: .main, perform: body()),
     ]
-    event.once(body())
+    event.once(perform: body())
     #expect(live.alive == 4)
     await event.send(1)
     #expect(event.removeAll(where: .oneOf(tokens)) == 3)
@@ -40,8 +41,8 @@ extension DefectTests {
   @Test func lockOfAMethodOfOneOwnerLeavesThatOfAnother() {
     let event = Event<Int>()
     let (one, other) = (Meter(), Meter())
-    let token = event.addHandler(Meter.read, of: one)
-    event.addHandler(Meter.read, of: other)
+    let token = event.addHandler(owner: one) { $0.read($1) }
+    event.addHandler(owner: other) { $0.read($1) }
     event.lock(token)
     event.post(1)
     #expect(one.readings.values == [])
@@ -50,7 +51,7 @@ extension DefectTests {
 
   @Test func moreThanNineteenBoundArgumentsAreDelivered() {
     let (event, many) = (Event<Int>(), Many())
-    event.addHandler(Many.sum, of: many, with: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20)
+    event.addHandler(owner: many) { $0.sum($1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20) }
     event.post(1_000)
     #expect(many.sums.values == [1_210])
   }

@@ -61,9 +61,9 @@ import Testing
     let seen = Recorder<Int>()
     event.addHandler { [weak event] _ in
       event?.removeAll(where: .named("removed"))
-      event?.addHandler(named: "added") { _ in }
+      event?.addHandler(.named("added")) { _ in }
     }
-    for _ in 0..<10 { event.addHandler(named: "removed") { seen.record($0) } }
+    for _ in 0..<10 { event.addHandler(.named("removed")) { seen.record($0) } }
     for number in 1...3 { event.post(number) }
     #expect(seen.values == [])
     #expect(!event.contains(where: .named("removed")))

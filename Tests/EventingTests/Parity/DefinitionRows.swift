@@ -22,7 +22,7 @@ import Testing
   @Test func row003AStaticEventIsOneForTheClassAndItsSubclasses() async {
     #expect(Drawing.saved === Document.saved)
     let seen = Recorder<String>()
-    await Document.saved.withHandler({ title in seen.record(title) }) { Drawing.saved.post("sketch") }
+    await Document.saved.withHandler(Handler { title in seen.record(title) }) { Drawing.saved.post("sketch") }
     #expect(seen.values == ["sketch"])
   }
 
@@ -69,7 +69,7 @@ import Testing
     let (renamed, printed) = (try bus.event(.renamed, of: owner), try bus.event(.printed, of: owner))
     let events = bus.events(of: owner)
     #expect(events.map { ObjectIdentifier($0) } == [ObjectIdentifier(renamed), ObjectIdentifier(printed)])
-    #expect(bus.names(of: owner) == ["renamed", "printed"])
+    #expect(bus.events(of: owner).map(\.name) == ["renamed", "printed"])
     #expect(bus.events(of: Document()).isEmpty)
   }
 
@@ -77,17 +77,17 @@ import Testing
     let (bus, owner) = (EventBus(), Document())
     let event = try bus.event(.renamed, of: owner)
     _ = try bus.event(.printed, of: owner)
-    #expect(bus.remove(.renamed, of: owner))
-    #expect(!bus.remove(.renamed, of: owner))
-    #expect(bus.names(of: owner) == ["printed"])
+    #expect(bus.removeEvent(.renamed, of: owner))
+    #expect(!bus.removeEvent(.renamed, of: owner))
+    #expect(bus.events(of: owner).map(\.name) == ["printed"])
     #expect(try bus.event(.renamed, of: owner) !== event)
   }
 
   @Test func row009AllEventsOfAnOwnerAreRemoved() throws {
     let (bus, owner) = (EventBus(), Document())
     _ = (try bus.event(.renamed, of: owner), try bus.event(.printed, of: owner))
-    #expect(bus.removeAll(of: owner) == 2)
-    #expect(bus.removeAll(of: owner) == 0)
+    #expect(bus.removeEvents(of: owner) == 2)
+    #expect(bus.removeEvents(of: owner) == 0)
     #expect(bus.events(of: owner).isEmpty)
   }
 

@@ -70,7 +70,7 @@ import Testing
     let event = Event<Int>()
     let priorities = Recorder<TaskPriority>()
     event.addHandler(on: .background(.high)) { _ in }
-    event.addHandler(on: .background(.low)) { _ async in priorities.record(Task.currentPriority) }
+    event.addHandler(on: .inOrder(priority: .low)) { _ async in priorities.record(Task.currentPriority) }
     await onThread { event.post(1) }  // this thread runs no task whose priority the handler could inherit
     #expect(await eventually { priorities.count == 1 })
     #expect(priorities.values == [.low])
@@ -130,7 +130,7 @@ import Testing
     event.addHandler(on: .background) { _ in lane.add() }
     await onThreads(4) { index in
       for number in 0..<250 {
-        let token = event.addHandler(named: "\(index)") { _ in }
+        let token = event.addHandler(.named("\(index)")) { _ in }
         event.post(number)
         event.lock(token)
         _ = event.isLocked(token)

@@ -31,7 +31,7 @@ import Testing
 
   @Test func row094AllForwardsToAnEventAreStopped() {
     first.forward(to: second)
-    first.forward(to: second) { 10 * $0 }
+    first.compactMap { 10 * $0 }.forward(to: second)
     first.forward(to: third)
     #expect(first.removeAll(where: .forwarding(to: second)) == 2)
     #expect(first.removeAll(where: .forwarding(to: second)) == 0)
@@ -42,7 +42,7 @@ import Testing
   @Test func row095AForwardTransformsAndFilters() async {
     let words = Event<String>()
     words.addHandler { [seen] word in seen.record(word) }
-    first.forward(to: words) { number in number > 0 ? "number \(number)" : nil }
+    first.compactMap { number in number > 0 ? "number \(number)" : nil }.forward(to: words)
     #expect(await first.send(1).delivered == 2)
     #expect(await first.send(-1).skipped == 1)
     #expect(seen.values == ["first 1", "number 1", "first -1"])

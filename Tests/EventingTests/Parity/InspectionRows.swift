@@ -8,7 +8,7 @@ import Testing
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct InspectionRows {
   @Test func row099AHandlerOrANameCanBeFound() {
     let event = Event<Int>()
-    let token = event.addHandler(named: "x") { _ in }
+    let token = event.addHandler(.named("x")) { _ in }
     #expect(event.contains(token))
     #expect(event.contains(where: .named("x")))
     #expect(!event.contains(where: .named("y")))
@@ -20,9 +20,9 @@ import Testing
 
   @Test func row100HandlersAreListedAsSnapshots() async {
     let event = Event<Int>()
-    event.addHandler(named: "low", priority: -1) { _ in }
-    let token = event.addHandler(named: "first", on: .background) { _ in }
-    event.addHandler(named: "second") { _ in }
+    event.addHandler(.named("low"), .priority(-1)) { _ in }
+    let token = event.addHandler(.named("first"), on: .background) { _ in }
+    event.addHandler(.named("second")) { _ in }
     let before = await event.handlers
     event.lock(token)
     event.removeAll(where: .named("second"))
@@ -35,10 +35,10 @@ import Testing
   @Test func row101TheHandlersOfAnOwnerAreListed() async {
     let event = Event<Int>()
     let (one, other) = (Lookalike(), Lookalike())
-    event.addHandler(named: "a", owner: one) { _, _ in }
-    event.addHandler(named: "b", owner: other) { _, _ in }
-    event.addHandler(named: "c", on: .background, owner: one) { _, _ in }
-    event.addHandler(named: "d") { _ in }
+    event.addHandler(.named("a"), owner: one) { _, _ in }
+    event.addHandler(.named("b"), owner: other) { _, _ in }
+    event.addHandler(.named("c"), on: .background, owner: one) { _, _ in }
+    event.addHandler(.named("d")) { _ in }
     #expect(await event.handlers(where: .ownedBy(one)).map(\.name) == ["a", "c"])
     #expect(await event.handlers(where: .ownedBy(Lookalike())).isEmpty)
     withExtendedLifetime((one, other)) {}
@@ -60,9 +60,10 @@ import Testing
 
   @Test func row103ASnapshotDescribesItsHandler() async throws {
     let (event, meter) = (Event<Int>(), Meter())
-    let handler = Handler<Int>(on: .background(.utility)) { _ in }.named("audit").tagged("io").priority(3).owned(
-      by: meter)
-    let token = event.attach(handler)
+    let handler = Handler<Int>(.named("audit"), .tagged("io"), .priority(3), on: .background(.utility), owner: meter) {
+      _, _ in
+    }
+    let token = event.add(handler)
     event.once { _ in throw CancellationError() }
     await event.withLocked(token) { await event.send(1) }
     await event.send(2)
@@ -84,7 +85,7 @@ import Testing
 
   @Test func row104EveryPublicValueDescribesItselfInOneLine() async throws {
     let event = Event<Int>("progress")
-    let token = event.addHandler(named: "fails") { _ in throw Mishap() }
+    let token = event.addHandler(.named("fails")) { _ in throw Mishap() }
     let occurrences = Recorder<EventOccurrence<Int>>()
     event.occurrences.addHandler { occurrences.record($0) }
     let report = await event.send(1)
@@ -95,7 +96,7 @@ import Testing
       SyncDelivery.inline, SyncDelivery.background, AsyncDelivery.inOrder, AsyncDelivery.task, MainDelivery.main,
       Interception.stop,
       KeyedEvent<String, Int>("moved"), ObjectKey(event), EventBus(), EventKey<Int>("volume"), Observed(0.5),
-      ValueChange(old: 1, new: 2), ChangeOptions.initial, EventingError.Code.payloadMismatch,
+      ValueChange(old: 1, new: 2), HandlerOption<Int>.once, EventingError.Code.payloadMismatch,
       PostedNotification(Notification.Name("n")),
     ]
     for value in values {

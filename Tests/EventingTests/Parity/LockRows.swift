@@ -8,7 +8,7 @@ import Testing
 
   /// Adds handlers that record their names, and returns their tokens in the order of the names.
   private func add(_ names: String...) -> [HandlerToken] {
-    names.map { [seen] name in event.addHandler(named: name) { _ in seen.record(name) } }
+    names.map { [seen] name in event.addHandler(.named(name)) { _ in seen.record(name) } }
   }
 
   private func heard() -> String {
@@ -54,7 +54,7 @@ import Testing
 
   @Test func row061AllHandlersOrAllOfAKindAreLocked() {
     _ = add("a", "b")
-    event.add(Handler { [seen] _ in seen.record("t") }.tagged("kind"))
+    event.addHandler(.tagged("kind")) { [seen] _ in seen.record("t") }
     #expect(event.lockAll() == 3)
     #expect(heard() == "")
     #expect(event.unlockAll(where: .tagged("kind")) == 1)

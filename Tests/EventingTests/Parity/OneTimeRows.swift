@@ -8,8 +8,8 @@ import Testing
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.once { seen.record($0) }
-    event.addHandler(once: true) { seen.record(10 * $0) }
-    event.add(Handler { seen.record(100 * $0) }.once())
+    event.addHandler(.once) { seen.record(10 * $0) }
+    event.addHandler(.once) { seen.record(100 * $0) }
     for number in 1...3 { event.post(number) }
     #expect(seen.values == [1, 10, 100])
     #expect(!event.hasHandlers)
@@ -17,7 +17,7 @@ import Testing
 
   @Test func row037AOnceMethodIsCalledOnce() {
     let (event, meter) = (Event<Int>(), Meter())
-    event.addHandler(once: true, Meter.read, of: meter)
+    event.addHandler(.once, owner: meter) { $0.read($1) }
     for number in 1...3 { event.post(number) }
     #expect(meter.readings.values == [1])
   }
@@ -36,8 +36,8 @@ import Testing
 
   @Test func row039AOnceHandlerMayHaveAnOwner() async {
     let (event, meter) = (Event<Int>(), Meter())
-    event.addHandler(once: true, owner: meter) { meter, value in meter.read(value) }
-    event.addHandler(on: .background, once: true, owner: meter) { meter, value in meter.read(value) }
+    event.addHandler(.once, owner: meter) { meter, value in meter.read(value) }
+    event.addHandler(.once, on: .background, owner: meter) { meter, value in meter.read(value) }
     for number in 1...3 { await event.send(number) }
     #expect(meter.readings.values == [1, 1])
   }
@@ -100,7 +100,7 @@ import Testing
     let (event, live) = (Event<Int>(), LiveCount())
     do {
       let meter = Meter(live)
-      event.addHandler(once: true, owner: meter) { _, _ in }
+      event.addHandler(.once, owner: meter) { _, _ in }
       withExtendedLifetime(meter) { #expect(event.handlerCount == 1) }
     }
     #expect(await eventually { live.alive == 0 })
@@ -113,8 +113,8 @@ import Testing
   @Test func row044AUsedOnceHandlerIsGoneAndAddedAgainAsAValue() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
-    let handler = Handler<Int> { seen.record($0) }.once()
-    let used = event.attach(handler)
+    let handler = Handler<Int>(.once) { seen.record($0) }
+    let used = event.add(handler)
     event.post(1)
     #expect(!event.unlock(used))
     event.post(2)

@@ -33,9 +33,9 @@ import Testing
     let event = Event<(Int, String, Double, Bool, Character, Int, [Int])>()
     let seen = Recorder<String>()
     event.addHandler { a, b, c, d, e, f, g in seen.record("\(a) \(b) \(c) \(d) \(e) \(f) \(g)") }
-    event.post(1, "two", 3.0, true, "5", 6, [7])
-    #expect(await event.send(1, "two", 3.0, true, "5", 6, [7]).delivered == 1)
-    #expect(await event.submit(1, "two", 3.0, true, "5", 6, [7]).report.delivered == 1)
+    event.post((1, "two", 3.0, true, "5", 6, [7]))
+    #expect(await event.send((1, "two", 3.0, true, "5", 6, [7])).delivered == 1)
+    #expect(await event.submit((1, "two", 3.0, true, "5", 6, [7])).report.delivered == 1)
     #expect(seen.values == Array(repeating: "1 two 3.0 true 5 6 [7]", count: 3))
   }
 
@@ -90,7 +90,7 @@ import Testing
     event.addHandler { first, _, _ in seen.record(first) }
     event.addHandler { values in seen.record(values.1) }
     event.map { $0.2 }.addHandler { third in seen.record(third) }
-    event.post(1, 2, 3)
+    event.post((1, 2, 3))
     #expect(seen.values == [1, 2, 3])
   }
 

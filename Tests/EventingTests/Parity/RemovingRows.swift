@@ -7,7 +7,7 @@ import Testing
   @Test func row045ATokenRemovesThatVeryHandler() {
     let event = Event<Int>()
     let seen = Recorder<String>()
-    let tokens = ["a", "b", "c"].map { name in event.addHandler(named: "same") { _ in seen.record(name) } }
+    let tokens = ["a", "b", "c"].map { name in event.addHandler(.named("same")) { _ in seen.record(name) } }
     #expect(event.remove(tokens[1]))
     #expect(!event.remove(tokens[1]))
     event.post(1)
@@ -16,9 +16,9 @@ import Testing
 
   @Test func row046ANameRemovesAllHandlersThatHaveIt() async {
     let event = Event<Int>()
-    event.addHandler(named: "x") { _ in }
-    event.addHandler(named: "x", on: .background) { _ in }
-    event.addHandler(named: "y") { _ in }
+    event.addHandler(.named("x")) { _ in }
+    event.addHandler(.named("x"), on: .background) { _ in }
+    event.addHandler(.named("y")) { _ in }
     #expect(event.removeAll(where: .named("x")) == 2)
     #expect(event.removeAll(where: .named("x")) == 0)
     #expect(await event.handlers.map(\.name) == ["y"])
@@ -26,7 +26,7 @@ import Testing
 
   @Test func row047SeveralHandlersOrNamesAreRemovedTogether() async {
     let event = Event<Int>()
-    let tokens = ["a", "b", "x", "y", "z"].map { name in event.addHandler(named: name) { _ in } }
+    let tokens = ["a", "b", "x", "y", "z"].map { name in event.addHandler(.named(name)) { _ in } }
     #expect(event.removeAll(where: .oneOf([tokens[0], tokens[1]])) == 2)
     #expect(event.removeAll(where: .oneOf([tokens[0], tokens[2]])) == 1)
     #expect(event.removeAll(where: .named("x", "y")) == 1)
@@ -47,8 +47,8 @@ import Testing
 
   @Test func row049AKindOfHandlersIsRemovedAndLockedByItsTag() async {
     let (event, meter) = (Event<Int>(), Meter())
-    event.add(Handler { _ in }.tagged("closures"), Handler { _ in }.tagged("closures", "io"))
-    event.add(Handler { [weak meter] in meter?.read($0) }.tagged("methods").owned(by: meter))
+    event.add(Handler(.tagged("closures")) { _ in }, Handler(.tagged("closures", "io")) { _ in })
+    event.addHandler(.tagged("methods"), owner: meter) { $0.read($1) }
     #expect(event.lockAll(where: .tagged("closures")) == 2)
     #expect(await event.send(1).delivered == 1)
     #expect(event.removeAll(where: .tagged("closures")) == 2)
@@ -84,9 +84,9 @@ import Testing
   @Test func row052AHandlerThatAnEarlierOneRemovesIsNotCalled() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
-    event.addHandler(priority: 1) { [weak event] _ in event?.removeAll(where: .named("later")) }
-    event.addHandler(named: "later") { seen.record($0) }
-    event.addHandler(named: "later", on: .background) { seen.record($0) }
+    event.addHandler(.priority(1)) { [weak event] _ in event?.removeAll(where: .named("later")) }
+    event.addHandler(.named("later")) { seen.record($0) }
+    event.addHandler(.named("later"), on: .background) { seen.record($0) }
     let report = await event.send(1)
     #expect(report.delivered == 1)
     #expect(report.skipped == 0)
@@ -96,7 +96,7 @@ import Testing
   @Test func row053AHandlerMayRemoveItself() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
-    event.addHandler(named: "itself") { [weak event] number in
+    event.addHandler(.named("itself")) { [weak event] number in
       seen.record(number)
       if number == 2 { event?.removeAll(where: .named("itself")) }
     }

@@ -49,7 +49,7 @@ import Testing
     let event = Event<Int>()
     let seen = Recorder<Int>()
     for number in 0..<1_000 { event.addHandler { _ in seen.record(number) } }
-    event.addHandler(priority: 1) { _ in seen.record(-1) }
+    event.addHandler(.priority(1)) { _ in seen.record(-1) }
     event.post(1)
     #expect(seen.values == [-1] + Array(0..<1_000))
   }
@@ -182,7 +182,7 @@ import Testing
     event.addHandler { _ in }
     event.addHandler(on: .background) { _ in }
     event.lock(event.addHandler { _ in })
-    let failing = event.addHandler(named: "fails") { _ in throw Mishap() }
+    let failing = event.addHandler(.named("fails")) { _ in throw Mishap() }
     let report = await event.send(1)
     #expect(report.description == "#1: 2 delivered, 1 skipped, 0 dropped, 0 deferred, 0 held, 1 failed")
     #expect(report.failures.map(\.handler) == [failing])

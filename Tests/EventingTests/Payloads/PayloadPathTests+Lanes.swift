@@ -48,19 +48,19 @@ struct LanePath: PayloadPath, CustomTestStringConvertible {
     travel.post(to: event!, 1...10)
     switch fate {
     case .held, .heldAndRemoved, .heldAndFinished, .heldAndEventReleased:
-      event!.lockAll(where: .oneOf(token), holding: .upTo(100))
+      event!.lockAll(where: .oneOf([token]), holding: .upTo(100))
       await steps.run()  // the lane pauses
     default: break
     }
     travel.post(to: event!, 11...payloadCount)
     switch fate {
     case .delivered: break
-    case .removed, .heldAndRemoved: event!.removeAll(where: .oneOf(token))
+    case .removed, .heldAndRemoved: event!.removeAll(where: .oneOf([token]))
     case .skipped:
-      event!.lockAll(where: .oneOf(token))
+      event!.lockAll(where: .oneOf([token]))
       await steps.run()
-      event!.unlockAll(where: .oneOf(token))
-    case .held: event!.unlockAll(where: .oneOf(token))
+      event!.unlockAll(where: .oneOf([token]))
+    case .held: event!.unlockAll(where: .oneOf([token]))
     case .finished, .heldAndFinished: event!.finish()
     case .eventReleased, .heldAndEventReleased: event = nil
     case .sendsCancelled:
@@ -82,17 +82,17 @@ struct LanePath: PayloadPath, CustomTestStringConvertible {
   private func handler<Payload: Sendable>(_ travel: Travel<Payload>) -> Handler<Payload> {
     let see: @Sendable (Payload) async -> Void = { travel.see($0) }
     return switch kind {
-    case .inOrder: Handler(on: .inOrder, see)
-    case .concurrent: Handler(on: .concurrent(limit: 2), see)
-    case .task: Handler(on: .task, see)
-    case .shared: Handler(on: .lane(HandlerLane("shared")), see)
-    case .retrying: Handler(on: .inOrder, see).retrying(.immediately(attempts: 2))
-    case .bounded: Handler(on: .inOrder(buffering: .newest(30)), see)
-    case .concurrentBounded: Handler(on: .concurrent(limit: 2, buffering: .newest(30)), see)
-    case .restarting: Handler(on: .restarting, see)
-    case .full: Handler(on: .inOrder(buffering: .newest(3)), see)
-    case .concurrentFull: Handler(on: .concurrent(limit: 2, buffering: .oldest(3)), see)
-    case .suspending: Handler(on: .inOrder(buffering: .suspendingSender(3)), see)
+    case .inOrder: Handler(on: .inOrder, perform: see)
+    case .concurrent: Handler(on: .concurrent(limit: 2), perform: see)
+    case .task: Handler(on: .task, perform: see)
+    case .shared: Handler(on: .lane(HandlerLane("shared")), perform: see)
+    case .retrying: Handler(.retrying(.immediately(attempts: 2)), on: .inOrder, perform: see)
+    case .bounded: Handler(.buffering(.newest(30)), on: .inOrder, perform: see)
+    case .concurrentBounded: Handler(.buffering(.newest(30)), on: .concurrent(limit: 2), perform: see)
+    case .restarting: Handler(.cancellingPrevious, on: .inOrder, perform: see)
+    case .full: Handler(.buffering(.newest(3)), on: .inOrder, perform: see)
+    case .concurrentFull: Handler(.buffering(.oldest(3)), on: .concurrent(limit: 2), perform: see)
+    case .suspending: Handler(.buffering(.suspendingSender(3)), on: .inOrder, perform: see)
     }
   }
 }

@@ -104,10 +104,10 @@ enum Path: String, PayloadPath {
     case .async: event.addHandler { payload async in travel.see(payload) }
     case .task: event.addHandler(on: .task) { payload async in travel.see(payload) }
     case .concurrent: event.addHandler(on: .concurrent(limit: 2)) { payload async in travel.see(payload) }
-    case .boundedOldest: event.addHandler(on: .background(buffering: .oldest(3))) { travel.see($0) }
-    case .boundedNewest: event.addHandler(on: .background(buffering: .newest(3))) { travel.see($0) }
+    case .boundedOldest: event.addHandler(.buffering(.oldest(3)), on: .background) { travel.see($0) }
+    case .boundedNewest: event.addHandler(.buffering(.newest(3)), on: .background) { travel.see($0) }
     default:
-      event.addHandler(on: .concurrent(limit: 2, buffering: .newest(2))) { payload async in
+      event.addHandler(.buffering(.newest(2)), on: .concurrent(limit: 2)) { payload async in
         await Task.yield()
         travel.see(payload)
       }
@@ -123,21 +123,21 @@ enum Path: String, PayloadPath {
     case .batches: event.add(Handler(batchesOf: 7) { batch async in batch.forEach(travel.see) })
     case .batchesBounded, .batchesRemoved:
       event.add(
-        Handler(batchesOf: 4, within: .seconds(3_600), on: .inOrder(buffering: .newest(6))) { batch async in
+        Handler(.buffering(.newest(6)), batchesOf: 4, within: .seconds(3_600), on: .inOrder) { batch async in
           batch.forEach(travel.see)
         })
     case .byKey:
       event.add(
-        Handler(on: .concurrent(limit: 2)) { payload async in travel.see(payload) }.inOrder { travel.number($0) % 3 })
+        Handler(.inOrder { travel.number($0) % 3 }, on: .concurrent(limit: 2)) { payload async in travel.see(payload) })
     case .retried:
       let failures = Recorder<Int>()
       event.add(
-        Handler { payload async throws in
+        Handler(.retrying(.immediately(attempts: 4))) { payload async throws in
           failures.record(travel.number(payload))
           if failures.count.isMultiple(of: 2) { throw Refused() }
           travel.see(payload)
-        }.retrying(.immediately(attempts: 4)))
-    default: event.add(Handler { travel.see($0) }.throttled(every: .seconds(3_600), clock: ManualClock()))
+        })
+    default: event.addHandler(.throttled(every: .seconds(3_600), clock: ManualClock())) { travel.see($0) }
     }
     travel.post(to: event)
     if self == .batchesRemoved { return _ = event.removeAll() }
@@ -236,13 +236,13 @@ enum Path: String, PayloadPath {
       for number in 1...payloadCount { event.post(travel.make(number), to: 1) }
     case .observed, .observedInitial:
       let value = Observed(travel.make(1))
-      value.addHandler(options: self == .observed ? [.old, .new, .prior] : [.initial, .new]) { change in
+      value.changes(initial: self == .observedInitial, prior: self == .observed).addHandler { change in
         for payload in [change.old, change.new] { if let payload { travel.see(payload) } }
-        if change.new.map(travel.number) == 7 { value.value = travel.make(8) }
+        if travel.number(change.new) == 7 { value.value = travel.make(8) }
       }
       for number in 1...payloadCount { value.value = travel.make(number) }
       value.update { $0 = travel.make(travel.number($0)) }
-      value.values.addHandler { travel.see($0) }
+      value.newValues.addHandler { travel.see($0) }
       value.removeAll()  // breaks the retain cycle of a handler that captures the value
     default:
       let event = Event<Payload>()

@@ -61,12 +61,12 @@ enum PlacePath: String, PayloadPath {
       event.addHandler(on: .lane(lane)) { payload async in travel.see(payload) }
       if self == .sharedByTwo { event.addHandler(on: .lane(lane)) { payload async in travel.see(payload) } }
     case .restarting:
-      event.addHandler(on: .restarting) { payload async in
+      event.addHandler(.cancellingPrevious) { payload async in
         await Task.yield()
         travel.see(payload)
       }
     case .suspendingSender:
-      event.addHandler(on: .inOrder(buffering: .suspendingSender(3))) { payload async in travel.see(payload) }
+      event.addHandler(.buffering(.suspendingSender(3)), on: .inOrder) { payload async in travel.see(payload) }
       for number in 1...payloadCount { await event.send(travel.make(number)) }
       return
     case .sequenceSuspendingSender:
@@ -110,7 +110,7 @@ enum PlacePath: String, PayloadPath {
     switch self {
     case .deadLetters: event.addHandler { _ in throw Refused() }
     case .deadLettersAsync:
-      event.add(Handler(on: .inOrder) { _ async throws in throw Refused() }.retrying(.immediately(attempts: 2)))
+      event.addHandler(.retrying(.immediately(attempts: 2)), on: .inOrder) { _ async throws in throw Refused() }
     case .deadLettersOfBatches:
       event.add(Handler(batchesOf: 4) { (_: [Payload]) async throws in throw Refused() })
     default:

@@ -10,14 +10,14 @@ import Testing
     let (price, slow) = (EventQuestion<String, Int>("price"), Gate())
     let failures = EventRecorder(price.failures)
     price.addResponder { _ in nil }
-    price.addResponder(named: "odd") { _ in throw Odd() }
+    price.addResponder(.named("odd")) { _ in throw Odd() }
     price.addResponder { item in
       await slow.opened()
       return item.count
     }
-    price.addResponder(priority: -1) { item in item.count * 10 }
+    price.addResponder(.priority(-1)) { item in item.count * 10 }
     #expect(try await price.firstAnswer(to: "tea") == 30)
-    #expect(try await failures.expect(1).map(\.name) == ["odd"])
+    #expect(try await failures.expect(1).map(\.handler.name) == ["odd"])
     slow.open()
     #expect(await price.answers(to: "tea").map { try? $0.get() } == [nil, 3, 30])
     #expect("\(price)" == "question \"price\" of String, answered by Int" && price.handlerCount == 4)
@@ -26,7 +26,7 @@ import Testing
   @Test func allAnswersComeInTheOrderOfTheResponders() async {
     let (question, gates) = (EventQuestion<Int, Int>(), (0..<5).map { _ in Gate() })
     for index in 0..<5 {
-      question.addResponder(priority: index == 3 ? 1 : 0) { number in
+      question.addResponder(.priority(index == 3 ? 1 : 0)) { number in
         if index < 4 { await gates[index + 1].opened() }  // the last responder answers first
         gates[index].open()
         return number + index
@@ -159,7 +159,7 @@ import Testing
 
   @Test func anInquiryWithoutRoomAtAResponderCountsAsPassed() async throws {
     let (question, gate, asked, seen) = (EventQuestion<Int, Int>(), Gate(), Recorder<Int>(), Recorder<Int>())
-    question.addResponder(buffering: .newest(4)) { number in
+    question.addResponder(.buffering(.newest(4))) { number in
       asked.record(number)
       await gate.opened()
       return number

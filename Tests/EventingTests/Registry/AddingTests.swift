@@ -120,7 +120,7 @@ import Testing
     await onThreads(2, until: { overlaps.count > 200 }) { thread, round in
       guard thread == 0 else { return overlaps.during { event.post(round + 1) } }
       let group = (0..<3).map { _ in FirstSeen() }
-      let tokens = overlaps.during { event.add(group.map { member in Handler { member.see($0) } }) }
+      let tokens = overlaps.during { event.add(contentsOf: group.map { member in Handler { member.see($0) } }) }
       event.post(.max)  // reaches the group even if the other thread posts no more
       // The last member of the group is called last. When it has been called, all members have been
       // called.

@@ -114,9 +114,9 @@ import Testing
     let seen = Recorder<String>()
     let owner = Owned()
     event.once { _ in seen.record("inline") }
-    event.once(named: "name", priority: 3) { _ in seen.record("named") }
-    event.addHandler(once: true, owner: owner) { _, _ in seen.record("owned") }
-    event.add(Handler { _ in seen.record("value") }.once())
+    event.once(.named("name"), .priority(3)) { _ in seen.record("named") }
+    event.addHandler(.once, owner: owner) { _, _ in seen.record("owned") }
+    event.addHandler(.once) { _ in seen.record("value") }
     event.occurrences.once { _ in seen.record("occurrence") }
     event.source.once { _ in seen.record("source") }
     event.once { _ async in seen.record("async") }
@@ -154,7 +154,7 @@ import Testing
     let all = Recorder<CountedEvent>()
     await inRounds(2, until: { overlaps.count > 100 }) {
       let counted = CountedEvent()
-      counted.event.add(delivery.handler(queue) { [calls = counted.calls] in calls.add() }.once())
+      counted.event.add(delivery.handler(queue) { [calls = counted.calls] in calls.add() }.with(.once))
       all.record(counted)
       return counted
     } _: { _, counted in

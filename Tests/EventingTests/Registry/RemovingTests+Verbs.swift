@@ -36,7 +36,7 @@
         found.record(verb.find(token, in: event, bag))
       }
       event.addHandler { number in if isInside, number == 2 { endAndFind() } }
-      let token = event.addHandler(named: "ended") { number in calls.record(number) }
+      let token = event.addHandler(.named("ended")) { number in calls.record(number) }
       token.store(in: bag)
       tokens.withLock { $0 = [token] }
       for number in 0..<2 { event.post(number) }  // afterwards the fast path is open

@@ -93,7 +93,7 @@ import Testing
     let seen = Recorder<Int>()
     await whileBusy(event) {
       let canary = Canary(live)
-      event.addHandler(named: "x") { value in
+      event.addHandler(.named("x")) { value in
         canary.sing()
         seen.record(value)
       }
@@ -226,11 +226,12 @@ import Testing
     let event = Event<Int>()
     let seen = Recorder<String>()
     let owner = Owned()
-    event.addHandler(named: "a") { _ in seen.record("a1") }
-    event.addHandler(named: "a", priority: 2) { _ in seen.record("a2") }
-    event.addHandler(named: "b") { _ in seen.record("b") }
+    event.addHandler(.named("a")) { _ in seen.record("a1") }
+    event.addHandler(.named("a"), .priority(2)) { _ in seen.record("a2") }
+    event.addHandler(.named("b")) { _ in seen.record("b") }
     event.add(
-      Handler { _ in seen.record("tagged") }.tagged("io", "disk"), Handler { _ in seen.record("other") }.tagged("net"))
+      Handler(.tagged("io", "disk")) { _ in seen.record("tagged") },
+      Handler(.tagged("net")) { _ in seen.record("other") })
     event.addHandler(owner: owner) { _, _ in seen.record("owned") }
     event.addHandler { _ in seen.record("plain") }
     #expect(event.removeAll(where: .named("a")) == 2)
@@ -255,7 +256,7 @@ import Testing
       #expect(event?.removeAll() == 3)
     }
     event.addHandler { _ in seen.record(2) }
-    event.addHandler(priority: -1) { _ in seen.record(3) }
+    event.addHandler(.priority(-1)) { _ in seen.record(3) }
     event.post(1)
     event.post(2)
     #expect(seen.values == [1])

@@ -63,7 +63,7 @@ import Testing
     for number in 1...5 { event.post(number) }
     let payloads = event.payloads(buffering: .suspendingSender(2))
     event.add(
-      Handler(on: .background(buffering: .suspendingSender(2))) { (_: Int) in }.named("lane"))
+      Handler(.buffering(.suspendingSender(2)), .named("lane"), on: .background) { (_: Int) in })
     event.post(6)  // finds no room
     event.finish()
     var seen: [Int] = []

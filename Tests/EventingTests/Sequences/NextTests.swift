@@ -18,8 +18,8 @@ import Testing
     let one = Task { try await resized.next(within: .seconds(300)) { width, height in width > height } }
     let two = Task { try await keyed["a"].map { "\($0)" }.next() }
     #expect(await eventually { resized.handlerCount == 1 && keyed.handlerCount == 1 })
-    resized.post(1, 2)
-    resized.post(2, 1)
+    resized.post((1, 2))
+    resized.post((2, 1))
     keyed.post(1, to: "b")
     keyed.post(2, to: "a")
     #expect(try await one.value == (2, 1))

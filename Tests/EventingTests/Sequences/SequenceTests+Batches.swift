@@ -102,7 +102,7 @@ extension SequenceTests {
     let event = Event<Int>("n")
     let batches = event.payloads().batches(of: 2)
     var (one, other) = (batches.makeAsyncIterator(), batches.makeAsyncIterator())
-    let occurrences = event.occurrences(buffering: .newest(2)).batches(of: 5)
+    let occurrences = event.occurrences.payloads(buffering: .newest(2)).batches(of: 5)
     for number in 1...3 { event.post(number) }
     event.finish()
     #expect(await one.next(isolation: #isolation) == [1, 2])

@@ -64,9 +64,9 @@ import Testing
     let (event, keyed, observed) = (Event<Int>(), KeyedEvent<String, Int>(), Observed(1))
     do {
       let (strings, whole) = (
-        event.filter { $0 > 1 }.map { "\($0)" }.payloads(), event.occurrences(buffering: .unbounded)
+        event.filter { $0 > 1 }.map { "\($0)" }.payloads(), event.occurrences.payloads(buffering: .unbounded)
       )
-      let (key, values) = (keyed["a"].payloads(), observed.currentValues.payloads())
+      let (key, values) = (keyed["a"].payloads(), observed.payloads())
       for number in 1...3 {
         event.post(number)
         keyed.post(number, to: number == 2 ? "b" : "a")

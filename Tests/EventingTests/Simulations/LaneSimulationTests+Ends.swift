@@ -92,9 +92,9 @@ extension LaneSimulationTests {
     let byKey = Handler<Int>(on: .concurrent(limit: 2)) { number async throws in
       if counter.add() % 2 == 1 { throw Refused() }
     }
-    event.attach(byKey.inOrder { $0 % 2 }.retrying(.immediately(attempts: 2)))
-    let restarting = Handler<Int>(on: .restarting) { _ async throws in throw Refused() }
-    event.attach(restarting.retrying(.immediately(attempts: 2)))
+    event.add(byKey.with(.inOrder { $0 % 2 }).with(.retrying(.immediately(attempts: 2))))
+    let restarting = Handler<Int>(.cancellingPrevious, on: .inOrder) { _ async throws in throw Refused() }
+    event.add(restarting.with(.retrying(.immediately(attempts: 2))))
     await withTaskGroup(of: Void.self) { group in
       for task in 0..<4 {
         group.addTask {
@@ -141,7 +141,7 @@ extension LaneSimulationTests {
           canary.sing()
           gate.open()
         }
-        event.attach(handler)
+        event.add(handler)
         event.post(Canary(live))
       }
       await gate.opened()

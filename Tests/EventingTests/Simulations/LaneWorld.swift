@@ -132,13 +132,13 @@ final class LaneWorld: @unchecked Sendable {
     let hearer = Hearer(hearers.count, plan, limit)
     let delivery: AsyncDelivery =
       switch plan.place {
-      case .inOrder: .inOrder(buffering: plan.bound)
-      case .concurrent: .concurrent(limit: 2, buffering: plan.bound)
-      case .shared: .lane(lane!, buffering: plan.bound)
+      case .inOrder: .inOrder
+      case .concurrent: .concurrent(limit: 2)
+      case .shared: .lane(lane!)
       case .task: .task
       }
     hearers.append(hearer)
-    hearer.token = event?.attach(modified(handler(hearer, delivery), hearer))
+    hearer.token = event?.add(modified(handler(hearer, delivery), hearer))
   }
 
   private func handler(_ hearer: Hearer, _ delivery: AsyncDelivery) -> Handler<Occurrence> {
@@ -158,14 +158,16 @@ final class LaneWorld: @unchecked Sendable {
   }
 
   private func modified(_ handler: Handler<Occurrence>, _ hearer: Hearer) -> Handler<Occurrence> {
-    var handler = handler.named("\(hearer.index)")
-    if hearer.plan.isByKey { handler = handler.inOrder { [live] in Key(number: $0.key, canary: Canary(live)) } }
+    var handler = handler.with(.named("\(hearer.index)"))
+    if hearer.plan.place != .task { handler = handler.with(.buffering(hearer.plan.bound)) }
+    if hearer.plan.isByKey { handler = handler.with(.inOrder { [live] in Key(number: $0.key, canary: Canary(live)) }) }
     if hearer.plan.isRetried {
       let delay = Duration.milliseconds(1)
-      handler = handler.retrying(
-        .exponential(from: delay, to: delay, attempts: 3, jitter: false), clock: Simulation.clock)
+      handler = handler.with(
+        .retrying(
+          .exponential(from: delay, to: delay, attempts: 3, jitter: false), clock: Simulation.clock))
     }
-    return hearer.plan.isRestarting ? handler.restarting() : handler
+    return hearer.plan.isRestarting ? handler.with(.cancellingPrevious) : handler
   }
 
   private func called(_ hearer: Hearer, _ payloads: [Occurrence]) async throws {

@@ -97,11 +97,11 @@ private final class ModifierWorld: @unchecked Sendable {
     let modified =
       switch modifier {
       case .retried:
-        handler.retrying(.exponential(from: delay, to: delay, attempts: 2, jitter: false), clock: clock)
-      case .debounced: handler.debounced(for: delay, clock: clock)
-      case .throttled: handler.throttled(every: delay, clock: clock)
+        handler.with(.retrying(.exponential(from: delay, to: delay, attempts: 2, jitter: false), clock: clock))
+      case .debounced: handler.with(.debounced(for: delay, clock: clock))
+      case .throttled: handler.with(.throttled(every: delay, clock: clock))
       }
-    token = event.attach(modified)
+    token = event.add(modified)
   }
 
   private func fail(_ text: String) { violation = violation ?? text }

@@ -36,9 +36,8 @@ extension SimulatedWorld {
   /// The source to which a handler is added. An announcement arrives as a negative payload.
   func source(_ number: Int) -> any EventSource<Int> {
     if let value {
-      let options: ChangeOptions = handlers[number].hearsAnnouncements ? [.prior, .old, .new] : [.old, .new]
-      return value.changes(options).map { [self] change in
-        let send = change.new ?? 0
+      return value.changes(prior: handlers[number].hearsAnnouncements).map { [self] change in
+        let send = change.new
         if number == 0 { noteChange(from: change.old, to: send) }
         return change.isPrior ? ~send : send
       }
@@ -54,11 +53,13 @@ extension SimulatedWorld {
   func addForAll(_ place: HandlerKind, once: Bool, _ number: Int, _ canary: Canary) -> HandlerToken {
     switch place {
     case .forAllInOrder:
-      bus.addHandler(forAll: Int.self, once: once) { [self] send async throws in
+      bus.all(as: Int.self).addHandler(once ? .once : .options()) { [self] send async throws in
         try await calledAsync(number, send, canary)
       }
     default:
-      bus.addHandler(forAll: Int.self, on: place == .forAllOnQueue ? .queue(queue) : .background, once: once) {
+      bus.all(as: Int.self).addHandler(
+        once ? .once : .options(), on: place == .forAllOnQueue ? .queue(queue) : .background
+      ) {
         [self] send in try called(number, send, canary)
       }
     }

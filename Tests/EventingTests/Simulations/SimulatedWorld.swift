@@ -227,57 +227,69 @@ final class SimulatedWorld: @unchecked Sendable {
           try await alone(number) { try await calledWithBatch(number, batch, canary) }
         }
       case .sharedRetried:
-        Handler(on: .lane(lane)) { [self] send async throws in
+        Handler(.retrying(SimulatedWorld.policy, clock: Simulation.clock), on: .lane(lane)) {
+          [self] send async throws in
           try await alone(number) { try await calledAsync(number, send, canary) }
-        }.retrying(SimulatedWorld.policy, clock: Simulation.clock)
+        }
       case .sharedWide:
         Handler(on: .lane(wideLane)) { [self] send async throws in try await calledAsync(number, send, canary) }
       case .keyed:
-        Handler(on: .concurrent(limit: 2)) { [self] send async throws in
+        Handler(.inOrder { $0 % 2 }, on: .concurrent(limit: 2)) { [self] send async throws in
           try await withKey(number, send) { try await calledAsync(number, send, canary) }
-        }.inOrder { $0 % 2 }
+        }
       case .retriedByKey:
-        Handler(on: .concurrent(limit: 2)) { [self] send async throws in
+        Handler(
+          .inOrder { $0 % 2 }, .retrying(SimulatedWorld.policy, clock: Simulation.clock), on: .concurrent(limit: 2)
+        ) { [self] send async throws in
           try await withKey(number, send) { try await calledAsync(number, send, canary) }
-        }.inOrder { $0 % 2 }.retrying(SimulatedWorld.policy, clock: Simulation.clock)
+        }
       case .batchedByKey, .newestByKey:
         Handler(
-          batchesOf: 2, within: .milliseconds(1),
-          on: .concurrent(limit: 2, buffering: place == .newestByKey ? .newest(1) : .unbounded), clock: Simulation.clock
+          .buffering(place == .newestByKey ? .newest(1) : .unbounded), .inOrder { $0 % 2 }, batchesOf: 2,
+          within: .milliseconds(1), on: .concurrent(limit: 2), clock: Simulation.clock
         ) { [self] batch async throws in
           if Set(batch.map { $0 % 2 }).count > 1 { fail("H7: a batch of handler \(number) has two keys") }
           try await withKey(number, batch[0]) { try await calledWithBatch(number, batch, canary) }
-        }.inOrder { $0 % 2 }
+        }
       case .isolatedRetried:
-        Handler(isolatedTo: room) { [self] _, send in try await calledAsync(number, send, canary) }
-          .retrying(SimulatedWorld.policy, clock: Simulation.clock)
+        Handler(.retrying(SimulatedWorld.policy, clock: Simulation.clock), isolatedTo: room) { [self] _, send in
+          try await calledAsync(number, send, canary)
+        }
       case .batched:
         Handler(batchesOf: 2, within: .milliseconds(1), clock: Simulation.clock) { [self] batch async throws in
           try await calledWithBatch(number, batch, canary)
         }
       case .retried:
-        Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
-          .retrying(.exponential(from: .milliseconds(1), to: .milliseconds(2), attempts: 2), clock: Simulation.clock)
+        Handler(
+          .retrying(.exponential(from: .milliseconds(1), to: .milliseconds(2), attempts: 2), clock: Simulation.clock),
+          on: .inOrder
+        ) { [self] send async throws in try await calledAsync(number, send, canary) }
       case .debounced:
-        Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
-          .debounced(for: .milliseconds(1), clock: Simulation.clock)
+        Handler(.debounced(for: .milliseconds(1), clock: Simulation.clock), on: .inOrder) { [self] send async throws in
+          try await calledAsync(number, send, canary)
+        }
       case .throttled:
-        Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
-          .throttled(every: .milliseconds(1), clock: Simulation.clock)
+        Handler(.throttled(every: .milliseconds(1), clock: Simulation.clock), on: .inOrder) {
+          [self] send async throws in try await calledAsync(number, send, canary)
+        }
       case .debouncedOnMain:
-        Handler(on: .main) { [self] send in try called(number, send, canary) }
-          .debounced(for: .milliseconds(1), clock: Simulation.clock)
+        Handler(.debounced(for: .milliseconds(1), clock: Simulation.clock), on: .main) { [self] send in
+          try called(number, send, canary)
+        }
       case .throttledOnMain:
-        Handler(on: .main) { [self] send in try called(number, send, canary) }
-          .throttled(every: .milliseconds(1), clock: Simulation.clock)
+        Handler(.throttled(every: .milliseconds(1), clock: Simulation.clock), on: .main) { [self] send in
+          try called(number, send, canary)
+        }
       case .debouncedInBackground:
-        Handler(on: .background) { [self] send in try called(number, send, canary) }
-          .debounced(for: .milliseconds(1), clock: Simulation.clock)
+        Handler(.debounced(for: .milliseconds(1), clock: Simulation.clock), on: .background) { [self] send in
+          try called(number, send, canary)
+        }
       case .throttledInBackground:
-        Handler(on: .background) { [self] send in try called(number, send, canary) }
-          .throttled(every: .milliseconds(1), clock: Simulation.clock)
+        Handler(.throttled(every: .milliseconds(1), clock: Simulation.clock), on: .background) { [self] send in
+          try called(number, send, canary)
+        }
       case .newest, .oldest, .suspending:
-        Handler(on: .inOrder(buffering: place.bound)) { [self] send async throws in
+        Handler(.buffering(place.bound), on: .inOrder) { [self] send async throws in
           try await calledAsync(number, send, canary)
         }
       case .distinct: Handler { [self] send in try called(number, send, canary) }
@@ -286,23 +298,25 @@ final class SimulatedWorld: @unchecked Sendable {
       case .forAllOnQueue, .forAllInBackground, .forAllInOrder, .isolated:
         Handler(on: .inOrder) { [self] send async throws in try await calledAsync(number, send, canary) }
       }
-    if once { handler = handler.once() }
-    if number == 0 { handler = handler.priority(.max) }
+    if once { handler = handler.with(.once) }
+    if number == 0 { handler = handler.with(.priority(.max)) }
     handlers[number].token =
       if place.isForAll {
         addForAll(place, once: once, number, canary)
       } else if place == .isolated {
-        source(number).addHandler(once: once, isolatedTo: room) { [self] _, send async throws in
+        source(number).addHandler(once ? .once : .options(), isolatedTo: room) { [self] _, send async throws in
           try await calledAsync(number, send, canary)
         }
       } else if isOwned, place == .inline {
         own(number) { owner in
-          source(number).addHandler(once: once, owner: owner) { [self] _, send in try called(number, send, canary) }
+          source(number).addHandler(once ? .once : .options(), owner: owner) { [self] _, send in
+            try called(number, send, canary)
+          }
         }
       } else if place.isDistinct {
-        plain.removeDuplicates { $0 / 2 == $1 / 2 }.attach(handler)
+        plain.removeDuplicates { $0 / 2 == $1 / 2 }.add(handler)
       } else {
-        source(number).attach(handler)
+        source(number).add(handler)
       }
     handlers[number].addReturn = tick()
   }

@@ -35,7 +35,7 @@ import Testing
 
     #expect(upgraded.subject == "orders.placed")
 
-    checkedOut.forward(to: placed) { cart in OrderPlaced(id: cart) }
+    checkedOut.compactMap { cart in OrderPlaced(id: cart) }.forward(to: placed)
 
     #expect(await checkedOut.send(3).delivered == 1)
 

@@ -11,8 +11,8 @@ import Testing
     try simulate(1...10) { clock in
       let event = RemoteKeyedEvent<String, Int>("numbers", over: InMemoryTransport(clock: clock).plain)
       let (notes, owner) = (Notes<String>(), Owner())
-      event["a"].addHandler(named: "one") { _ in notes.note("one") }
-      event["a"].add(Handler { _ in notes.note("two") }.tagged("tag"))
+      event["a"].addHandler(.named("one")) { _ in notes.note("one") }
+      event["a"].addHandler(.tagged("tag")) { _ in notes.note("two") }
       event["b"].addHandler(owner: owner) { _, _ in notes.note("three") }
       try await event.listen()
       func reach(_ expected: [String], line: Int = #line) async throws {
@@ -51,10 +51,10 @@ import Testing
   @Test func theHandlersOfAllKeysCanBeLookedAt() throws {
     try simulate(1...5) { clock in
       let event = RemoteKeyedEvent<String, Int>("numbers", over: InMemoryTransport(clock: clock))
-      let token = event["a"].addHandler(named: "one") { _ in }
-      event["a"].addHandler(named: "two") { _ in }
-      event["b"].addHandler(named: "three") { _ in }
-      event.anyKey.addHandler(named: "all") { _ in }
+      let token = event["a"].addHandler(.named("one")) { _ in }
+      event["a"].addHandler(.named("two")) { _ in }
+      event["b"].addHandler(.named("three")) { _ in }
+      event.anyKey.addHandler(.named("all")) { _ in }
       try require(Set(event.keys) == ["a", "b"] && event.handlerCount(for: "a") == 2, "\(event.keys)")
       try require(event.handlerCount(for: "c") == 0, "handlers of another key")
       let (all, some) = (await event.handlers, await event.handlers(of: "a"))

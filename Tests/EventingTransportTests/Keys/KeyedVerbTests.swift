@@ -12,7 +12,7 @@ import Testing
     try simulate(1...10) { clock in
       let event = RemoteKeyedEvent<String, Int>("numbers", over: InMemoryTransport(clock: clock).plain)
       let (notes, owner) = (Notes<String>(), Owner())
-      let token = event["a"].addHandler(named: "one") { _ in notes.note("one") }
+      let token = event["a"].addHandler(.named("one")) { _ in notes.note("one") }
       event["b"].addHandler(owner: owner) { _, _ in notes.note("two") }
       let more = event["b"].add(Handler { _ in notes.note("three") }, Handler { _ in notes.note("four") })
       let last = event.anyKey.addHandler { notes.note("\($0.key)\($0.payload)") }
@@ -78,7 +78,7 @@ import Testing
         try await event.listen(as: "one")
         try await event.publish(5, to: 1)
         try await clock.sleep(for: .seconds(1))
-        if adds { event[1].add(Handler { notes.note($0) }) } else { event[1].addHandler { notes.note($0) } }
+        if adds { event[1].addHandler { notes.note($0) } } else { event[1].addHandler { notes.note($0) } }
         try await clock.sleep(for: .milliseconds(1))
         try require(notes.values == [5], "\(notes.values)")
       }

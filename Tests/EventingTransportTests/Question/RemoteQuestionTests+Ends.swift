@@ -160,7 +160,7 @@ extension RemoteQuestionTests {
   @Test func aLockedResponderIsNotAsked() throws {
     try simulate(1...10) { clock in
       let question = RemoteQuestion<Int, Int>("double", over: InMemoryTransport(clock: clock))
-      let token = question.addResponder(named: "one") { $0 * 2 }
+      let token = question.addResponder(.named("one")) { $0 * 2 }
       try await question.listen()
       try require(question.lock(token) && question.isLocked(token), "no lock")
       let locked = await Self.error { try await question.firstAnswer(to: 1) }
@@ -169,7 +169,7 @@ extension RemoteQuestionTests {
       try require(
         answer == 2 && question.lockAll(where: .named("one")) == 1 && question.lockAll(where: .named("two")) == 0,
         "\(answer)")
-      question.addResponder(named: "two") { $0 * 3 }
+      question.addResponder(.named("two")) { $0 * 3 }
       let other = try await question.firstAnswer(to: 1)
       try require(other == 3 && question.unlockAll(where: .named("one")) == 1 && !question.isLocked(token), "\(other)")
       let responders = await question.responders

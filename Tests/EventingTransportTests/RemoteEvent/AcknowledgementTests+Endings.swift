@@ -35,7 +35,7 @@ extension AcknowledgementTests {
       var token: HandlerToken?
       switch ending {
       case .removal: token = event.addHandler { number async in await handle(number) }
-      case .use: event.add(Handler { number async in await handle(number) }.once())
+      case .use: event.addHandler(.once) { number async in await handle(number) }
       case .owner: addOwnedHandler()
       }
       for number in 1...3 { try await event.publish(number) }
@@ -103,11 +103,11 @@ extension AcknowledgementTests {
         ended.note(number)
       }
       switch pace {
-      case .debounced: event.add(Handler { try await handle($0) }.debounced(for: .milliseconds(300), clock: clock))
-      case .throttled: event.add(Handler { try await handle($0) }.throttled(every: .milliseconds(300), clock: clock))
-      case .restarting: event.addHandler(on: .restarting) { try await handle($0) }
-      case .latest: event.addHandler(on: .inOrder(buffering: .latest)) { try await handle($0) }
-      case .latestOnALane: event.addHandler(on: .lane(HandlerLane(), buffering: .latest)) { try await handle($0) }
+      case .debounced: event.addHandler(.debounced(for: .milliseconds(300), clock: clock)) { try await handle($0) }
+      case .throttled: event.addHandler(.throttled(every: .milliseconds(300), clock: clock)) { try await handle($0) }
+      case .restarting: event.addHandler(.cancellingPrevious) { try await handle($0) }
+      case .latest: event.addHandler(.buffering(.latest), on: .inOrder) { try await handle($0) }
+      case .latestOnALane: event.addHandler(.buffering(.latest), on: .lane(HandlerLane())) { try await handle($0) }
       }
       for number in 1...4 { try await event.publish(number) }
       try await event.listen(as: "one", startingAt: .first, retry: .immediately(attempts: 1), deadLetter: "dead")

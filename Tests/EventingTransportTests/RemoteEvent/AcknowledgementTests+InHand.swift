@@ -25,8 +25,8 @@ extension AcknowledgementTests {
       }
       switch kind {
       case "removeDuplicates": event.removeDuplicates().addHandler { try await handle($0) }
-      case "debounced": event.add(Handler { try await handle($0) }.debounced(for: .seconds(1), clock: clock))
-      default: event.addHandler(on: .inOrder(buffering: .latest)) { try await handle($0) }
+      case "debounced": event.addHandler(.debounced(for: .seconds(1), clock: clock)) { try await handle($0) }
+      default: event.addHandler(.buffering(.latest), on: .inOrder) { try await handle($0) }
       }
       try await event.listen(as: "one", retry: .immediately(attempts: 5))
       try await event.publish(7)
@@ -50,9 +50,9 @@ extension AcknowledgementTests {
         ended.note(number)
       }
       if kind == "debounced" {
-        event.add(Handler { try await handle($0) }.debounced(for: .milliseconds(300), clock: clock))
+        event.addHandler(.debounced(for: .milliseconds(300), clock: clock)) { try await handle($0) }
       } else {
-        event.addHandler(on: .restarting) { try await handle($0) }
+        event.addHandler(.cancellingPrevious) { try await handle($0) }
       }
       event.lock(event.addHandler { _ in })
       try await event.listen(as: "one")
@@ -143,7 +143,7 @@ extension AcknowledgementTests {
       }
     }
     var missing = Set(0..<1_000)
-    let end = ContinuousClock.now + .seconds(60)
+    let end = ContinuousClock.now + .seconds(300)
     while !missing.isEmpty, .now < end {
       var (left, before) = (Int.random(in: 1...4), -1)
       for await number in event.payloads() {

@@ -133,7 +133,7 @@ import Testing
       let bus = InMemoryTransport(clock: clock)
       let event = RemoteEvent<Int>("numbers", over: bus)
       let notes = Notes<Int>()
-      event.addHandler(on: .inOrder(buffering: .oldest(1))) { number async in
+      event.addHandler(.buffering(.oldest(1)), on: .inOrder) { number async in
         notes.note(number)
         try? await clock.sleep(for: .milliseconds(10))
       }

@@ -34,15 +34,15 @@ import Testing
     placed.addHandler(on: .concurrent(limit: 8)) { order in await ledger.add(order) }
     placed.addHandler(owner: view) { view, order in view.note(order) }
     placed.addHandler(isolatedTo: ledger) { ledger, order in ledger.add(order) }
-    placed.addHandler(View.note, of: view)
+    placed.addHandler(owner: view) { $0.note($1) }
     placed.once { order in print(order) }
-    placed.add(Handler(on: .background) { order in print(order) }.named("audit").once())
+    placed.addHandler(.named("audit"), .once, on: .background) { order in print(order) }
     placed.filter { $0.total > 100 }.addHandler { order in print(order) }
     placed.map(\.id).addHandler { id in print(id) }
     placed.signal.addHandler { print("placed") }
     placed.forward(to: local)
     placed.forward(to: archived)
-    placed.forward(to: archived) { order in order.total > 0 ? order : nil }
+    placed.compactMap { order in order.total > 0 ? order : nil }.forward(to: archived)
     placed.map(\.total).forward(to: totals)
     #expect(placed.handlerCount == 15)
     let source: any EventSource<Order> = placed

@@ -69,7 +69,7 @@ import Testing
       let bus = InMemoryTransport(clock: clock, publishTimeout: .seconds(5))
       let placed = RemoteEvent<Int>("placed", over: bus)
       let local = Event<String>("local")
-      local.forward(to: placed) { Int($0) }
+      local.compactMap { Int($0) }.forward(to: placed)
       let stored = await local.send("1")
       try require(stored.delivered == 1 && stored.failures.isEmpty, "\(stored)")
       let leftOut = await local.send("no number")

@@ -12,7 +12,7 @@ import Testing
     try simulate(1...20) { clock in
       let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
       let notes = Notes<Int>()
-      let token = event.attach(Handler { notes.note($0) }.named("one"))
+      let token = event.addHandler(.named("one")) { notes.note($0) }
       try await event.listen(as: "one")
       try await prepare(event, token, notes)
       try await clock.sleep(for: .seconds(1))

@@ -20,8 +20,8 @@ import Testing
       let notes = notes
       self.clock = clock
       event = RemoteEvent("numbers", over: InMemoryTransport(clock: clock).plain)
-      token = event.addHandler(named: "one") { _ in notes.note("one") }
-      event.add(Handler { _ in notes.note("two") }.tagged("tag"))
+      token = event.addHandler(.named("one")) { _ in notes.note("one") }
+      event.addHandler(.tagged("tag")) { _ in notes.note("two") }
       event.addHandler(owner: owner) { _, _ in notes.note("three") }
       try await event.listen()
     }
@@ -96,7 +96,7 @@ import Testing
       let three = try await Three(clock)
       let (event, token, notes) = (three.event, three.token, three.notes)
       let more = event.add(Handler { _ in notes.note("four") }, Handler { _ in notes.note("five") })
-      let named = event.addHandler(named: "six") { _ in notes.note("six") }
+      let named = event.addHandler(.named("six")) { _ in notes.note("six") }
       try await three.require(["one", "two", "three", "four", "five", "six"])
       let ofTokens = HandlerFilter.oneOf(more)
       try require(
@@ -117,8 +117,8 @@ import Testing
     try simulate(1...10) { clock in
       let three = try await Three(clock)
       let (event, notes) = (three.event, three.notes)
-      let four = event.addHandler(named: "four") { _ in notes.note("four") }
-      let five = event.addHandler(named: "five") { _ in notes.note("five") }
+      let four = event.addHandler(.named("four")) { _ in notes.note("four") }
+      let five = event.addHandler(.named("five")) { _ in notes.note("five") }
       try await three.require(["one", "two", "three", "four", "five"])
       try require(
         event.lockAll(where: .oneOf([three.token, four])) == 2 && event.lockAll(where: .oneOf([])) == 0,
@@ -168,7 +168,7 @@ import Testing
     try simulate(1...10) { clock in
       let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock).plain)
       let notes = Notes<Int>()
-      let token = event.addHandler(named: "one") { notes.note($0) }
+      let token = event.addHandler(.named("one")) { notes.note($0) }
       try await event.listen()
       switch kind {
       case 0: event.lock(token, holding: .latest)

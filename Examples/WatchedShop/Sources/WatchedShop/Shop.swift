@@ -20,25 +20,25 @@ final class Shop: Sendable {
   private let isSlow = Atomic<Bool>(false)
 
   init() {
-    ordersPlaced.addHandler(named: "reserve stock") { [stockChanged] order in
+    ordersPlaced.addHandler(.named("reserve stock")) { [stockChanged] order in
       stockChanged.post("article \(order % 7)")
     }
-    ordersPlaced.addHandler(named: "charge the card", on: .inOrder) { [payments] order in
+    ordersPlaced.addHandler(.named("charge the card"), on: .inOrder) { [payments] order in
       await payments.send(order)
     }
-    ordersPlaced.addHandler(named: "statistics", on: .background(.utility, buffering: .newest(10))) { [self] _ in
+    ordersPlaced.addHandler(.named("statistics"), .buffering(.newest(10)), on: .background(.utility)) { [self] _ in
       if isSlow.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.02) }
     }
-    payments.addHandler(named: "print the receipt", on: .background()) { [self] _ in
+    payments.addHandler(.named("print the receipt"), on: .background()) { [self] _ in
       hanging.withLock { $0 }?.wait()
     }
-    payments.addHandler(named: "books", on: .lane(database)) { _ in }
-    stockChanged.addHandler(named: "warehouse", on: .lane(database)) { _ in }
+    payments.addHandler(.named("books"), on: .lane(database)) { _ in }
+    stockChanged.addHandler(.named("warehouse"), on: .lane(database)) { _ in }
     stockChanged.forward(to: logLines)
-    logLines.addHandler(named: "log file") { _ in }
-    parcels["north"].addHandler(named: "northern van") { _ in }
-    parcels["south"].addHandler(named: "southern van") { _ in }
-    price.addHandler(named: "label") { _ in }
+    logLines.addHandler(.named("log file")) { _ in }
+    parcels["north"].addHandler(.named("northern van")) { _ in }
+    parcels["south"].addHandler(.named("southern van")) { _ in }
+    price.addHandler(.named("label")) { _ in }
   }
 
   /// Places orders until the task is cancelled, a few hundred in each second.
@@ -71,7 +71,7 @@ final class Shop: Sendable {
   /// Posts log lines on four threads, faster than they are written.
   func flood() {
     guard !isFlooding.exchange(true, ordering: .relaxed) else { return }
-    logLines.addHandler(named: "slow disk") { _ in
+    logLines.addHandler(.named("slow disk")) { _ in
       let end = ContinuousClock.now + .microseconds(100)
       while ContinuousClock.now < end {}
     }
@@ -81,10 +81,10 @@ final class Shop: Sendable {
   /// Makes two handlers wait for each other: a deadlock, if `send` did not see it.
   func deferWait() {
     let (refunds, approvals) = (Event<Int>("refunds"), Event<Int>("approvals"))
-    refunds.addHandler(named: "ask for approval", on: .inOrder) { number in
+    refunds.addHandler(.named("ask for approval"), on: .inOrder) { number in
       if number > 0 { await approvals.send(number) }
     }
-    approvals.addHandler(named: "book the refund", on: .inOrder) { _ in await refunds.send(0) }
+    approvals.addHandler(.named("book the refund"), on: .inOrder) { _ in await refunds.send(0) }
     Task.detached {
       for number in 1... {
         await refunds.send(number)

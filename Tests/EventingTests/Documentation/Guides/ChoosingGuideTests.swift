@@ -21,7 +21,7 @@ import Testing
     placed.addHandler { _ in calls.record("placed") }
     closed.addHandler { calls.record("closed") }
     moved["ada"].addHandler { calls.record("moved \($0)") }
-    bus.addHandler(for: Order.self) { _ in calls.record("bus") }
+    bus.event(for: Order.self).addHandler { _ in calls.record("bus") }
     price.addResponder { _ in 2 }
 
     placed.post(order)
@@ -50,8 +50,8 @@ import Testing
     placed.addHandler(on: .main) { order in show(order) }
     placed.addHandler { order in try await save(order) }
     placed.addHandler(on: .concurrent(limit: 4)) { order in try await save(order) }
-    placed.add(Handler(on: .concurrent(limit: 4)) { order in try await save(order) }.inOrder(by: \.customer))
-    placed.addHandler(on: .restarting) { order in try await save(order) }
+    placed.addHandler(.inOrder(by: \.customer), on: .concurrent(limit: 4)) { order in try await save(order) }
+    placed.addHandler(.cancellingPrevious) { order in try await save(order) }
     placed.addHandler(on: .task) { order in try await save(order) }
     placed.addHandler(on: .background) { order in write(order) }
     placed.addHandler(on: .queue(queue)) { order in write(order) }
@@ -69,11 +69,11 @@ import Testing
     @Sendable func saveAll(_ batch: [Order]) async throws { calls.record("saved \(batch.count)") }
     @MainActor func show(_ order: Order) { calls.record("shown") }
 
-    placed.addHandler(on: .inOrder(buffering: .suspendingSender(8))) { order in try await save(order) }
-    placed.addHandler(on: .main(buffering: .latest)) { order in show(order) }
-    placed.addHandler(on: .inOrder(buffering: .newest(100))) { order in try await save(order) }
+    placed.addHandler(.buffering(.suspendingSender(8))) { order in try await save(order) }
+    placed.addHandler(.buffering(.latest), on: .main) { order in show(order) }
+    placed.addHandler(.buffering(.newest(100))) { order in try await save(order) }
     placed.add(Handler(batchesOf: 100) { batch in try await saveAll(batch) })
-    placed.add(Handler(on: .main) { order in show(order) }.throttled(every: .milliseconds(100)))
+    placed.addHandler(.throttled(every: .milliseconds(100)), on: .main) { order in show(order) }
 
     #expect(await placed.send(Order()).delivered == 5)
     #expect(calls.values.sorted() == ["saved", "saved", "saved 1", "shown", "shown"])

@@ -13,7 +13,7 @@ extension CookbookGuideTests {
     let clock = ManualClock()
     clock.meet(search)
 
-    search.addHandler(on: .restarting) { text in
+    search.addHandler(.cancellingPrevious) { text in
       try await clock.sleep(for: .milliseconds(300))
       await show(try await find(text))
     }
@@ -39,16 +39,16 @@ extension CookbookGuideTests {
 
     orders.add(Handler(batchesOf: 100, within: .milliseconds(50)) { batch in try await insert(batch) })
 
-    orders.add(Handler { order in try await bill(order) }.retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
+    orders.addHandler(.retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5))) { order in try await bill(order) }
     orders.deadLetters.addHandler { letter in print("given up:", letter.payload) }
 
-    orders.add(Handler(on: .concurrent(limit: 8)) { order in try await bill(order) }.inOrder(by: \.customer))
+    orders.addHandler(.inOrder(by: \.customer), on: .concurrent(limit: 8)) { order in try await bill(order) }
 
     let database = HandlerLane("database")
     orders.addHandler(on: .lane(database)) { order in await save(order) }
     payments.addHandler(on: .lane(database)) { payment in await save(payment) }
 
-    orders.addHandler(on: .inOrder(buffering: .suspendingSender(8))) { order in await save(order) }
+    orders.addHandler(.buffering(.suspendingSender(8))) { order in await save(order) }
     for order in all { await orders.send(order) }
 
     await payments.send(Payment())
@@ -75,7 +75,7 @@ extension CookbookGuideTests {
     @Sendable func print(_ items: Any...) { calls.record(items.map { "\($0)" }.joined(separator: " ")) }
 
     let count = Observed(0)
-    count.values.addHandler { count in print("now", count) }
+    count.newValues.addHandler { count in print("now", count) }
     count.update { count in count += 1 }
 
     combineLatest(first, last).addHandler(on: .main) { first, last in window.title = first + " " + last }

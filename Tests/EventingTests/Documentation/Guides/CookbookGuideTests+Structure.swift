@@ -7,7 +7,7 @@ extension CookbookGuideTests {
   final class Player: Sendable {
     private let state = Observed(0.5)
     var volume: Double { state.value }
-    var volumes: some EventSource<Double> { state.currentValues }
+    var volumes: some EventSource<Double> { state }
     func mute() { state.value = 0 }
   }
 
@@ -55,7 +55,7 @@ extension CookbookGuideTests {
       return text
     }
 
-    queries.addHandler(on: .restarting) { text in
+    queries.addHandler(.cancellingPrevious) { text in
       guard let text else { return }
       try await show(find(text))
     }

@@ -34,7 +34,7 @@ import Testing
     payments.addHandler { payment in book(payment) }.store(in: bag)
     bag.removeAll()
 
-    try await orders.withHandler({ order in book(order) }) { try await work() }
+    try await orders.withHandler(Handler { order in book(order) }) { try await work() }
 
     #expect(calls.values == ["first: 7", "booked"])
     #expect(await window.shown == [7])
@@ -48,7 +48,7 @@ import Testing
     @Sendable func print(_ text: String, _ id: Int) { calls.record("\(text) \(id)") }
     let token = orders.addHandler { order in calls.record("token \(order.total)") }
 
-    orders.addHandler(priority: 10) { order in print("before all others:", order.id) }
+    orders.addHandler(.priority(10)) { order in print("before all others:", order.id) }
 
     orders.intercept(priority: 10) { order in order.total < 0 ? .stop : .proceed }
 
@@ -97,7 +97,7 @@ import Testing
     let window = Window()
     func shows() async {
       let done = Observed(0)
-      done.values.add(Handler(on: .main) { done in window.fraction = Double(done) / 10 }.throttled(every: .milliseconds(100)))
+      done.newValues.addHandler(.throttled(every: .milliseconds(100)), on: .main) { done in window.fraction = Double(done) / 10 }
       DispatchQueue.concurrentPerform(iterations: 10) { _ in done.update { done in done += 1 } }
       await done.quiesce()                     // the last value is shown, which is 1
     }

@@ -39,7 +39,7 @@ import Testing
 
   @Test func aNewPayloadCancelsTheCallOfARestartingHandler() async {
     let (search, inside, wasCancelled) = (Event<Int>(), Gate(), Recorder<Bool>())
-    search.addHandler(on: .restarting) { text async in
+    search.addHandler(.cancellingPrevious) { text async in
       guard text == 1 else { return }
       inside.open()
       while !Task.isCancelled { await Task.yield() }

@@ -70,8 +70,8 @@ import Testing
     phone.forward(to: lines)
     combineLatest(first, last).addHandler { first, last in note(first + last) }
     lines.removeDuplicates().addHandler { line in note(line) }
-    lines.add(Handler { line in note(line) }.debounced(for: .milliseconds(300)))
-    lines.add(Handler { line in note(line) }.throttled(every: .milliseconds(100)))
+    lines.addHandler(.debounced(for: .milliseconds(300))) { line in note(line) }
+    lines.addHandler(.throttled(every: .milliseconds(100))) { line in note(line) }
     lines.add(Handler(batchesOf: 100, within: .milliseconds(50)) { batch in note("\(batch.count)") })
     await web.send("tea")
     #expect(noted.values.sorted() == ["1", "AdaKing", "tea", "tea", "tea"])

@@ -8,7 +8,7 @@ extension FromCombineGuideTests {
   final class Lamp: Sendable {
     let count = Observed(0)
     // swift-format-ignore
-    var counts: some EventSource<Int> { count.currentValues }
+    var counts: some EventSource<Int> { count }
   }
 
   @MainActor final class Search {
@@ -22,10 +22,10 @@ extension FromCombineGuideTests {
     let answers = Event<Result<Order, any Error>>("answers")
     let source: any EventSource<Order> = placed.source
 
-    count.currentValues.addHandler { count in note(count) }
-    count.currentValues.map { count in count * 2 }.addHandler { double in note(double) }
+    count.addHandler { count in note(count) }
+    count.map { count in count * 2 }.addHandler { double in note(double) }
     source.addHandler { order in note(order.id) }
-    placed.addHandler(priority: 1) { order in note(order.id) }
+    placed.addHandler(.priority(1)) { order in note(order.id) }
     answers.addHandler { _ in note(100) }
     count.value = 5
     placed.post(Order())
@@ -49,9 +49,9 @@ extension FromCombineGuideTests {
     await placed.send(Order())
     #expect(noted.values == ["0 King", "7 King", "7 King", "inserted 2"])
 
-    search.add(Handler { text in settled.post(text) }.debounced(for: .milliseconds(300)))
+    search.addHandler(.debounced(for: .milliseconds(300))) { text in settled.post(text) }
     settled.removeDuplicates().addHandler { text in note(text) }
-    search.addHandler(on: .restarting, owner: model) { @MainActor model, text in try await model.find(text) }
+    search.addHandler(.cancellingPrevious, on: .main, owner: model) { model, text in try await model.find(text) }
     await search.send("tea")
     await search.send("tea")
     await settled.quiesce()

@@ -98,9 +98,9 @@ extension Notification.Name {
     let (player, slider, noted) = (Player(), Slider(), Recorder<Double>())
     @Sendable func note(_ volume: Double) { noted.record(volume) }
 
-    player.$volume.currentValues.addHandler(on: .main, owner: slider) { slider, volume in slider.volume = volume }
-    player.$volume.currentValues.addHandler { volume in note(volume) }
-    player.$volume.values.addHandler { volume in note(volume) }
+    player.$volume.addHandler(on: .main, owner: slider) { slider, volume in slider.volume = volume }
+    player.$volume.addHandler { volume in note(volume) }
+    player.$volume.newValues.addHandler { volume in note(volume) }
     player.volume = 0.7
     await player.$volume.quiesce()
     #expect(noted.values == [0.5, 0.7, 0.7])
@@ -142,14 +142,14 @@ extension Notification.Name {
     @Sendable func bill(_ order: Order) async throws { noted.record("billed") }
     @Sendable func find(_ text: String) async throws { noted.record("found") }
 
-    search.add(Handler { text in note(text) }.debounced(for: .milliseconds(300)))
-    search.add(Handler { text in note(text) }.throttled(every: .milliseconds(100)))
+    search.addHandler(.debounced(for: .milliseconds(300))) { text in note(text) }
+    search.addHandler(.throttled(every: .milliseconds(100))) { text in note(text) }
     placed.add(Handler(batchesOf: 100, within: .milliseconds(50)) { batch in try await insert(batch) })
-    placed.addHandler(on: .inOrder(buffering: .newest(100))) { order in try await bill(order) }
+    placed.addHandler(.buffering(.newest(100))) { order in try await bill(order) }
     placed.addHandler(on: .concurrent(limit: 4)) { order in try await bill(order) }
-    search.addHandler(on: .restarting) { text in try await find(text) }
-    placed.add(Handler { order in try await bill(order) }.retrying(.immediately(attempts: 4)))
-    placed.add(Handler { order in try await bill(order) }.timingOut(after: .seconds(5)))
+    search.addHandler(.cancellingPrevious) { text in try await find(text) }
+    placed.addHandler(.retrying(.immediately(attempts: 4))) { order in try await bill(order) }
+    placed.addHandler(.timingOut(after: .seconds(5))) { order in try await bill(order) }
     placed.failures.addHandler { failure in note("\(failure)") }
 
     #expect(await placed.send(Order()).delivered == 5)
@@ -187,7 +187,7 @@ extension Notification.Name {
 
     let bag = HandlerBag()
     let download = Download()
-    download.state.currentValues.addHandler { state in print("state:", state) }.store(in: bag)
+    download.state.addHandler { state in print("state:", state) }.store(in: bag)
     download.progress.map { Int($0 * 100) }.filter { $0 > 25 }
       .addHandler { percent in print("\(percent) %") }.store(in: bag)
     download.run()

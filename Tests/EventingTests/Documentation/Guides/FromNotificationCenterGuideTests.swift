@@ -51,7 +51,7 @@ extension Notification.Name {
     App.launched.post()
     App.launched.remove(token)
     let ledger = Ledger()
-    search.add(Handler { text in note(text) }.debounced(for: .milliseconds(300)).owned(by: ledger))
+    search.addHandler(.debounced(for: .milliseconds(300)), owner: ledger) { _, text in note(text) }
     search.post("te")
     search.post("tea")
     await search.quiesce()
@@ -70,7 +70,7 @@ extension Notification.Name {
     shop.placed.addHandler(on: .main) { order in show(order) }
     shop.placed.addHandler(on: .background) { order in book(order) }
     shop.placed.addHandler(on: .queue(mine)) { order in book(order) }
-    shop.placed.addHandler(Ledger.book, of: ledger)
+    shop.placed.addHandler(owner: ledger) { $0.book($1) }
     shop.placed.addHandler(owner: store) { store, order in await store.book(order) }
     shop.placed.once { order in book(order) }
     #expect(await shop.placed.send(order).delivered == 7)
@@ -80,7 +80,7 @@ extension Notification.Name {
     #expect(await store.booked == [7, 7])
 
     let bus = EventBus()
-    bus.addHandler(for: Order.self) { order in book(order) }
+    bus.event(for: Order.self).addHandler { order in book(order) }
     bus.post(order)
     #expect(ledger.booked.count == 10)
     withExtendedLifetime((ledger, store)) {}
@@ -95,7 +95,7 @@ extension Notification.Name {
 
   @Test func anOwnerIsRemovedFromOneEventAndABagFromAll() {
     let (shop, other, ledger, bag) = (Shop(), Shop(), Ledger(), HandlerBag())
-    for shop in [shop, other] { shop.placed.addHandler(Ledger.book, of: ledger).store(in: bag) }
+    for shop in [shop, other] { shop.placed.addHandler(owner: ledger) { $0.book($1) }.store(in: bag) }
     shop.placed.removeAll(where: .ownedBy(ledger))
     #expect(!shop.placed.hasHandlers && other.placed.hasHandlers)
     bag.removeAll()
@@ -123,9 +123,9 @@ extension Notification.Name {
 
   @Test func aDebounceOfAnyKeyKeepsTheLastOfAllShops() async {
     let (sales, shops, seen) = (KeyedEvent<ObjectKey, Order>("sales"), [Shop(), Shop()], Recorder<String>())
-    sales.anyKey.add(Handler { sale in seen.record("any \(sale.payload.id)") }.debounced(for: .seconds(60)))
+    sales.anyKey.addHandler(.debounced(for: .seconds(60))) { sale in seen.record("any \(sale.payload.id)") }
     for shop in shops {
-      sales[shop].add(Handler { order in seen.record("one \(order.id)") }.debounced(for: .seconds(60)))
+      sales[shop].addHandler(.debounced(for: .seconds(60))) { order in seen.record("one \(order.id)") }
     }
     for (id, shop) in shops.enumerated() { sales.post(Order(id: id), to: shop) }
     await sales.quiesce()
@@ -154,7 +154,7 @@ extension Notification.Name {
   @Test func aSenderIsHeldWeakly() {
     let (placed, noted) = (Event<Order>("placed"), Recorder<Bool>())
     placed.occurrences.addHandler { occurrence in noted.record(occurrence.sender == nil) }
-    placed.addHandler(priority: 1) { order in
+    placed.addHandler(.priority(1)) { order in
       // The event is busy, so this occurrence waits in the mailbox. Its sender is not retained.
       if order.id == 1 { placed.post(Order(id: 2), from: Shop()) }
     }
@@ -189,7 +189,7 @@ extension Notification.Name {
     placed.forward(to: .default, as: .orderPlaced) { order in ["id": order.id] }
     placed.map { order in PostedNotification(.orderPlaced, object: order.shop) }.forward(to: .default)
     let heard = Event(notifications: .orderPlaced)
-    heard.forward(to: placed) { note in Order(note) }
+    heard.compactMap { note in Order(note) }.forward(to: placed)
 
     placed.post(Order(shop: Shop()))
     #expect(calls.values == ["order 7", "note 7 false", "note  true"])

@@ -50,7 +50,7 @@ import Testing
     placed.addHandler(owner: ledger) { ledger, order in ledger.book(order) }
     placed.addHandler(on: .main) { order in show(order) }
     placed.addHandler(on: .background) { order in book(order) }
-    volume.currentValues.addHandler(on: .main, owner: slider) { slider, volume in slider.volume = volume }
+    volume.addHandler(on: .main, owner: slider) { slider, volume in slider.volume = volume }
     web.forward(to: placed)
     placed.once { order in book(order) }
 
@@ -91,15 +91,15 @@ import Testing
     @Sendable func bill(_ order: Order) async throws { noted.record("billed") }
     @Sendable func find(_ text: String) async throws { noted.record("found") }
 
-    search.add(Handler { text in note(text) }.debounced(for: .milliseconds(300)))
-    search.add(Handler { text in note(text) }.throttled(every: .milliseconds(100)))
+    search.addHandler(.debounced(for: .milliseconds(300))) { text in note(text) }
+    search.addHandler(.throttled(every: .milliseconds(100))) { text in note(text) }
     placed.add(Handler(batchesOf: 100, within: .milliseconds(50)) { batch in try await insert(batch) })
     placed.addHandler { order in try await bill(order) }
     placed.addHandler(on: .concurrent(limit: 4)) { order in try await bill(order) }
-    search.addHandler(on: .restarting) { text in try await find(text) }
-    placed.add(Handler(on: .concurrent(limit: 8)) { order in try await bill(order) }.inOrder(by: \.customer))
-    placed.add(Handler { order in try await bill(order) }.retrying(.immediately(attempts: 3)))
-    placed.add(Handler { order in try await bill(order) }.timingOut(after: .seconds(5)))
+    search.addHandler(.cancellingPrevious) { text in try await find(text) }
+    placed.addHandler(.inOrder(by: \.customer), on: .concurrent(limit: 8)) { order in try await bill(order) }
+    placed.addHandler(.retrying(.immediately(attempts: 3))) { order in try await bill(order) }
+    placed.addHandler(.timingOut(after: .seconds(5))) { order in try await bill(order) }
     placed.failures.addHandler { failure in note("\(failure)") }
 
     #expect(await placed.send(Order()).delivered == 6)
@@ -116,7 +116,7 @@ import Testing
     let results = Event<[String]>("results")
     let names = ["Ada", "Adele", "Grace"]
 
-    query.values.removeDuplicates()
+    query.newValues.removeDuplicates()
       .map { text in names.filter { $0.hasPrefix(text) } }
       .forward(to: results)
     results.addHandler { names in print(names) }

@@ -34,7 +34,7 @@ import Testing
     let shop = Shop()
     let booking = shop.placed.addHandler { order in ledger.book(order) }               // inline
     shop.placed.addHandler(on: .main) { order in window.show(order) }                  // on the main actor
-    shop.placed.addHandler(named: "mail") { order in try await mailer.confirm(order) } // in a task, in order
+    shop.placed.addHandler(.named("mail")) { order in try await mailer.confirm(order) } // in a task, in order
     shop.place(Order(id: 1, total: 9.5))
 
     let report = await shop.placed.send(Order(id: 2, total: 3))

@@ -46,13 +46,11 @@ import Testing
     @Sendable func count(_ order: Order) async { calls.record("counted") }
     @Sendable func mail(_ order: Order) async throws { calls.record("mailed") }
 
-    orders.placed.addHandler(named: "statistics", on: .inOrder(buffering: .newest(1_000))) { order in await count(order) }
-    orders.placed.add(
-      Handler(on: .concurrent(limit: 8, buffering: .suspendingSender(100))) { order in try await mail(order) }
-        .named("mail")
-        .inOrder(by: \.customer)
-        .timingOut(after: .seconds(10))
-        .retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5)))
+    orders.placed.addHandler(.named("statistics"), .buffering(.newest(1_000))) { order in await count(order) }
+    orders.placed.addHandler(
+      .named("mail"), .inOrder(by: \.customer), .buffering(.suspendingSender(100)), .timingOut(after: .seconds(10)),
+      .retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5)), on: .concurrent(limit: 8)
+    ) { order in try await mail(order) }
 
     #expect(await orders.placed.send(Order()).delivered == 2)
     #expect(calls.values.sorted() == ["counted", "mailed"])

@@ -21,10 +21,9 @@ import Testing
 
     init(_ shop: Shop) {
       shop.placed.addHandler(on: .main, owner: self) { list, order in list.orders.append(order) }
-      shop.progress.add(
-        Handler(on: .main) { [weak self] fraction in self?.fraction = fraction }
-          .owned(by: self)
-          .throttled(every: .milliseconds(100)))
+      shop.progress.addHandler(.throttled(every: .milliseconds(100)), on: .main, owner: self) { list, fraction in
+        list.fraction = fraction
+      }
     }
   }
 
@@ -44,7 +43,7 @@ import Testing
   @Test func valuesHaveHandlers() {
     let (player, engine) = (Player(), Engine())
 
-    player.volume.values.addHandler { volume in engine.apply(volume) }
+    player.volume.newValues.addHandler { volume in engine.apply(volume) }
 
     player.volume.value = 0.7
     #expect(engine.applied.values == [0.7])

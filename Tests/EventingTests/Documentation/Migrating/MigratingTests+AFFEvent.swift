@@ -60,11 +60,11 @@ extension MigratingTests {
 
     let events = bus.events(of: shop)
     #expect(events.count == 1)
-    bus.remove(.orderPlaced, of: shop)
+    bus.removeEvent(.orderPlaced, of: shop)
     #expect(bus.events(of: shop).isEmpty)
 
     #expect(try bus.event(.orderPlaced, of: shop) !== orderPlaced)
-    bus.removeAll(of: shop)
+    bus.removeEvents(of: shop)
     #expect(bus.events(of: shop).isEmpty)
 
     shop.orderPlaced.addHandler { _ in }
@@ -75,9 +75,9 @@ extension MigratingTests {
   @Test func methodsAreHandlers() async {
     let orderPlaced = Event<Order>()
     let ledger = Ledger()
-    let booking = orderPlaced.addHandler(Ledger.book, of: ledger)
-    orderPlaced.addHandler(Ledger.enter, of: ledger, with: "sales", 3)
-    orderPlaced.addHandler(once: true, Ledger.book, of: ledger)
+    let booking = orderPlaced.addHandler(owner: ledger) { $0.book($1) }
+    orderPlaced.addHandler(owner: ledger) { $0.enter($1, account: "sales", page: 3) }
+    orderPlaced.once(owner: ledger) { $0.book($1) }
 
     await orderPlaced.send(Order())
     #expect(ledger.entries.values == ["1", "1 sales 3", "1"])
@@ -89,8 +89,8 @@ extension MigratingTests {
   @Test func methodsRunInTheBackground() async {
     let orderPlaced = Event<Order>()
     let ledger = Ledger()
-    orderPlaced.addHandler(on: .background, Ledger.book, of: ledger)
-    orderPlaced.addHandler(on: .background, once: true, Ledger.book, of: ledger)
+    orderPlaced.addHandler(on: .background, owner: ledger) { $0.book($1) }
+    orderPlaced.once(on: .background, owner: ledger) { $0.book($1) }
 
     await orderPlaced.send(Order())
     await orderPlaced.send(Order())
@@ -103,11 +103,11 @@ extension MigratingTests {
     let mails = Recorder<Int>()
     @Sendable func mail(_ order: Order) { mails.record(order.id) }
 
-    orderPlaced.addHandler(named: "mail") { order in mail(order) }
+    orderPlaced.addHandler(.named("mail")) { order in mail(order) }
     let mailing = orderPlaced.addHandler { order in mail(order) }
-    orderPlaced.once(named: "mail") { order in mail(order) }
-    orderPlaced.addHandler(named: "mail", on: .background) { order in mail(order) }
-    orderPlaced.once(named: "mail", on: .background) { order in mail(order) }
+    orderPlaced.once(.named("mail")) { order in mail(order) }
+    orderPlaced.addHandler(.named("mail"), on: .background) { order in mail(order) }
+    orderPlaced.once(.named("mail"), on: .background) { order in mail(order) }
 
     await orderPlaced.send(Order())
     #expect(mails.count == 5)
@@ -120,9 +120,9 @@ extension MigratingTests {
   @Test func severalAreAddedInOneCall() async {
     let orderPlaced = Event<Order>()
     let ledger = Ledger()
-    let book = Handler<Order> { order in ledger.book(order) }.tagged("methods")
-    let mail = Handler<Order>(on: .background) { _ in }.named("mail").tagged("blocks")
-    orderPlaced.add(book, mail, Handler { order in print(order) }.named("print").tagged("blocks").once())
+    let book = Handler<Order>(.tagged("methods")) { order in ledger.book(order) }
+    let mail = Handler<Order>(.named("mail"), .tagged("blocks"), on: .background) { _ in }
+    orderPlaced.add(book, mail, Handler(.named("print"), .tagged("blocks"), .once) { order in print(order) })
 
     #expect(await orderPlaced.send(Order()).delivered == 3)
     #expect(orderPlaced.handlerCount == 2)
@@ -131,8 +131,8 @@ extension MigratingTests {
   @Test func inspectingGivesSnapshots() async {
     let orderPlaced = Event<Order>()
     let ledger = Ledger()
-    let booking = orderPlaced.addHandler(Ledger.book, of: ledger)
-    orderPlaced.addHandler(named: "mail") { _ in }
+    let booking = orderPlaced.addHandler(owner: ledger) { $0.book($1) }
+    orderPlaced.addHandler(.named("mail")) { _ in }
     orderPlaced.lockAll(where: .named("mail"))
 
     let hasBooking = orderPlaced.contains(booking)

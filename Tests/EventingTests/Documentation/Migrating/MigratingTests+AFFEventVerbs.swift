@@ -11,11 +11,11 @@ extension MigratingTests {
     let mailing: HandlerToken
 
     init() {
-      let book = Handler<Order> { _ in }.named("book").tagged("methods").owned(by: ledger)
-      let mail = Handler<Order> { _ in }.named("mail").tagged("blocks")
-      booking = orderPlaced.attach(book)
-      mailing = orderPlaced.attach(mail)
-      orderPlaced.attach(Handler { _ in }.named("print").tagged("blocks"))
+      let book = Handler<Order>(.named("book"), .tagged("methods"), owner: ledger) { _, _ in }
+      let mail = Handler<Order>(.named("mail"), .tagged("blocks")) { _ in }
+      booking = orderPlaced.add(book)
+      mailing = orderPlaced.add(mail)
+      orderPlaced.addHandler(.named("print"), .tagged("blocks")) { _ in }
     }
 
     /// The names of the handlers that a send calls now.
@@ -73,13 +73,13 @@ extension MigratingTests {
     let world = World()
     let orderPlaced = world.orderPlaced
     orderPlaced.lockAll()
-    orderPlaced.addHandler(named: "late") { _ in }
+    orderPlaced.addHandler(.named("late")) { _ in }
     #expect(await world.heard == ["late"])
     orderPlaced.unlockAll()
     #expect(await world.heard == ["book", "mail", "print", "late"])
 
     orderPlaced.lock()
-    orderPlaced.addHandler(named: "later") { _ in }
+    orderPlaced.addHandler(.named("later")) { _ in }
     #expect(await world.heard == [])
     orderPlaced.unlock()
     #expect(await world.heard == ["book", "mail", "print", "late", "later"])

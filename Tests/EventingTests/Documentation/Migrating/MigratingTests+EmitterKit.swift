@@ -60,7 +60,7 @@ extension MigratingTests {
     didLogin.post(User())
     #expect(calls.values == ["Ada"])
 
-    await didLogin.withHandler({ user in greet(user) }) { await work() }
+    await didLogin.withHandler(Handler { user in greet(user) }) { await work() }
     didLogin.post(User())
     #expect(calls.values == ["Ada", "Grace"])
   }
@@ -69,7 +69,7 @@ extension MigratingTests {
     let didLogin = Event<User>()
     let calls = Recorder<String>()
     @Sendable func greet(_ user: User) { calls.record(user.name) }
-    let welcome = Handler<User> { user in greet(user) }.once()
+    let welcome = Handler<User>(.once) { user in greet(user) }
     didLogin.add(welcome)
     didLogin.post(User())
     didLogin.post(User())
@@ -160,14 +160,14 @@ extension MigratingTests {
     let calls = Recorder<[Double?]>()
     @Sendable func note(_ old: Double?, _ new: Double?) { calls.record([old, new]) }
 
-    player.$volume.addHandler { change in note(change.old, change.new) }
-    player.$volume.once { change in note(change.old, change.new) }
+    player.$volume.changes().addHandler { change in note(change.old, change.new) }
+    player.$volume.changes().once { change in note(change.old, change.new) }
     player.volume = 0.7
     player.volume = 0.8
     #expect(calls.values == [[0.5, 0.7], [0.5, 0.7], [0.7, 0.8]])
 
     calls.removeAll()
-    mixer.gain.addHandler { change in note(change.old, change.new) }.store(in: listeners)
+    mixer.gain.changes().addHandler { change in note(change.old, change.new) }.store(in: listeners)
     mixer.gain.value = 0.6
     listeners.removeAll()
     mixer.gain.value = 0.5
@@ -178,9 +178,9 @@ extension MigratingTests {
     let player = Player()
     let calls = Recorder<[Double?]>()
     @Sendable func note(_ old: Double?, _ new: Double?) { calls.record([old, new]) }
-    player.$volume.addHandler(options: [.initial, .new, .prior]) { change in note(change.old, change.new) }
+    player.$volume.changes(initial: true, prior: true).addHandler { change in note(change.old, change.new) }
     player.volume = 0.7
-    #expect(calls.values == [[nil, 0.5], [nil, 0.7], [nil, 0.7]])
+    #expect(calls.values == [[nil, 0.5], [0.5, 0.7], [0.5, 0.7]])
   }
 
   @MainActor @Observable final class Model { var items = [1] }

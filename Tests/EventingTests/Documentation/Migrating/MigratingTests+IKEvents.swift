@@ -10,13 +10,13 @@ extension MigratingTests {
   final class Slider: Sendable {
     private let moved = Event<(Int, Int)>()
     var moves: some EventSource<(Int, Int)> { moved.source }
-    func slide(_ from: Int, _ to: Int) { moved.post(from, to) }
+    func slide(_ from: Int, _ to: Int) { moved.post((from, to)) }
   }
 
   @Test func codeThatOnlyAddsHandlersGetsASource() {
     let slider = Slider()
     let chart = Chart()
-    slider.moves.addHandler(Chart.move, of: chart)
+    slider.moves.addHandler(owner: chart) { $0.move(from: $1, to: $2) }
     slider.slide(1, 2)
     #expect(chart.steps.values == ["1–2"])
   }
@@ -25,19 +25,19 @@ extension MigratingTests {
     let moved = Event<(Int, Int)>()
     var chart = Chart()
     let steps = chart.steps
-    moved.addHandler(Chart.move, of: chart)
-    moved.addHandler(owner: chart) { chart, step in chart.move(from: step.0, to: step.1) }
-    moved.addHandler(once: true, Chart.move, of: chart)
-    moved.addHandler(once: true, owner: chart) { chart, step in chart.move(from: step.0, to: step.1) }
+    moved.addHandler(owner: chart) { $0.move(from: $1, to: $2) }
+    moved.addHandler(owner: chart) { chart, from, to in chart.move(from: from, to: to) }
+    moved.addHandler(.once, owner: chart) { $0.move(from: $1, to: $2) }
+    moved.addHandler(.once, owner: chart) { chart, from, to in chart.move(from: from, to: to) }
 
-    moved.post(1, 2)
+    moved.post((1, 2))
     #expect(steps.values == ["1–2", "1–2", "1–2", "1–2"])
-    await moved.send(1, 2)
+    await moved.send((1, 2))
     #expect(steps.count == 6)
 
     chart = Chart()
     #expect(moved.handlerCount == 0)
-    moved.addHandler(Chart.move, of: chart)
+    moved.addHandler(owner: chart) { chart, from, to in chart.move(from: from, to: to) }
     moved.removeAll(where: .ownedBy(chart))
     #expect(moved.handlerCount == 0)
   }
@@ -48,7 +48,7 @@ extension MigratingTests {
     @Sendable func note(_ value: Int) { notes.record(value) }
     moved.addHandler { from, _ in note(from) }
     moved.signal.addHandler { print("moved") }
-    moved.post(1, 2)
+    moved.post((1, 2))
     #expect(notes.values == [1])
     moved.removeAll()
     #expect(!moved.hasHandlers)
@@ -59,7 +59,7 @@ extension MigratingTests {
     let drawn = Recorder<Int>()
     @MainActor func draw(_ from: Int, _ to: Int) { drawn.record(to - from) }
     moved.addHandler(on: .main) { from, to in draw(from, to) }
-    await moved.send(1, 2)
+    await moved.send((1, 2))
     #expect(drawn.values == [1])
   }
 
@@ -83,15 +83,15 @@ extension MigratingTests {
     distance.addHandler { calls.record("\($0)") }
 
     let link = moved.forward(to: copy, strongly: true)
-    moved.forward(to: distance) { from, to in to == from ? nil : abs(to - from) }
-    moved.post(5, 2)
-    moved.post(2, 2)
+    moved.compactMap { from, to in to == from ? nil : abs(to - from) }.forward(to: distance)
+    moved.post((5, 2))
+    moved.post((2, 2))
     #expect(calls.values == ["5–2", "3", "2–2"])
 
     moved.remove(link)
     moved.forward(to: copy)
     moved.removeAll(where: .forwarding(to: copy))
-    moved.post(1, 3)
+    moved.post((1, 3))
     #expect(calls.values == ["5–2", "3", "2–2", "2"])
   }
 }

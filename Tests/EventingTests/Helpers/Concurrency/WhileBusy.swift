@@ -5,7 +5,7 @@ import Eventing
 /// A thread posts 0. A once handler of the highest priority blocks the thread until `body` returns.
 func whileBusy<Result: Sendable>(_ event: Event<Int>, _ body: () -> Result) async -> Result {
   let (isInside, mayLeave) = (Gate(), Gate())
-  event.once(priority: .max) { _ in
+  event.once(.priority(.max)) { _ in
     isInside.open()
     mayLeave.wait()
   }

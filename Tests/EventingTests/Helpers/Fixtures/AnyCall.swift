@@ -11,7 +11,8 @@ enum AnyCall: CaseIterable, Sendable {
     case .postMany: for number in 2..<12 { event.post(number) }
     case .submit: _ = event.submit(2)
     case .add: event.addHandler { _ in }
-    case .addMany: event.add(Handler { _ in }, Handler(on: .background) { _ in }.named("many"), Handler { _ async in })
+    case .addMany:
+      event.add(Handler { _ in }, Handler(.named("many"), on: .background) { _ in }, Handler { _ async in })
     case .once: event.once { _ in }
     case .addOnALane:
       event.addHandler(on: .background) { _ in }
@@ -62,7 +63,7 @@ enum Ending: CaseIterable, Sendable {
     case .allRemoved: event.removeAll()
     case .usedUp: event.post(1)
     case .removedInside:
-      event.addHandler(priority: 1) { _ in event.remove(token) }
+      event.addHandler(.priority(1)) { _ in event.remove(token) }
       event.post(1)
     case .finished: event.finish()
     case .removedByABag:

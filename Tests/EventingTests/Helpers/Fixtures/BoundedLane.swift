@@ -19,13 +19,13 @@ enum BoundedLane: String, CaseIterable, Sendable, CustomTestStringConvertible {
       await gate.opened()
     }
     return switch self {
-    case .background: Handler(on: .background(buffering: buffering), sync)
-    case .queue: Handler(on: .queue(DispatchQueue(label: "bounded"), buffering: buffering), sync)
-    case .inOrder: Handler(on: .inOrder(buffering: buffering), async)
-    case .backgroundAsync: Handler(on: .background(buffering: buffering), async)
-    case .concurrent: Handler(on: .concurrent(limit: 1, buffering: buffering), async)
-    case .main: Handler(on: .main(buffering: buffering)) { sync($0) }
-    case .mainAsync: Handler(on: .main(buffering: buffering)) { await async($0) }
+    case .background: Handler(.buffering(buffering), on: .background, perform: sync)
+    case .queue: Handler(.buffering(buffering), on: .queue(DispatchQueue(label: "bounded")), perform: sync)
+    case .inOrder: Handler(.buffering(buffering), on: .inOrder, perform: async)
+    case .backgroundAsync: Handler(.buffering(buffering), on: .inOrder(priority: .utility), perform: async)
+    case .concurrent: Handler(.buffering(buffering), on: .concurrent(limit: 1), perform: async)
+    case .main: Handler(.buffering(buffering), on: .main) { sync($0) }
+    case .mainAsync: Handler(.buffering(buffering), on: .main) { await async($0) }
     }
   }
 

@@ -18,11 +18,11 @@ enum LaneDelivery: String, CaseIterable, Sendable, CustomTestStringConvertible {
       await gate.opened()
     }
     return switch self {
-    case .background: Handler(on: .background, sync)
-    case .queue: Handler(on: .queue(queue), sync)
-    case .inOrder: Handler(on: .inOrder, async)
-    case .concurrent: Handler(on: .concurrent(limit: 4), async)
-    case .task: Handler(on: .task, async)
+    case .background: Handler(on: .background, perform: sync)
+    case .queue: Handler(on: .queue(queue), perform: sync)
+    case .inOrder: Handler(on: .inOrder, perform: async)
+    case .concurrent: Handler(on: .concurrent(limit: 4), perform: async)
+    case .task: Handler(on: .task, perform: async)
     }
   }
 

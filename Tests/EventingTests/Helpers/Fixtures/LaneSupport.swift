@@ -189,32 +189,34 @@ actor Stage {
     try body(payload)
     try await later(payload)
   }
+  let options: HandlerOption<Payload> = .options(
+    name.map { .named($0) } ?? .options(), .priority(priority), once ? .once : .options())
   switch kind {
   case .main:
-    return event.addHandler(named: name, on: .main, priority: priority, once: once) { payload in try body(payload) }
+    return event.addHandler(options, on: .main) { payload in try body(payload) }
   case .mainAsync:
-    return event.addHandler(named: name, on: .main, priority: priority, once: once) { payload in
+    return event.addHandler(options, on: .main) { payload in
       try body(payload)
       try await later(payload)
     }
-  case .background: return event.addHandler(named: name, on: .background, priority: priority, once: once, body)
+  case .background: return event.addHandler(options, on: .background, perform: body)
   case .serialQueue:
     return event.addHandler(
-      named: name, on: .queue(DispatchQueue(label: "serial")), priority: priority, once: once, body)
+      options, on: .queue(DispatchQueue(label: "serial")), perform: body)
   case .concurrentQueue:
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
-    return event.addHandler(named: name, on: .queue(queue), priority: priority, once: once, body)
-  case .inOrder: return event.addHandler(named: name, on: .inOrder, priority: priority, once: once, both)
+    return event.addHandler(options, on: .queue(queue), perform: body)
+  case .inOrder: return event.addHandler(options, on: .inOrder, perform: both)
   case .backgroundAsync:
-    return event.addHandler(named: name, on: .background(.medium), priority: priority, once: once, both)
+    return event.addHandler(options, on: .inOrder(priority: .medium), perform: both)
   case .concurrentOfOne:
-    return event.addHandler(named: name, on: .concurrent(limit: 1), priority: priority, once: once, both)
+    return event.addHandler(options, on: .concurrent(limit: 1), perform: both)
   case .actor:
     // A handler of this kind refers to its actor only weakly. So this function adds a second
     // handler, whose closure retains the actor `stage`.
     let stage = stage ?? Stage()
-    event.addHandler(named: "holds the stage", priority: .min) { _ in withExtendedLifetime(stage) {} }
-    return event.addHandler(named: name, priority: priority, once: once, isolatedTo: stage) { _, payload in
+    event.addHandler(.named("holds the stage"), .priority(.min)) { _ in withExtendedLifetime(stage) {} }
+    return event.addHandler(options, isolatedTo: stage) { _, payload in
       try body(payload)
       try await later(payload)
     }

@@ -9,12 +9,12 @@ enum OwnedKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   func add(to event: Event<Int>, _ owner: Owner, _ body: @escaping @Sendable (Int) -> Void) {
     switch self {
     case .inline: event.addHandler(owner: owner) { _, value in body(value) }
-    case .direct: event.add(Handler { body($0) }.owned(by: owner))
+    case .direct: event.addHandler(owner: owner) { body($1) }
     case .background: event.addHandler(on: .background, owner: owner) { _, value in body(value) }
     case .async: event.addHandler(owner: owner) { _, value async in body(value) }
     case .method:
       owner.onUpdate.withLock { $0 = body }
-      event.addHandler(Owner.update, of: owner)
+      event.addHandler(owner: owner) { $0.update($1) }
     }
   }
 

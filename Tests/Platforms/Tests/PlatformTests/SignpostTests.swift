@@ -10,8 +10,8 @@ import os
   @Test func theBeginAndTheEndOfACallHaveOneIdentifier() {
     let (event, record) = (Event<Int>("orders"), RecordedSignposts())
     let watching = event.observe(with: SignpostObserver(OSSignposter(recordingTo: record)))
-    event.add(Handler { _ in }.named("mail"))
-    event.add(Handler { _ in throw Refusal() }.named("bills"))
+    event.addHandler(.named("mail")) { _ in }
+    event.addHandler(.named("bills")) { _ in throw Refusal() }
     event.post(1)
     event.post(2)
     let signposts = record.signposts

@@ -11,7 +11,7 @@ import Testing
   private func subscribe<Payload>(_ subscriber: Demanding<Payload>, to event: Event<Payload>) {
     let subscription = EventSubscription(subscriber, keepsLatest: true)
     subscriber.receive(subscription: subscription)
-    subscription.begin { event.addHandler(on: .inline, $0) }
+    subscription.begin { event.addHandler(on: .inline, perform: $0) }
   }
 
   /// Checks the value that a subscription keeps. When the event finishes, the subscription

@@ -19,7 +19,7 @@ import Testing
     let level: Observed<Double>
     @State private var last = 0
     var body: some View {
-      Level(level: level).onEvent(event) { last = $0 }.onEvent(level.currentValues) { _ in }
+      Level(level: level).onEvent(event) { last = $0 }.onEvent(level) { _ in }
     }
   }
 

@@ -106,10 +106,10 @@ private final class Owners: @unchecked Sendable {
 private func ranked(_ event: Event<Int>) -> Rig.Ranked {
   Rig.Ranked(
     add: { cells in
-      for (index, cell) in cells.enumerated() { event.addHandler(priority: index) { cell.hit($0) } }
+      for (index, cell) in cells.enumerated() { event.addHandler(.priority(index)) { cell.hit($0) } }
     },
     addRemove: .sync { batch in
       let cell = batch.cell, priority = batch.first
-      for _ in 0..<batch.count { event.remove(event.addHandler(priority: priority) { cell.hit($0) }) }
+      for _ in 0..<batch.count { event.remove(event.addHandler(.priority(priority)) { cell.hit($0) }) }
     })
 }

@@ -32,7 +32,7 @@ func eventingKinds() -> [EventKind] {
     },
     EventKind("value set, 1 handler", "Eventing Observed, new values") { cell in
       let observed = Observed(0)
-      observed.values.addHandler { cell.hit($0) }
+      observed.newValues.addHandler { cell.hit($0) }
       return .sync { batch in for value in batch.values { observed.value = value } }
     },
     EventKind("value set, 1 handler", "Eventing Observed, old and new value") { cell in
@@ -61,7 +61,7 @@ func eventingKinds() -> [EventKind] {
     },
     EventKind("throttled, dropped", "Eventing throttled") { cell in
       let event = Event<Int>()
-      event.add(Handler { (_: Int) in }.throttled(every: .seconds(3_600)))
+      event.addHandler(.throttled(every: .seconds(3_600))) { (_: Int) in }
       event.post(0)  // begins the hour in which the handler receives only the last payload
       return .sync { batch in
         for value in batch.values {
@@ -83,7 +83,7 @@ func eventingKinds() -> [EventKind] {
     },
     EventKind("bus by type", "Eventing EventBus") { cell in
       let bus = EventBus()
-      bus.addHandler(for: Int.self) { cell.hit($0) }
+      bus.event(for: Int.self).addHandler { cell.hit($0) }
       return .sync { batch in for value in batch.values { bus.post(value) } }
     },
     EventKind("question", "Eventing Question") { cell in

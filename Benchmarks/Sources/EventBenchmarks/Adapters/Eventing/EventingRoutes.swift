@@ -22,13 +22,13 @@ func eventingRoutes() -> [Route] {
     },
     route(".retrying, nothing fails") { event, handler in
       event.add(
-        Handler { (value: Int) async throws in handler(value) }.retrying(.immediately(attempts: 3)))[0]
+        Handler(.retrying(.immediately(attempts: 3))) { (value: Int) async throws in handler(value) })[0]
     },
     route("batches of 100") { event, handler in
       event.add(Handler(batchesOf: 100) { (values: [Int]) async in for value in values { handler(value) } })[0]
     },
     route("in order by key, 1,000 keys", isConcurrent: true) { event, handler in
-      event.add(Handler(on: .concurrent(limit: 4)) { (value: Int) async in handler(value) }.inOrder { $0 % 1_000 })[0]
+      event.addHandler(.inOrder { $0 % 1_000 }, on: .concurrent(limit: 4)) { (value: Int) async in handler(value) }
     },
     Route("payloads()") { handler in
       let event = Event<Int>()

@@ -26,7 +26,7 @@ func naiveLockPeers() -> [Peer] {
       once: .sync { batch in
         let cell = batch.cell
         for value in batch.values {
-          bus.once(hitting(cell))
+          bus.once(perform: hitting(cell))
           bus.send(value)
         }
       })

@@ -1,0 +1,317 @@
+/// A choice about how the calls of a handler are made.
+///
+/// Options come before the closure, wherever a handler is made:
+///
+///     orders.addHandler(.named("billing"), .retrying(policy)) { order in try await bill(order) }
+///
+/// They may be given in any order. Of two options of a kind, the later one counts. To give several
+/// options one name, combine them:
+///
+///     extension HandlerOption {
+///       static var resilient: Self { .options(.retrying(policy), .timingOut(after: .seconds(5))) }
+///     }
+///
+/// The options that change when calls are made always apply in this order, from the outside in:
+/// pace, batch, key, retry, time limit.
+public struct HandlerOption<Payload: Sendable>: Sendable {
+  let setting: HandlerSetting
+
+  init(_ setting: HandlerSetting) { self.setting = setting }
+
+  // MARK: What a handler is
+
+  /// A name, which several handlers may share.
+  ///
+  /// - Parameter name: The name in logs and snapshots, by which ``HandlerFilter/named(_:)`` selects
+  ///   handlers.
+  public static func named(_ name: String) -> HandlerOption { HandlerOption(.name(name)) }
+
+  /// Tags, in addition to those of other options.
+  ///
+  /// - Parameter tags: Tags by which ``HandlerFilter/tagged(_:)`` selects handlers.
+  public static func tagged(_ tags: String...) -> HandlerOption { HandlerOption(.tags(tags)) }
+
+  /// The place of the handler in the order of calls.
+  ///
+  /// - Parameter priority: Handlers of higher priority come first; handlers of equal priority, in
+  ///   the order in which they were added. The default is 0.
+  public static func priority(_ priority: Int) -> HandlerOption { HandlerOption(.priority(priority)) }
+
+  /// One call for each time that the handler is added, as by
+  /// ``EventSource/once(_:on:fileID:line:perform:)-(_,SyncDelivery,_,_,_)``.
+  public static var once: HandlerOption { HandlerOption(.once) }
+
+  /// Several options as one.
+  ///
+  /// - Parameter options: The options. In a conflict, a later one counts.
+  public static func options(_ options: HandlerOption...) -> HandlerOption {
+    HandlerOption(.several(options.map(\.setting)))
+  }
+
+  // MARK: When it is called
+
+  /// A bound for the occurrences that wait for the handler.
+  ///
+  /// An inline handler, and one on ``AsyncDelivery/task``, has nothing that waits. For it, the
+  /// option does nothing, and a debug build says so.
+  ///
+  /// - Parameter buffering: The number that may wait, and which are dropped beyond that. Without
+  ///   this option it is ``Buffering/unbounded``.
+  public static func buffering(_ buffering: Buffering) -> HandlerOption { HandlerOption(.buffering(buffering)) }
+
+  /// Another call when the handler throws.
+  ///
+  ///     orders.addHandler(
+  ///       .retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5))
+  ///     ) { order in try await bill(order) }
+  ///
+  /// All attempts are one call: a ``Event/send(_:from:)`` waits for the last attempt, its report
+  /// counts the handler once, and ``HandlerFailure/attempts`` says how many there were. Observers
+  /// see each attempt.
+  ///
+  /// **Order.** In order or on a shared lane, later occurrences wait until the attempts have ended.
+  /// With ``AsyncDelivery/concurrent(limit:)``, other calls go on meanwhile. No thread waits during
+  /// a delay. An inline handler is called again at once, without a delay.
+  ///
+  /// **The end.** If the handler is removed or locked between two attempts, no other attempt
+  /// follows, and the outcome is the last error. A lock that holds occurrences keeps the call and
+  /// the number of its attempts until the lock ends. ``Event/finish()`` ends a delay, and one last
+  /// attempt follows. The loss of an owner is found at the end of the delay, or by the next
+  /// occurrence.
+  ///
+  /// A `CancellationError` of a task that was cancelled is not tried again. Cancelling the task
+  /// that sends does not end a delay, except for handlers on ``AsyncDelivery/task``, whose calls
+  /// are its child tasks.
+  ///
+  /// - Parameters:
+  ///   - policy: The number of attempts, and the delays.
+  ///   - isRetried: Whether an error is worth another attempt. Called where the handler runs.
+  ///   - clock: The clock that measures the delays.
+  public static func retrying(
+    _ policy: RetryPolicy, if isRetried: @escaping @Sendable (any Error) -> Bool = { _ in true },
+    clock: any Clock<Duration> = ContinuousClock()
+  ) -> HandlerOption {
+    HandlerOption(.retry(RetryRule(policy: policy, isRetried: isRetried, clock: clock)))
+  }
+
+  /// A time limit for each attempt.
+  ///
+  /// The task of the attempt is cancelled, and the attempt fails with an ``EventingError`` of the
+  /// code ``EventingError/Code/timedOut``, whatever it returns or throws. The next call of an
+  /// in-order handler, and a ``Event/send(_:from:)`` that waits, go on when the attempt has
+  /// returned. Such a failure is tried again as any other: see ``retrying(_:if:clock:)``.
+  ///
+  /// A synchronous handler cannot be ended: for it, the option does nothing, and a debug build says
+  /// so.
+  ///
+  /// - Parameters:
+  ///   - limit: The longest duration of an attempt.
+  ///   - clock: The clock that measures it.
+  public static func timingOut(
+    after limit: Duration, clock: any Clock<Duration> = ContinuousClock()
+  ) -> HandlerOption {
+    HandlerOption(.timeLimit(TimeLimit(duration: max(.zero, limit), clock: clock)))
+  }
+
+  /// A call when no occurrence has come for a while, with the last one.
+  ///
+  ///     search.addHandler(.debounced(for: .milliseconds(300)), on: .main) { text in
+  ///       model.query = text
+  ///     }
+  ///
+  /// The occurrences before the last one count as dropped. The last one is always delivered:
+  /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver it at once. A
+  /// ``Event/send(_:from:)`` returns when its occurrence is replaced, or after the call that
+  /// receives its occurrence.
+  ///
+  /// A stream that never pauses is delivered at its end only, and a `send` waits that long, unless
+  /// `limit` is given. The calls of an inline handler run on the event's own queue.
+  ///
+  /// The bounds ``Buffering/oldest(_:)`` and ``Buffering/suspendingSender(_:)`` could drop the last
+  /// occurrence. So ``Buffering/latest`` takes the place of either bound: only the latest
+  /// occurrence waits while a call runs.
+  ///
+  /// - Parameters:
+  ///   - pause: The time without a new occurrence after which the handler is called.
+  ///   - limit: The longest time from the first occurrence that waits to the call; `nil` for none.
+  ///   - clock: The clock that measures `pause` and `limit`.
+  public static func debounced(
+    for pause: Duration, atMost limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
+  ) -> HandlerOption {
+    HandlerOption(
+      .pace(Pace(kind: .debounce(max(.zero, pause), atMost: limit.map { max(.zero, $0) }), clock: clock)))
+  }
+
+  /// At most one call in an interval.
+  ///
+  ///     progress.addHandler(.throttled(every: .milliseconds(100)), on: .main) { fraction in
+  ///       bar.fraction = fraction
+  ///     }
+  ///
+  /// The first occurrence is delivered at once; then the latest of each interval. The last one is
+  /// always delivered. The others count as dropped. While a call runs that takes longer than the
+  /// interval, only the latest occurrence waits, unless there is a ``buffering(_:)``.
+  ///
+  /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver at once what waits.
+  /// They replace nothing that is on the lane already, unless there is a ``buffering(_:)``. After a
+  /// call that `quiesce()` makes, the interval begins anew. If the handler is inline, calls that
+  /// come later than their occurrence run on the event's own queue.
+  ///
+  /// - Parameters:
+  ///   - interval: The shortest time between two calls.
+  ///   - clock: The clock that measures `interval`.
+  public static func throttled(
+    every interval: Duration, clock: any Clock<Duration> = ContinuousClock()
+  ) -> HandlerOption {
+    HandlerOption(.pace(Pace(kind: .throttle(max(.zero, interval)), clock: clock)))
+  }
+
+  /// Calls for equal keys in order, one at a time.
+  ///
+  ///     orders.addHandler(.inOrder(by: \.customer), on: .concurrent(limit: 8)) { order in
+  ///       try await ship(order)
+  ///     }
+  ///
+  /// Calls for different keys overlap, up to the limit of the delivery. A slow key delays no other
+  /// key while fewer calls than the limit run. A bound, and a lock that holds occurrences, apply to
+  /// all keys together. Where calls come one at a time anyway, the option changes nothing.
+  ///
+  /// On ``AsyncDelivery/task``, a call for a `send` is a child task of the sender, also if the call
+  /// had to wait until earlier calls for its key had ended. Then the sender's task must resume to
+  /// start the child task. If the sender's actor is blocked at that moment, this call and the later
+  /// calls for the key are delayed.
+  ///
+  /// The handler keeps memory for the occurrences that wait, and for keys. When no occurrence waits
+  /// and no call runs, at most 1,024 keys are kept.
+  ///
+  /// - Parameter key: A closure that returns the key of a payload. The thread that delivers the
+  ///   occurrence calls the closure, and `==` and `hash(into:)` of the key.
+  public static func inOrder<Key: Hashable & Sendable>(by key: @escaping @Sendable (Payload) -> Key) -> HandlerOption {
+    HandlerOption(.key(KeyRule { TypedLaneKeys<Key> { key($0.payload(Payload.self)) } }))
+  }
+
+  /// A new occurrence cancels the call that runs.
+  ///
+  /// The next call begins when the cancelled one has returned. Only the newest occurrence waits.
+  /// Occurrences that were replaced, or whose call was cancelled, count as dropped, whatever the
+  /// call returned. In a snapshot, a cancelled call counts as a call and as dropped. A new
+  /// occurrence also ends the delay before another attempt. Removing the handler and
+  /// ``Event/finish()`` cancel no call that runs.
+  ///
+  /// A synchronous handler cannot be cancelled: for it, only the newest occurrence waits. For an
+  /// inline handler the option does nothing, and a debug build says so. Calls for different keys of
+  /// ``inOrder(by:)`` cancel one another, too.
+  ///
+  /// A handler of batches has nothing to cancel, because all that waits makes a batch. For it, the
+  /// option is refused in a debug build, and otherwise changes nothing.
+  public static var cancellingPrevious: HandlerOption { HandlerOption(.cancellingPrevious) }
+}
+
+extension HandlerOption: CustomStringConvertible {
+  /// The option as it is written.
+  public var description: String { setting.description }
+}
+
+/// The rule of ``HandlerOption/inOrder(by:)``. For each lane of the handler, it makes a table of
+/// the keys whose payloads wait or run on that lane.
+struct KeyRule: Sendable {
+  /// Returns a new table of keys for one lane.
+  let makeKeys: @Sendable () -> LaneKeys
+}
+
+/// An option without the payload's type.
+enum HandlerSetting: Sendable {
+  case name(String)
+  case tags([String])
+  case priority(Int)
+  case once
+  case buffering(Buffering)
+  case retry(RetryRule)
+  case timeLimit(TimeLimit)
+  case pace(Pace)
+  case key(KeyRule)
+  case cancellingPrevious
+  case several([HandlerSetting])
+}
+
+extension [HandlerSetting] {
+  /// The priority that they set; `nil` for none.
+  var priority: Int? {
+    reduce(nil) { found, setting in
+      switch setting {
+      case .priority(let priority): priority
+      case .several(let settings): settings.priority ?? found
+      default: found
+      }
+    }
+  }
+}
+
+extension HandlerSetting: CustomStringConvertible {
+  var description: String {
+    switch self {
+    case .name(let name): "named(\"\(name)\")"
+    case .tags(let tags): "tagged(\(tags.map { "\"\($0)\"" }.joined(separator: ", ")))"
+    case .priority(let priority): "priority(\(priority))"
+    case .once: "once"
+    case .buffering(let buffering): "buffering(\(buffering))"
+    case .retry(let rule): "retrying(\(rule.policy))"
+    case .timeLimit(let limit): "timingOut(after: \(limit.duration))"
+    case .pace(let pace): pace.description
+    case .key: "inOrder(by:)"
+    case .cancellingPrevious: "cancellingPrevious"
+    case .several(let settings): "options(\(settings.map(\.description).joined(separator: ", ")))"
+    }
+  }
+}
+
+extension AnyHandler {
+  /// Applies options, in their order.
+  mutating func apply(_ settings: [HandlerSetting]) {
+    for setting in settings { apply(setting) }
+    guard let modifiers = options.modifierBox?.modifiers else { return }
+    if modifiers.isRestarting, body.isSynchronous { options.modifiers.isRestarting = false }
+    place = place.buffered(modifiers.bound(insteadOf: place.buffering))
+  }
+
+  private mutating func apply(_ setting: HandlerSetting) {
+    switch setting {
+    case .name(let name): options.name = name
+    case .tags(let tags): if !tags.isEmpty { options.tags = (options.tags ?? []).union(tags) }
+    case .priority(let priority): options.priority = priority
+    case .once: isOnce = true
+    case .buffering(let buffering):
+      place = place.buffered(buffering)
+      if place.buffering != buffering { warn("\(setting) does nothing: nothing waits for this handler") }
+    case .retry(let rule): options.modifiers.retry = rule
+    case .timeLimit(let limit):
+      if body.isSynchronous {
+        warn("timingOut(after:) does nothing: a synchronous handler cannot be ended")
+      } else {
+        options.modifiers.timeLimit = limit
+      }
+    case .pace(let pace): options.modifiers.pace = pace
+    case .key(let rule): options.modifiers.key = rule
+    case .cancellingPrevious:
+      if case .inline = place {
+        return warn("\(setting) does nothing: an inline handler has ended before the next call")
+      }
+      if options.modifiers.batch != nil {
+        return assertionFailure("expected a handler of single payloads for cancellingPrevious, got one of batches")
+      }
+      options.modifiers.isRestarting = true
+    case .several(let settings): for setting in settings { apply(setting) }
+    }
+  }
+
+  /// Writes a warning, in a debug build.
+  private func warn(_ text: String) {
+    #if DEBUG
+      Warning.tell("\(self): \(text)")
+    #endif
+  }
+}
+
+extension AnyHandler: CustomStringConvertible {
+  @usableFromInline var description: String { "\(options.name ?? "handler") on \(place)\(isOnce ? ", once" : "")" }
+}
