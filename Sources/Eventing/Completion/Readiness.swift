@@ -59,7 +59,7 @@ extension EventCore {
   }
 }
 
-extension HandlerTable {
+extension PriorityTable {
   /// Returns whether an occurrence could reach a handler of the table now: see
   /// `Event.mayDeliver(countsLocked:)`. The caller holds `core.mutex`.
   fileprivate func hasHandler(_ countsLocked: Bool) -> Bool {
