@@ -70,7 +70,7 @@ struct HeldLocks: Scenario {
   /// more.
   private func judgeSnapshots(_ trial: Trial) async {
     let total = trial.senderLogs.reduce(0) { $0 + $1.sent.count }
-    for snapshot in await trial.event.handlers {
+    for snapshot in await trial.event.handlers() {
       trial.checks.expect(
         .g9, snapshot.callCount == total && snapshot.heldCount == 0,
         "handler \(snapshot.id) on \(snapshot.delivery): \(snapshot.callCount) calls, \(snapshot.heldCount) held of \(total)"

@@ -32,10 +32,9 @@ import Testing
     let observed = Observed(1)
     let question = EventQuestion<Int, Int>("question")
     let before = Event<Int>("included")
-    EventRegistry.include(keyed.inspected + observed.inspected + question.inspected + before.inspected)
-    let kinds = try [keyed.inspected, observed.inspected, question.inspected, before.inspected].map {
-      try #require(registered($0.events[0].id)).kind
-    }
+    let registries: [any HandlerRegistry] = [keyed, observed, question, before]
+    for registry in registries { EventRegistry.include(registry) }
+    let kinds = try registries.map { try #require(registered($0.handlerTable.inspected[0].id)).kind }
     #expect(kinds == [.keyed, .observed, .question, .event])
     withExtendedLifetime((keyed, observed, question, before)) {}
   }
@@ -206,7 +205,7 @@ import Testing
     to.addHandler(on: .main) { (_: Int) in }
     let keyed = KeyedEvent<String, Int>()
     keyed["key"].addHandler { _ in }
-    EventRegistry.include(keyed.inspected)
+    EventRegistry.include(keyed)
     let edges = try [from.identity, to.identity, keyed.identity].flatMap { identity in
       let event = try #require(registered(identity.number))
       return GraphEdge.all(of: event, try reading(event))

@@ -15,13 +15,13 @@ extension EventBus {
   /// - There is one order for each event, and none over several events. Inline calls, and calls of
   ///   ``AsyncDelivery/task`` and ``AsyncDelivery/concurrent(limit:buffering:)``, may overlap for
   ///   different events. Anywhere else one call runs at a time, in all events together.
-  /// - The token that this method returns names the handler in all events: ``remove(_:)`` and
-  ///   ``HandlerBag`` end the handler in all events. A method of one event, such as
-  ///   ``Event/removeAll(where:)``, ends the handler in that event only. An event that is removed
-  ///   from the bus loses the handler.
+  /// - The token that this method returns names the handler in all events:
+  ///   ``HandlerRegistry/remove(_:)`` and ``HandlerBag`` end the handler in all events. A method of
+  ///   one event, such as ``HandlerRegistry/removeAll(where:)``, ends the handler in that event
+  ///   only. An event that is removed from the bus loses the handler.
   /// - If `once` is true, the handler is called once in all events together, even if several
   ///   threads send.
-  /// - ``finish()`` ends the handler, after the calls for what was sent before.
+  /// - ``HandlerRegistry/finish()`` ends the handler, after the calls for what was sent before.
   ///
   /// Every payload that is sent after this call has returned reaches the handler. Callable from any
   /// thread, and inside any handler. A bus without such handlers does no work for them.
@@ -182,7 +182,7 @@ extension EventBus {
   /// from each event that is made later.
   func forwardAll<P: Sendable>(to target: Event<P>) {
     add(
-      BusHandler(on: self, nil, isOnce: false, nil, .none) { handler, event in
+      BusHandler(on: self, nil, isOnce: false, nil, .none, isForward: true) { handler, event in
         // The target forwards nothing to itself: no occurrence reaches an event twice.
         event.source(of: P.self, for: handler).forward(to: target)
       })

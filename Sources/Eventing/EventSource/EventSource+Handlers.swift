@@ -15,7 +15,7 @@ extension EventSource {
   ///
   /// - Parameters:
   ///   - name: The name in logs and snapshots, by which methods such as
-  ///     ``Event/removeAll(where:)`` select handlers. Several handlers may share a name.
+  ///     ``HandlerRegistry/removeAll(where:)`` select handlers. Several handlers may share a name.
   ///   - delivery: Where the handler runs.
   ///   - priority: Handlers of higher priority come first; handlers of equal priority, in the order
   ///     in which they were added.

@@ -2,7 +2,7 @@ extension Handler {
   /// Returns a copy with a name, which several handlers may share.
   ///
   /// - Parameter name: The name in logs and snapshots, by which methods such as
-  ///   ``Event/removeAll(where:)`` select handlers.
+  ///   ``HandlerRegistry/removeAll(where:)`` select handlers.
   public func named(_ name: String) -> Handler { with { $0.options.name = name } }
 
   /// Returns a copy with a priority.
@@ -21,7 +21,8 @@ extension Handler {
 
   /// Returns a copy with additional tags.
   ///
-  /// - Parameter tags: Tags by which ``Event/removeAll(where:)`` and its like select handlers.
+  /// - Parameter tags: Tags by which ``HandlerRegistry/removeAll(where:)`` and its like select
+  ///   handlers.
   public func tagged(_ tags: String...) -> Handler {
     with { if !tags.isEmpty { $0.options.tags = ($0.options.tags ?? []).union(tags) } }
   }

@@ -1,4 +1,4 @@
-/// The state of a handler at the time of a call to ``Event/handlers``.
+/// The state of a handler at the time of a call to ``HandlerRegistry/handlers(where:)``.
 public struct HandlerSnapshot: Sendable, Identifiable {
   /// The number of the handler, which equals ``HandlerToken/id``.
   public let id: UInt64

@@ -2,8 +2,8 @@
 ///
 /// A token is a plain value. It keeps neither its event nor the handler's closure alive. If a token
 /// is used twice, late, or on another event, the call has no effect and says so: it returns
-/// `false`, `nil` or 0. Only ``Event/withLocked(_:holding:_:)``, which has no such result, still
-/// runs its body.
+/// `false`, `nil` or 0. Only ``HandlerRegistry/withLocked(_:holding:_:)``, which has no such
+/// result, still runs its body.
 public struct HandlerToken: Sendable, Identifiable {
   @usableFromInline let record: HandlerRecord
   @usableFromInline let anchor: EventAnchor

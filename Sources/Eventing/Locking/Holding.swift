@@ -4,7 +4,7 @@
 /// held, and no `send` waits for them. Occurrences that do not fit count as skipped. If the
 /// handler is removed, its held occurrences are discarded.
 ///
-/// - If the locks of several handlers end together, as with ``Event/unlock()``, the held
+/// - If the locks of several handlers end together, as with ``HandlerRegistry/unlock()``, the held
 ///   occurrences come one after the other. Each reaches the handlers in their order, interceptors
 ///   included. An occurrence that an interceptor stops then is skipped for later handlers.
 /// - If several locks of a handler are in force, the `holding` of the lock that began last applies.

@@ -5,9 +5,9 @@ extension Handler {
   ///       .debounced(for: .milliseconds(300)))
   ///
   /// The occurrences before the last one count as dropped. The last one is always delivered:
-  /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver it at once. A
-  /// ``Event/send(_:from:)`` returns when its occurrence is replaced, or after the call that
-  /// receives its occurrence.
+  /// ``HandlerRegistry/finish()``, ``HandlerRegistry/quiesce()`` and the end of the event deliver
+  /// it at once. A ``Event/send(_:from:)`` returns when its occurrence is replaced, or after the
+  /// call that receives its occurrence.
   ///
   /// A stream that never pauses is delivered at its end only, and a `send` waits that long, unless
   /// `limit` is given. The calls of an inline handler run on the event's own queue.
@@ -40,10 +40,10 @@ extension Handler {
   /// interval, only the latest occurrence waits on the handler's lane, unless the delivery has a
   /// bound.
   ///
-  /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver at once what waits.
-  /// They replace nothing that is on the lane already, unless the delivery has a bound.
-  /// After a call that `quiesce()` makes, the interval begins anew. If the handler is inline, calls
-  /// that come later than their occurrence run on the event's own queue.
+  /// ``HandlerRegistry/finish()``, ``HandlerRegistry/quiesce()`` and the end of the event deliver
+  /// at once what waits. They replace nothing that is on the lane already, unless the delivery has
+  /// a bound. After a call that `quiesce()` makes, the interval begins anew. If the handler is
+  /// inline, calls that come later than their occurrence run on the event's own queue.
   ///
   /// - Parameters:
   ///   - interval: The shortest time between two calls.

@@ -14,9 +14,9 @@ extension Handler {
   ///
   /// **The end.** If the handler is removed or locked between two attempts, no other attempt
   /// follows, and the outcome is the last error. A lock that holds occurrences keeps the call and
-  /// the number of its attempts until the lock ends. ``Event/finish()`` ends a delay, and one last
-  /// attempt follows. The loss of an owner is found at the end of the delay, or by the next
-  /// occurrence.
+  /// the number of its attempts until the lock ends. ``HandlerRegistry/finish()`` ends a delay, and
+  /// one last attempt follows. The loss of an owner is found at the end of the delay, or by the
+  /// next occurrence.
   ///
   /// A `CancellationError` of a task that was cancelled is not tried again. Cancelling the task
   /// that sends does not end a delay, except for handlers on ``AsyncDelivery/task``, whose calls
@@ -57,7 +57,7 @@ extension Handler {
   /// Occurrences that were replaced, or whose call was cancelled, count as dropped, whatever the
   /// call returned. In a snapshot, a cancelled call counts as a call and as dropped. A new
   /// occurrence also ends the delay before another attempt. Removing the handler and
-  /// ``Event/finish()`` cancel no call that runs.
+  /// ``HandlerRegistry/finish()`` cancel no call that runs.
   ///
   /// A synchronous handler cannot be cancelled: for it, only the newest occurrence waits. Calls for
   /// different keys of ``inOrder(by:)`` cancel one another, too.

@@ -17,11 +17,6 @@ extension Observed: EventSource {
   @inlinable @discardableResult public func attach(_ handler: Handler<ValueChange<Value>>) -> HandlerToken {
     changes([.old, .new]).attach(handler)
   }
-  /// Removes a handler, as ``Event/remove(_:)`` does.
-  ///
-  /// - Returns: `false` if the handler was gone, or belongs to another event.
-  /// - Complexity: O(1), amortized.
-  @discardableResult public func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
 
   /// Returns a source of changes. Its handlers receive the parts that the options select.
   ///
@@ -40,14 +35,14 @@ extension Observed: EventSource {
   /// Code that shows the value, for instance on a screen, adds its handler here. The source retains
   /// the value. After the call with the current value, no change is missed, and none arrives twice.
   @inlinable public var currentValues: some EventSource<Value> { NewValues(storage: storage, wantsReplayValue: true) }
+}
 
-  /// Waits until no call for a change made before is running or queued; see ``Event/quiesce()``.
-  ///
-  /// Handlers of ``combineLatest(_:_:)`` with this value count, too.
-  public nonisolated(nonsending) func quiesce() async {
-    await storage.event.quiesce()
-    for combination in storage.combinations { await combination.quiesce() }
-  }
+extension Observed: HandlerRegistry {
+  /// The handlers of changes. While they are locked, the value changes nevertheless.
+  public var handlerTable: HandlerTable { HandlerTable(content: .value(storage.event, storage)) }
+
+  /// The number and the type of the event of changes: see ``Event/identity``.
+  public var identity: EventIdentity { storage.event.identity }
 }
 
 /// A source of the changes of a value, reduced to the parts that the options select.

@@ -20,7 +20,7 @@ import Testing
     var posted = 0
     /// Posts until a number of occurrences wait, and then runs the check of the diagnostics.
     func look(at count: Int) async {
-      while await event.handlers[0].waitingCount < count {
+      while await event.handlers()[0].waitingCount < count {
         event.post(posted)
         posted += 1
       }

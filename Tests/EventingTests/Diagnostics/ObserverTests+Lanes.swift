@@ -144,7 +144,7 @@ extension ObserverTests {
     for number in 0..<20_000 { event.post(number) }
     event.unlockAll(where: .oneOf(token))
     await event.quiesce()
-    #expect(await event.handlers.map(\.callCount) == [20_002])
+    #expect(await event.handlers().map(\.callCount) == [20_002])
     let held = notes.lines.values.filter { $0.hasPrefix("held") }
     #expect(held.count == 20_001 && Set(held).count == held.count)
   }
@@ -165,7 +165,7 @@ extension ObserverTests {
     #expect(notes.lines.values.filter { $0.hasPrefix("held") } == ["held ? 2"])
     event.unlockAll(where: .oneOf(token))
     await event.quiesce()
-    #expect(await event.handlers.map(\.callCount) == [2])
+    #expect(await event.handlers().map(\.callCount) == [2])
   }
 }
 

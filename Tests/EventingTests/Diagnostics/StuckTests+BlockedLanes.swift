@@ -18,7 +18,7 @@ extension StuckTests {
     }
     await isBlocked.opened()
     let sending = Task { await event.send(1) }
-    while await event.handlers.first?.waitingCount != 1 { await Task.yield() }
+    while await event.handlers().first?.waitingCount != 1 { await Task.yield() }
     watch.look(2)
     #expect(watch.found.count == 0)
     watch.look(5)

@@ -204,7 +204,7 @@ import Testing
     for number in 0..<4 { event.post(number) }
     gate.open()
     await event.quiesce()
-    #expect(await event.handlers.map(\.skippedCount).first == 4)
+    #expect(await event.handlers().map(\.skippedCount).first == 4)
     observation.end()
   }
 

@@ -245,7 +245,7 @@ private final class LaneCheckRound: @unchecked Sendable {
       case 6 where handler.plan.isRemoved: if event.remove(token) { handler.noteRemoved() }
       case 7 where handler.plan.losesOwner: owners[number] = nil
       case 8:
-        for snapshot in await event.handlers where snapshot.waitingCount < 0 || snapshot.heldCount < 0 {
+        for snapshot in await event.handlers() where snapshot.waitingCount < 0 || snapshot.heldCount < 0 {
           handler.fail("a look shows \(snapshot)")
         }
       case 9: await event.quiesce()
@@ -275,7 +275,7 @@ private final class LaneCheckRound: @unchecked Sendable {
     await interfering.value
     if ending != .busy {
       await quiesceAll()
-      for event in events.indices { await judge(event, await events[event].handlers) }
+      for event in events.indices { await judge(event, await events[event].handlers()) }
     }
     for handler in handlers { handler.noteEnding() }
     await end()

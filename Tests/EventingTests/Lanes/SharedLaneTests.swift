@@ -26,7 +26,7 @@ import Testing
     await lane.quiesce()
     #expect(seen.values == (0..<500).flatMap { ["\($0)", "s\($0)"] } && running.most == 1)
     #expect("\(lane)" == "lane \"database\"" && lane.limit == 1)
-    #expect(await one.handlers.map(\.delivery) == ["lane \"database\""])
+    #expect(await one.handlers().map(\.delivery) == ["lane \"database\""])
   }
 
   @Test func plainHandlersAndHandlersWithModifiersKeepTheOrderOfDelivery() async {

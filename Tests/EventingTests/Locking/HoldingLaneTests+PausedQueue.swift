@@ -49,7 +49,7 @@ extension HoldingLaneTests {
     await event.quiesce()
     let (called, dropped) = buffering == .newest(2) ? ([1, 4, 5], [2, 3]) : ([1, 2, 3], [4, 5])
     #expect(seen.values == called)
-    #expect(await event.handlers.map(\.droppedCount) == [2])
+    #expect(await event.handlers().map(\.droppedCount) == [2])
     #expect(notes.lines.values.filter { $0.hasPrefix("dropped") } == dropped.map { "dropped a \($0)" })
   }
 

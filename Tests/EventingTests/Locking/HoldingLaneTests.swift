@@ -32,7 +32,7 @@ import Testing
     event.unlockAll(where: .oneOf(token))
     #expect(await event.send(8).delivered == 1)
     #expect(seen.values == [1, 2, 3, 4, 5, 8])
-    #expect(await event.handlers.map(\.callCount) == [6])
+    #expect(await event.handlers().map(\.callCount) == [6])
   }
 
   @Test(arguments: BoundedLane.allCases) func aPausedLaneEndsWithItsHandlerOrItsEvent(lane: BoundedLane) async {
@@ -71,7 +71,7 @@ import Testing
     gate.open()
     await event.quiesce()
     #expect(seen.values == [1, 4, 5])
-    #expect(await event.handlers.map(\.droppedCount) == [2])
+    #expect(await event.handlers().map(\.droppedCount) == [2])
   }
 
   @Test func tasksAreHeldOneByOne() async {
@@ -112,7 +112,7 @@ import Testing
     }
     await event.quiesce()
     #expect(seen.values == Array(1...count))
-    #expect(await event.handlers.map(\.skippedCount) == [0])
+    #expect(await event.handlers().map(\.skippedCount) == [0])
   }
 
   @Test func theEventLockIsNotMissedByTheFirstLockThatHolds() async {
@@ -199,7 +199,7 @@ import Testing
     }
     await steps.run()  // both calls of `quiesce` have passed the lane, and wait for call 0
     event.finish()
-    let ending = await event.handlers.first
+    let ending = await event.handlers().first
     #expect(ending?.callCount == 2 && ending?.skippedCount == 1)
     gates[0].open()
     while ended.value < 2 { await steps.run() }

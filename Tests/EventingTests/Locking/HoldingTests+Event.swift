@@ -28,8 +28,8 @@ extension HoldingTests {
     await event.quiesce()
     #expect(seen.values.filter { $0 < 10 } == [1, 3])
     #expect(seen.values.filter { $0 >= 10 } == [10, 30])
-    #expect(await event.handlers.map(\.skippedCount) == [0, 1, 1])
-    #expect(await event.handlers.map(\.callCount) == [3, 2, 2])
+    #expect(await event.handlers().map(\.skippedCount) == [0, 1, 1])
+    #expect(await event.handlers().map(\.callCount) == [3, 2, 2])
   }
 
   @Test func anInterceptorDoesNotStopAReplayedPayload() async {

@@ -80,7 +80,7 @@
       event.post(2)
       #expect(seen.values == [])
       event.unlock(token)
-      #expect(seen.values == [2] && !event.hasHandlers)
+      #expect(seen.values == [2] && event.handlerCount == 0)
     }
   }
 

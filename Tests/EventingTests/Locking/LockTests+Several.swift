@@ -42,7 +42,7 @@ extension LockTests {
     // 0 and 1 are skipped: the event delivers them when the second lock, which holds nothing, has
     // begun.
     #expect(calls.values == [3, 4])
-    #expect(await event.handlers.map(\.isLocked) == [false, false])
+    #expect(await event.handlers().map(\.isLocked) == [false, false])
     event.post(5)
     await event.quiesce()  // the thread that read `handlers` may still be inside the event
     #expect(calls.values.last == 5)

@@ -20,7 +20,7 @@ import Testing
     gate.open()
     await event.quiesce()
     #expect(seen.values == [[1], [2, 3, 4], [5, 6, 7], [8]])
-    #expect(await event.handlers.map(\.callCount) == [8])
+    #expect(await event.handlers().map(\.callCount) == [8])
   }
 
   @Test(arguments: ["async", "main", "main, async"]) func aBatchWaitsForItsWindowOrItsCount(place: String) async {
@@ -63,7 +63,7 @@ import Testing
     for payload in 5...6 { event.post(payload) }
     event.unlock(token)
     await event.quiesce()
-    let handler = await event.handlers[0]
+    let handler = await event.handlers()[0]
     let called = Array(seen.values.joined())
     #expect(called == [1, 3, 4, 5, 6] || called == [1, 2, 3, 4, 5, 6])
     #expect(handler.callCount == called.count && handler.callCount + handler.droppedCount == 6)

@@ -125,7 +125,7 @@ import Testing
       clock.advance(by: .seconds(1))
       #expect(await last.report.held == 1)
       event?.unlock(token)
-      _ = await event?.handlers
+      _ = await event?.handlers()
     }
     let barrier = how == "quiesce" ? Task.immediate { [event] in await event?.quiesce() } : nil
     gate.open()
@@ -168,7 +168,7 @@ import Testing
       event.unlock(token)
       await event.quiesce()
       #expect(seen.values == [1, 2])
-      #expect(await event.handlers.map(\.skippedCount) == [0])
+      #expect(await event.handlers().map(\.skippedCount) == [0])
     }
 
     /// A `quiesce()` ends the waiting of a pace. Here it runs on the main queue, so the pace calls

@@ -53,7 +53,7 @@ import Testing
     let report = await event.send(1)
     #expect(report.delivered == 0 && report.failures.map(\.attempts) == [3])
     #expect(failures.values == [3] && unsteady.attempts.count == 3)
-    let handlers = await event.handlers
+    let handlers = await event.handlers()
     #expect(handlers.map(\.callCount) == [1])
   }
 

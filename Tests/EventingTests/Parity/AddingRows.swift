@@ -57,8 +57,8 @@ import Testing
   @Test func row024AnAnonymousHandlerHasATokenLikeEveryOther() async {
     let event = Event<Int>()
     let token = event.addHandler { _ in }
-    #expect(await event.handlers.map(\.name) == [nil])
-    #expect(await event.handlers.map(\.id) == [token.id])
+    #expect(await event.handlers().map(\.name) == [nil])
+    #expect(await event.handlers().map(\.id) == [token.id])
     #expect(event.remove(token))
   }
 
@@ -71,7 +71,7 @@ import Testing
     event.addHandler(named: "owner", owner: meter) { _, _ in }
     event.addHandler(named: "method", Meter.read, of: meter)
     event.once(named: "once") { _ in }
-    #expect(await event.handlers.map(\.name) == ["closure", "queue", "async", "main", "owner", "method", "once"])
+    #expect(await event.handlers().map(\.name) == ["closure", "queue", "async", "main", "owner", "method", "once"])
     withExtendedLifetime(meter) {}
   }
 
@@ -102,7 +102,7 @@ import Testing
     let event = Event<Int>()
     let audit = Handler<Int>(on: .background(.utility)) { _ in }.named("audit").tagged("io").priority(2)
     let tokens = event.add(audit, Handler { _ in }.once().named("first"), audit.named("again"))
-    let handlers = await event.handlers
+    let handlers = await event.handlers()
     #expect(handlers.map(\.name) == ["audit", "again", "first"])
     #expect(handlers.map(\.isOnce) == [false, false, true])
     #expect(handlers.map(\.tags) == [["io"], ["io"], []])

@@ -334,7 +334,7 @@ final class LaneWorld: @unchecked Sendable {
     for hearer in hearers { unlock(hearer) }
     try? await Simulation.clock.sleep(for: .seconds(2))
     // All that was sent has been received by now, without a barrier that opens batches.
-    for snapshot in await event?.handlers ?? [] where snapshot.waitingCount > 0 {
+    for snapshot in await event?.handlers() ?? [] where snapshot.waitingCount > 0 {
       fail("\(snapshot.waitingCount) wait without an end")
     }
     var count = -1
@@ -344,7 +344,7 @@ final class LaneWorld: @unchecked Sendable {
     }
     for (number, ticket) in tickets { reports[number] = await ticket.report }
     judgeReports()
-    if let event { for snapshot in await event.handlers { judgeCounts(snapshot) } }
+    if let event { for snapshot in await event.handlers() { judgeCounts(snapshot) } }
     judgeOrder()
     if payloads.alive > 0 { fail("\(payloads.alive) payloads are left") }
     if Simulation.clock.sleeperCount > 0 { fail("a timer is left") }

@@ -1,7 +1,7 @@
 // The lock of a handler, each `withLocked` and the lock of the event are independent: ending one
 // leaves the others in force.
 
-extension Event {
+extension HandlerRegistry {
   // MARK: One handler
 
   /// Locks a handler: it is not called until it is unlocked.
@@ -24,7 +24,7 @@ extension Event {
   /// - Returns: Whether the handler exists.
   /// - Complexity: O(1).
   @discardableResult public nonisolated func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
-    guard core.owns(token) else { return false }
+    guard let core = handlerTable.core(of: token) else { return false }
     return core.begin(.handler, of: token.record, holding) && core.isAlive(token.record)
   }
 
@@ -38,7 +38,8 @@ extension Event {
   /// - Returns: Whether the handler exists.
   /// - Complexity: O(1), and the delivery of held occurrences.
   @discardableResult public nonisolated func unlock(_ token: HandlerToken) -> Bool {
-    contains(token) && core.end(.handler, of: [token.record]) == 1
+    guard let core = handlerTable.core(of: token), core.isAlive(token.record) else { return false }
+    return core.end(.handler, of: [token.record]) == 1
   }
 
   /// Returns whether a handler is locked by ``lock(_:holding:)`` or a running
@@ -50,7 +51,8 @@ extension Event {
   /// - Returns: `false` if the handler is not locked, or does not exist.
   /// - Complexity: O(1).
   public nonisolated func isLocked(_ token: HandlerToken) -> Bool {
-    contains(token) && core.isLocked(token.record)
+    guard let core = handlerTable.core(of: token), core.isAlive(token.record) else { return false }
+    return core.isLocked(token.record)
   }
 
   /// Locks a handler for the duration of a closure.
@@ -71,8 +73,9 @@ extension Event {
     _ body: nonisolated(nonsending) () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
     let scope = LockReason.newScope
-    let isMine = core.owns(token) && core.begin(scope, of: token.record, holding)
-    defer { if isMine { core.end(scope, of: [token.record]) } }
+    let core = handlerTable.core(of: token)
+    let isLocked = core?.begin(scope, of: token.record, holding) ?? false
+    defer { if isLocked { core?.end(scope, of: [token.record]) } }
     return try await body()
   }
 
@@ -88,12 +91,16 @@ extension Event {
   @discardableResult public nonisolated func lockAll(
     where filter: HandlerFilter = .all, holding: Holding = .nothing
   ) -> Int {
-    // Closes the fast path, even if no handler was locked. This thread may have left out a handler
-    // that it found deactivated. The thread that deactivated that handler may not have come to its
-    // own `noteChange()` yet. Without the call here, the fast path could still call that handler
-    // after this method has returned.
-    defer { core.anchorReference.load()?.noteChange() }
-    return core.livingRecords(where: filter.isIncluded).count { core.begin(.handler, of: $0, holding) }
+    var count = 0
+    handlerTable.forEach { core in
+      count += core.livingRecords(where: filter.isIncluded).count { core.begin(.handler, of: $0, holding) }
+      // Closes the fast path, even if no handler was locked. This thread may have left out a
+      // handler that it found deactivated. The thread that deactivated that handler may not have
+      // come to its own `noteChange()` yet. Without the call here, the fast path could still call
+      // that handler after this method has returned.
+      core.anchorReference.load()?.noteChange()
+    }
+    return count
   }
 
   /// Unlocks handlers, as ``unlock(_:)`` does. The lock of the event stays in force.
@@ -102,7 +109,9 @@ extension Event {
   /// - Returns: The number of handlers that the filter selects.
   /// - Complexity: O(*n*) for *n* handlers, and the delivery of held occurrences.
   @discardableResult public nonisolated func unlockAll(where filter: HandlerFilter = .all) -> Int {
-    core.end(.handler, of: core.livingRecords(where: filter.isIncluded))
+    var count = 0
+    handlerTable.forEach { core in count += core.end(.handler, of: core.livingRecords(where: filter.isIncluded)) }
+    return count
   }
 
   // MARK: The event itself
@@ -119,15 +128,19 @@ extension Event {
   ///   event is locked already, this replaces the `holding` of that lock for the occurrences to
   ///   come. Occurrences that are held already stay held.
   /// - Complexity: O(*n*) for *n* handlers, so that a send pays nothing for the lock.
-  public nonisolated func lock(holding: Holding = .nothing) { core.setEventLock(true, holding) }
+  public nonisolated func lock(holding: Holding = .nothing) {
+    handlerTable.forEach { $0.setEventLock(true, holding) }
+  }
 
   /// Ends the lock of the event. The locks of single handlers stay in force.
   ///
   /// Held occurrences are delivered as ``unlock(_:)`` says.
   ///
   /// - Complexity: O(*n*) for *n* handlers, and the delivery of held occurrences.
-  public nonisolated func unlock() { core.setEventLock(false) }
+  public nonisolated func unlock() { handlerTable.forEach { $0.setEventLock(false) } }
 
-  /// Whether the event itself is locked. O(1).
-  public nonisolated var isLocked: Bool { core.isLocked }
+  /// Whether the event itself is locked; for a bus, whether it has events and all are locked.
+  ///
+  /// - Complexity: O(1), for a bus O(*n* log *n*) for its *n* events.
+  public nonisolated var isLocked: Bool { handlerTable.allSatisfy(\.isLocked) }
 }
