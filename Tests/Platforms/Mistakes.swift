@@ -34,7 +34,7 @@ func combine(_ event: Event<String>, _ model: Model) {
 
 func reactive(_ event: Event<String>, _ other: Observed<Int>, _ bag: HandlerBag) {
   event.subscribe(onNext: { text in print(text) }).disposed(by: bag)  // expected-error {{'subscribe(onNext:)' is unavailable: add a handler}} expected-error {{'disposed(by:)' has been renamed to 'store(in:)'}}
-  event.bind { text in print(text) }.dispose()  // expected-error {{'bind(onNext:)' is unavailable: add a handler}} expected-error {{'dispose()' is unavailable: remove the handler from its event: event.remove(token)}}
+  event.bind { text in print(text) }.dispose()  // expected-error {{'bind(onNext:)' is unavailable: add a handler}} expected-error {{'dispose()' is unavailable: a handler is removed: token.remove()}}
   event.observe(on: Queue()).addHandler { _ in }  // expected-error {{'observe(on:)' is unavailable: a handler says where it runs}}
   _ = event.withLatestFrom(other)  // expected-error {{'withLatestFrom' is unavailable: read it in the handler}}
   event.onNext("a")  // expected-error {{'onNext' has been renamed to 'post(_:)'}}

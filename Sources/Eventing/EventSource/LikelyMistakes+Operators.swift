@@ -137,8 +137,8 @@ extension HandlerToken {
   public func store(in set: inout Set<HandlerToken>) { fatalError("unavailable") }
   @available(*, unavailable, renamed: "store(in:)")
   public func disposed(by bag: HandlerBag) { fatalError("unavailable") }
-  @available(*, unavailable, message: "remove the handler from its event: event.remove(token)")
+  @available(*, unavailable, message: "a handler is removed: token.remove()")
   public func cancel() { fatalError("unavailable") }
-  @available(*, unavailable, message: "remove the handler from its event: event.remove(token)")
+  @available(*, unavailable, message: "a handler is removed: token.remove()")
   public func dispose() { fatalError("unavailable") }
 }

@@ -57,7 +57,7 @@ public final class HandlerBag: Sendable {
       unsafe limit = 64
       return taken
     }
-    return taken.count { $0.anchor.remove($0.record) }
+    return taken.count { $0.remove() }
   }
 }
 

@@ -19,6 +19,15 @@ public struct HandlerToken: Sendable, Identifiable {
   /// The name of the handler; `nil` if it has none.
   public var name: String? { record.details?.options.name }
 
+  /// Removes the handler, as ``HandlerRegistry/remove(_:)`` of its event does, for code that has
+  /// the token and not the event.
+  ///
+  /// If the event is gone, calls of the handler may still wait on a lane. They are skipped.
+  ///
+  /// - Returns: Whether the handler was removed by this call: `false` if it had ended before.
+  /// - Complexity: As for ``HandlerRegistry/remove(_:)``.
+  @discardableResult public func remove() -> Bool { anchor.remove(record) }
+
   /// Puts the token into a bag, which removes the handler when the bag is released: see
   /// ``HandlerBag/insert(_:)``.
   public func store(in bag: HandlerBag) { bag.insert(self) }
