@@ -13,7 +13,7 @@ struct HeldLocks: Scenario {
 
   func round(_ context: ScenarioContext) async {
     let trial = Trial(context)
-    trial.holding = .upTo(.max)
+    trial.holding = .unbounded
     for (number, worker) in (0..<max(context.workers.count, context.options.handlers)).map({
       ($0, context.workers[$0 % context.workers.count])
     }) {

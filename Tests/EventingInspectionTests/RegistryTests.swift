@@ -124,7 +124,7 @@ import Testing
     let token = event.addHandler { _ in }
     let known = try #require(registered(event.identity.number))
     let reading = EventReading()
-    for holding in [Holding.nothing, .upTo(2)] {
+    for holding in [nil, Buffering.oldest(2)] {
       event.lock(token, holding: holding)
       #expect(known.poll(into: reading, isWhole: false) && reading.handlers.map(\.isLocked) == [true])
       event.unlock(token)
@@ -140,7 +140,7 @@ import Testing
     let known = try #require(registered(event.identity.number))
     let results = Guarded<[Bool]>([])
     for isLocked in (0..<200).map({ $0 % 2 == 1 }) {
-      known.setLocked(isLocked, handler: token.id, holding: .nothing) { _ in
+      known.setLocked(isLocked, handler: token.id, holding: nil) { _ in
         let result = event.isLocked(token)
         results.withLock { $0.append(result) }
       }

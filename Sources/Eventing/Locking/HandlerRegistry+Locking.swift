@@ -11,19 +11,37 @@ extension HandlerRegistry {
   /// the order, and a once handler is not used up.
   ///
   /// Occurrences that are delivered meanwhile are skipped for the handler, or held until the lock
-  /// ends; see ``Holding``. Locking a locked handler again changes only `holding`: one
-  /// ``unlock(_:)`` ends the lock.
+  /// ends. Locking a locked handler again changes only `holding`: one ``unlock(_:)`` ends the lock.
   ///
   /// This can be called from any thread and inside any handler, the locked one included. The lock
   /// is independent of ``withLocked(_:holding:_:)`` and of the lock of the event,
   /// ``lock(holding:)``: ending one lock leaves the others in force.
   ///
+  /// **Held occurrences** are delivered when the lock ends, before any newer one. Reports count
+  /// them as held, and no `send` waits for them. Occurrences that do not fit count as skipped. If
+  /// the handler is removed, its held occurrences are discarded.
+  ///
+  /// - If the locks of several handlers end together, as with ``unlock()``, the held occurrences
+  ///   come one after the other. Each reaches the handlers in their order, interceptors included.
+  ///   An occurrence that an interceptor stops then is skipped for later handlers.
+  /// - If several locks of a handler are in force, the `holding` of the lock that began last
+  ///   applies.
+  /// - A lock that begins while held occurrences are being delivered holds the occurrences that are
+  ///   left.
+  /// - If the handler has a lane, the end of the lock puts all held occurrences onto the lane,
+  ///   without waiting for calls in between. They wait on the lane as others do.
+  /// - Occurrences that wait on the lane when a lock that holds occurrences begins stay on the
+  ///   lane. They do not count toward the number in `holding`.
+  ///
   /// - Parameters:
   ///   - token: The token of the handler.
-  ///   - holding: Whether occurrences are skipped meanwhile, or held until the lock ends.
+  ///   - holding: The occurrences that the lock holds: ``Buffering/unbounded`` all,
+  ///     ``Buffering/oldest(_:)`` the first ones, ``Buffering/newest(_:)`` and ``Buffering/latest``
+  ///     the last ones. ``Buffering/suspendingSender(_:)`` holds what `oldest` does: no send waits
+  ///     for a lock. `nil` holds nothing.
   /// - Returns: Whether the handler exists.
   /// - Complexity: O(1).
-  @discardableResult public nonisolated func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
+  @discardableResult public nonisolated func lock(_ token: HandlerToken, holding: Buffering? = nil) -> Bool {
     guard let core = handlerTable.core(of: token) else { return false }
     return core.begin(.handler, of: token.record, holding) && core.isAlive(token.record)
   }
@@ -63,13 +81,13 @@ extension HandlerRegistry {
   ///
   /// - Parameters:
   ///   - token: The token of the handler.
-  ///   - holding: Whether occurrences are skipped meanwhile, or held until the lock ends.
+  ///   - holding: The occurrences that the lock holds: see ``lock(_:holding:)``. `nil` holds none.
   ///   - body: The closure to run. It runs where the caller runs.
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws. The lock ends then, too.
   /// - Complexity: O(1), and the delivery of held occurrences.
   @discardableResult public nonisolated(nonsending) func withLocked<Result, Failure: Error>(
-    _ token: HandlerToken, holding: Holding = .nothing,
+    _ token: HandlerToken, holding: Buffering? = nil,
     _ body: nonisolated(nonsending) () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
     let scope = LockReason.newScope
@@ -85,11 +103,11 @@ extension HandlerRegistry {
   ///
   /// - Parameters:
   ///   - filter: The handlers to lock: by default all that are there now.
-  ///   - holding: Whether occurrences are skipped meanwhile, or held until the lock ends.
+  ///   - holding: The occurrences that the lock holds: see ``lock(_:holding:)``. `nil` holds none.
   /// - Returns: The number of handlers that the filter selects.
   /// - Complexity: O(*n*) for *n* handlers.
   @discardableResult public nonisolated func lockAll(
-    where filter: HandlerFilter = .all, holding: Holding = .nothing
+    where filter: HandlerFilter = .all, holding: Buffering? = nil
   ) -> Int {
     var count = 0
     handlerTable.forEach { core in
@@ -123,12 +141,12 @@ extension HandlerRegistry {
   /// called from any thread and inside any handler. The locks of single handlers are independent of
   /// the lock of the event. Snapshots of handlers do not show this lock; ``isLocked`` does.
   ///
-  /// - Parameter holding: Whether occurrences are skipped meanwhile, or held until the lock ends.
-  ///   Held occurrences then reach all handlers one after the other, as without the lock. If the
-  ///   event is locked already, this replaces the `holding` of that lock for the occurrences to
+  /// - Parameter holding: The occurrences that the lock holds: see ``lock(_:holding:)``. `nil`
+  ///   holds none. Held occurrences reach all handlers one after the other, as without the lock. If
+  ///   the event is locked already, this replaces the `holding` of that lock for the occurrences to
   ///   come. Occurrences that are held already stay held.
   /// - Complexity: O(*n*) for *n* handlers, so that a send pays nothing for the lock.
-  public nonisolated func lock(holding: Holding = .nothing) {
+  public nonisolated func lock(holding: Buffering? = nil) {
     handlerTable.forEach { $0.setEventLock(true, holding) }
   }
 

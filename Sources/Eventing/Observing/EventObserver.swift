@@ -55,7 +55,7 @@ public struct EventStep: Sendable {
     /// (``Handler/restarting()``), the step comes when that call has ended, in the place of
     /// ``ended``, and has a duration.
     public static var dropped: Kind { Kind(description: "dropped") }
-    /// A lock holds an occurrence for a handler: see ``Holding``.
+    /// A lock holds an occurrence for a handler: see ``HandlerRegistry/lock(_:holding:)``.
     public static var held: Kind { Kind(description: "held") }
     /// A handler was added. When an observation begins, this comes first for each handler that is
     /// already there.

@@ -136,7 +136,7 @@ extension ObserverTests {
     event.observe(with: notes)
     for _ in 0..<2 { event.post(0) }
     await begun.opened()
-    event.lockAll(where: .oneOf(token), holding: .upTo(.max))
+    event.lockAll(where: .oneOf(token), holding: .unbounded)
     gate.open()
     await event.quiesce()
     // A lane that searched all its waiting items at each new item would need about half a minute
@@ -156,10 +156,10 @@ extension ObserverTests {
     event.observe(with: notes)
     event.post(0)
     await begun.opened()
-    event.lockAll(where: .oneOf(token), holding: .upTo(.max))
+    event.lockAll(where: .oneOf(token), holding: .unbounded)
     event.post(1)
     event.unlockAll(where: .oneOf(token))
-    event.lockAll(where: .oneOf(token), holding: .upTo(.max))
+    event.lockAll(where: .oneOf(token), holding: .unbounded)
     gate.open()
     await event.quiesce()
     #expect(notes.lines.values.filter { $0.hasPrefix("held") } == ["held ? 2"])
@@ -179,14 +179,14 @@ extension ObserverTests {
       event.observe(with: notes)
       let poster = Task { @MainActor in hold.during { event.post(1) } }
       await hold.reached.opened()
-      event.lock(token, holding: .upTo(100))
+      event.lock(token, holding: .oldest(100))
       hold.release()
       await poster.value
       #expect(notes.since == ["added a", "e 1", "held a 1"])
       // A second lock begins before the main queue can make the call.
       await MainActor.run {
         event.unlock(token)
-        event.lock(token, holding: .upTo(100))
+        event.lock(token, holding: .oldest(100))
       }
       await event.quiesce()
       #expect(notes.since == [])

@@ -60,7 +60,7 @@ extension StuckTests {
     let (event, watch, queue, clock) = (Event<Int>(), Watch(), DispatchQueue(label: "test"), ManualClock())
     event.observe(with: watch.diagnostics)
     let locked = event.addHandler(on: .queue(queue)) { _ in }
-    event.lock(locked, holding: .upTo(9))
+    event.lock(locked, holding: .oldest(9))
     event.add(Handler(batchesOf: 9, within: .seconds(1), clock: clock) { (_: [Int]) async in })
     event.add(Handler(on: .queue(queue)) { (_: Int) in }.debounced(for: .seconds(1), clock: clock))
     let lines = event.payloads()

@@ -143,7 +143,7 @@ import Testing
     let (event, watch) = (Event<Int>(), Watch())
     event.observe(with: watch.diagnostics)
     let token = event.addHandler { (_: Int) async in }
-    event.lock(token, holding: .upTo(.max))
+    event.lock(token, holding: .unbounded)
     for number in 0..<3 { event.post(number) }
     watch.look(5)
     #expect(watch.found.count == 0)

@@ -84,7 +84,7 @@ import Testing
     let states = Recorder<[Int]>()
     orders.addHandler { _ in states.record(seen.values) }
 
-    orders.lock(audit, holding: .upTo(100))                      // holds up to 100 occurrences; .latest holds only one
+    orders.lock(audit, holding: .oldest(100))                    // holds up to 100 occurrences; .latest holds only one
     orders.post(order)                                           // does not call audit yet
     orders.unlock(audit)                                         // calls audit now, before any newer occurrence
 

@@ -199,7 +199,7 @@ import Testing
     let skipped = event.addHandler { _ in }
     let held = event.addHandler { _ in }
     event.lock(skipped)
-    event.lock(held, holding: .upTo(4))
+    event.lock(held, holding: .oldest(4))
     event.addHandler(on: .inOrder(buffering: .newest(1))) { _ in await gate.opened() }
     for number in 0..<4 { event.post(number) }
     gate.open()

@@ -58,7 +58,7 @@ extension SnapshotTests {
       let token = event.add(lane.handler(buffering, until: gate) { (_: Int) in begun.open() })
       for number in 0..<8 { event.post(number) }
       await begun.opened()
-      event.lockAll(where: .oneOf(token), holding: .upTo(8))
+      event.lockAll(where: .oneOf(token), holding: .oldest(8))
       event.post(8)
       gate.open()
       await event.quiesce()

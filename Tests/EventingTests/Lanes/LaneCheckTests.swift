@@ -222,14 +222,14 @@ private final class LaneCheckRound: @unchecked Sendable {
       let isHolding = handler.plan.locks == .holding || random.chance(50)
       switch random.below(12) {
       case 0...2 where handler.plan.locks != .none:
-        event.lock(token, holding: isHolding ? .upTo(.max) : .nothing)
+        event.lock(token, holding: isHolding ? .unbounded : nil)
         handler.noteLocked()
         if random.chance(80) { try? await Task.sleep(for: .microseconds(random.below(500))) }
         if handler.plan.locks == .any, random.chance(20) { event.lock(token, holding: .latest) }
         handler.noteUnlocking()
         event.unlock(token)
       case 3 where handler.plan.locks != .none:
-        await event.withLocked(token, holding: isHolding ? .upTo(.max) : .nothing) {
+        await event.withLocked(token, holding: isHolding ? .unbounded : nil) {
           handler.noteLocked()
           await Task.yield()
           handler.noteUnlocking()
@@ -237,7 +237,7 @@ private final class LaneCheckRound: @unchecked Sendable {
       case 4, 5:
         guard locksEvents else { continue }
         let locked = handlers.filter { $0.plan.event == handler.plan.event }
-        event.lock(holding: .upTo(.max))
+        event.lock(holding: .unbounded)
         for handler in locked { handler.noteLocked() }
         try? await Task.sleep(for: .microseconds(random.below(500)))
         for handler in locked { handler.noteUnlocking() }

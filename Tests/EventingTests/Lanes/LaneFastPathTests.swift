@@ -53,7 +53,7 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
 
   @Test(arguments: kinds) func aLockThatHoldsIsSeen(kind: SerialKind) async {
     let warm = await WarmEvent(kind)
-    warm.event.lock(warm.token, holding: .upTo(2))
+    warm.event.lock(warm.token, holding: .oldest(2))
     for number in 1...3 { warm.event.post(number) }
     #expect(await warm.later() == [])
     warm.event.post(4)

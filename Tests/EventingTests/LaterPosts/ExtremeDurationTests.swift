@@ -118,8 +118,8 @@ import Testing
     }
     event.addHandler(on: .concurrent(limit: -1)) { _ in }
     let token = event.addHandler { _ in }
-    event.lock(token, holding: .upTo(.max))
-    few.lock(holding: .upTo(.min))
+    event.lock(token, holding: .oldest(.max))
+    few.lock(holding: .oldest(.min))
     #expect(await event.send(1).held == 1)
     event.unlock(token)
     var batches = event.payloads(buffering: .newest(.max)).batches(of: .max).makeAsyncIterator()

@@ -21,7 +21,7 @@ import Testing
     event.post(1)
     await begun.opened()
     let waiting = (2...3).map { event.submit($0) }
-    event.lockAll(where: .oneOf(token), holding: .upTo(2))
+    event.lockAll(where: .oneOf(token), holding: .oldest(2))
     let reports = [await event.send(4), await event.send(5), await event.send(6)]
     #expect(reports.map(\.held) == [1, 1, 0] && reports[2].skipped == 1)
     gate.open()
@@ -43,7 +43,7 @@ import Testing
       event?.post(Canary(live))
       await begun.opened()
       event?.post(Canary(live))
-      if let token { event?.lockAll(where: .oneOf(token), holding: .upTo(1)) }
+      if let token { event?.lockAll(where: .oneOf(token), holding: .oldest(1)) }
       event?.post(Canary(live))
       gate.open()
       await event?.quiesce()
@@ -65,7 +65,7 @@ import Testing
     event.post(1)
     await begun.opened()
     for number in 2...4 { event.post(number) }
-    event.lockAll(where: .oneOf(token), holding: .upTo(9))
+    event.lockAll(where: .oneOf(token), holding: .oldest(9))
     event.post(5)
     event.unlockAll(where: .oneOf(token))
     gate.open()
@@ -77,7 +77,7 @@ import Testing
   @Test func tasksAreHeldOneByOne() async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     let token = event.addHandler(on: .task) { number async in seen.record(number) }
-    event.lock(token, holding: .upTo(9))
+    event.lock(token, holding: .oldest(9))
     for number in 1...3 { #expect(await event.send(number).held == 1) }
     event.unlock(token)
     await event.quiesce()
@@ -100,12 +100,12 @@ import Testing
         isOver.store(true, ordering: .releasing)
       case 1:
         while !isOver.load(ordering: .acquiring) {
-          event.lockAll(where: .oneOf(token), holding: .upTo(.max))
+          event.lockAll(where: .oneOf(token), holding: .unbounded)
           event.unlockAll(where: .oneOf(token))
         }
       default:
         while !isOver.load(ordering: .acquiring) {
-          event.lock(holding: .upTo(.max))
+          event.lock(holding: .unbounded)
           event.unlock()
         }
       }
@@ -136,7 +136,7 @@ import Testing
         if index == 0 {
           if round.locks { round.event.lock() } else { round.event.unlock() }
         } else {
-          round.event.lock(round.token, holding: .upTo(1))
+          round.event.lock(round.token, holding: .oldest(1))
         }
       }
     }
@@ -152,7 +152,7 @@ import Testing
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     let token = event.add(lane.handler(.suspendingSender(2), until: .open) { seen.record($0) })
     let payloads = event.payloads(buffering: .suspendingSender(2))
-    event.lock(holding: .upTo(100))
+    event.lock(holding: .oldest(100))
     for number in 1...10 { #expect(await event.send(number).held == 2) }
     event.unlock()
     await event.quiesce()
@@ -167,7 +167,7 @@ import Testing
     queue.suspend()
     event.post(1)
     let ticket = event.submit(2)
-    event.lock(token, holding: .upTo(1))
+    event.lock(token, holding: .oldest(1))
     event.post(3)
     event.finish()
     event.unlock(token)
@@ -187,7 +187,7 @@ import Testing
     for number in 0..<2 { event.post(number) }
     #expect(await eventually { seen.count == 2 })
     let waits = event.submit(2)
-    event.lock(token, holding: .upTo(10))
+    event.lock(token, holding: .oldest(10))
     event.post(3)
     gates[1].open()
     #expect(await waits.report.held == 1)  // the lane has paused

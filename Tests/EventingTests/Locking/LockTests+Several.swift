@@ -19,7 +19,7 @@ extension LockTests {
     let token = event.addHandler { calls.record($0) }
     let busy = Task { await onThread { event.post(0) } }
     await begun.opened()
-    event.lock(token, holding: .upTo(9))
+    event.lock(token, holding: .oldest(9))
     event.post(1)
     event.unlock(token)
     switch second {

@@ -57,7 +57,7 @@ import Testing
     event.post(1)
     #expect(await eventually { seen.count == 1 })
     for payload in 2...4 { event.post(payload) }
-    event.lock(token, holding: .upTo(8))
+    event.lock(token, holding: .oldest(8))
     gate.open()
     await event.quiesce()
     for payload in 5...6 { event.post(payload) }
@@ -136,7 +136,7 @@ import Testing
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<[Int]>())
     let token = event.attach(Handler(batchesOf: 2, within: .seconds(1), clock: clock) { seen.record($0) })
     let first = event.submit(1)
-    event.lock(token, holding: .upTo(9))
+    event.lock(token, holding: .oldest(9))
     event.post(2)
     clock.advance(by: .seconds(1))
     #expect(await first.report.held == 1)

@@ -148,7 +148,7 @@ import Testing
       let token = event.attach(Handler { seen.record($0) }.throttled(every: .seconds(1), clock: clock))
       event.post(1)
       let ticket = event.submit(2)
-      event.lock(token, holding: .upTo(9))
+      event.lock(token, holding: .oldest(9))
       await clock.advanceWhenIdle(by: .seconds(1))
       #expect(await ticket.report.held == 1)
       // A thread of the pool may still be inside the event. Then that thread would call the handler
@@ -159,7 +159,7 @@ import Testing
       SyncPoints.watch({ edge in
         guard edge == .claiming, !isLocked else { return }
         isLocked = true
-        event.lock(token, holding: .upTo(9))
+        event.lock(token, holding: .oldest(9))
       }) {
         event.unlock(token)
       }

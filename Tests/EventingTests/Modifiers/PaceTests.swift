@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test func aLockSkipsOrHoldsWhatThePaceLetsThrough() async {
-    for holding in [Holding.nothing, .upTo(9)] {
+    for holding in [nil, Buffering.oldest(9)] {
       let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
       let token = add("inline", to: event, seen) { $0.debounced(for: .seconds(1), clock: clock) }
       let ticket = event.submit(1)
@@ -135,10 +135,10 @@ import Testing
       #expect(await eventually { clock.sleeperCount == 1 })
       clock.advance(by: .seconds(1))
       let report = await ticket.report
-      #expect(holding == .nothing ? report.skipped == 1 : report.held == 1)
+      #expect(holding == nil ? report.skipped == 1 : report.held == 1)
       event.unlock(token)
       await event.quiesce()
-      #expect(seen.values == (holding == .nothing ? [] : [1]))
+      #expect(seen.values == (holding == nil ? [] : [1]))
     }
   }
 
@@ -148,7 +148,7 @@ import Testing
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 && seen.count == 1 })
     let pending = event.submit(2)
-    event.lock(token, holding: .upTo(9))
+    event.lock(token, holding: .oldest(9))
     clock.advance(by: .seconds(1))
     #expect(await pending.report.held == 1)
     event.post(3)  // the lock holds 3, while the pace keeps 2
@@ -177,7 +177,7 @@ import Testing
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     let kept = event.submit(2)
-    event.lock(token, holding: .upTo(9))
+    event.lock(token, holding: .oldest(9))
     clock.advance(by: .seconds(1))
     #expect(await kept.report.held == 1)  // no timer runs any more
     event.post(3)

@@ -117,7 +117,7 @@ import Testing
       RetryTests.handler(place, unsteady).retrying(RetryMeetingTests.policy, clock: clock).once())
     let ticket = event.submit(1)
     #expect(await eventually { clock.sleeperCount == 1 })
-    if isOfEvent { event.lock(holding: .upTo(9)) } else { event.lock(token, holding: .upTo(9)) }
+    if isOfEvent { event.lock(holding: .oldest(9)) } else { event.lock(token, holding: .oldest(9)) }
     let report = await ticket.report
     #expect(report.failures.map(\.attempts) == [1] && report.held == 0)
     if isOfEvent { event.unlock() } else { event.unlock(token) }
@@ -137,7 +137,7 @@ import Testing
       }.retrying(.immediately(attempts: 3)).once())
     let ticket = event.submit(1)
     await begun.opened()
-    event.lock(token, holding: .upTo(9))
+    event.lock(token, holding: .oldest(9))
     gate.open()
     #expect(await ticket.report.failures.map(\.attempts) == [1])
     #expect(attempts.values == [1])

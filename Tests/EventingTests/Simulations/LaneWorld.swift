@@ -259,8 +259,8 @@ final class LaneWorld: @unchecked Sendable {
       let payload = next()
       tickets[payload.number] = event.submit(payload)
     case .send: await send(next())
-    case .hold: lock(hearer, holding: .upTo(.max))
-    case .lock: lock(hearer, holding: .nothing)
+    case .hold: lock(hearer, holding: .unbounded)
+    case .lock: lock(hearer, holding: nil)
     case .unlock: unlock(hearer)
     case .remove:
       (hearer.isRemoved, hearer.isCut) = (true, true)
@@ -295,11 +295,11 @@ final class LaneWorld: @unchecked Sendable {
     reports[number] = report
   }
 
-  private func lock(_ hearer: Hearer, holding: Holding) {
+  private func lock(_ hearer: Hearer, holding: Buffering?) {
     guard !hearer.isLocked, let token = hearer.token else { return }
     event?.lock(token, holding: holding)
     (hearer.isLocked, wasHeld) = (true, true)
-    (hearer.due, hearer.isDeaf) = (nil, holding == .nothing)
+    (hearer.due, hearer.isDeaf) = (nil, holding == nil)
     if hearer.isDeaf {
       hearer.isCut = true
       if !hearer.plan.isRestarting {

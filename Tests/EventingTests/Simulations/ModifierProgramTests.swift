@@ -146,7 +146,7 @@ private final class ModifierWorld: @unchecked Sendable {
       reports[payload] = await event.send(payload)
     case .lock: event.lock(token)
     case .hold:
-      event.lock(token, holding: .upTo(9))
+      event.lock(token, holding: .oldest(9))
       isHeld = true
     case .unlock:
       await Task.yield()

@@ -59,7 +59,7 @@ import Testing
 
     #expect(calls.count == 2)
 
-    orders.lock(token, holding: .upTo(100))
+    orders.lock(token, holding: .oldest(100))
     orders.post(order)                       // not shown now
     orders.unlock(token)                     // shown now
 
