@@ -6,7 +6,7 @@ import Testing
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AnnouncementTests {
   @Test(arguments: [
     (Buffering.oldest(1), ["0 → 1"]), (.oldest(2), ["before 0 → 1", "0 → 1"]),
-    (.oldest(3), ["before 0 → 1", "0 → 1", "1 → 2"]), (.latest, ["1 → 2"]), (.newest(2), ["0 → 1", "1 → 2"]),
+    (.oldest(3), ["before 0 → 1", "0 → 1", "1 → 2"]), (.latest, ["1 → 2"]), (.newest(4), ["0 → 1", "1 → 2"]),
     (.unbounded, ["before 0 → 1", "0 → 1", "before 1 → 2", "1 → 2"]),
   ]) func aLockHoldsAnAnnouncementOnlyWithItsChange(holding: Buffering, expected: [String]) {
     let (volume, heard, others) = (Observed(0), Recorder<String>(), Recorder<String>())
