@@ -115,4 +115,8 @@ extension EventCore {
 
   /// Returns whether a token names a handler of this event.
   @inlinable func owns(_ token: HandlerToken) -> Bool { anchorReference.isSame(as: token.anchor) }
+
+  /// Removes a handler: see ``HandlerRegistry/remove(_:)``. Views call this, as it needs no
+  /// conformance of the generic event.
+  @inlinable func remove(_ token: HandlerToken) -> Bool { owns(token) && remove(token.record) }
 }

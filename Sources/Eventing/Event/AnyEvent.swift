@@ -15,5 +15,7 @@ extension AnyEvent {
 }
 
 extension Event: AnyEvent {
-  public nonisolated var handlerTable: HandlerTable { HandlerTable(content: .event(self, .event)) }
+  @inlinable public nonisolated var handlerTable: HandlerTable {
+    HandlerTable(content: .event(BorrowedCore(self), .event))
+  }
 }

@@ -27,7 +27,7 @@ struct SourceView<Payload: Sendable>: EventSource {
 
   func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(handlers) }
   func attach(_ handler: Handler<Payload>) -> HandlerToken { event.attach(handler) }
-  func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
+  func remove(_ token: HandlerToken) -> Bool { event.core.remove(token) }
 }
 
 /// A view of an event whose handlers receive whole occurrences.
@@ -36,7 +36,7 @@ struct OccurrenceView<Inner: Sendable>: EventSource {
 
   func add(_ handlers: [Handler<EventOccurrence<Inner>>]) -> [HandlerToken] { event.add(handlers.map(ofPayloads)) }
   func attach(_ handler: Handler<EventOccurrence<Inner>>) -> HandlerToken { event.attach(ofPayloads(handler)) }
-  func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
+  func remove(_ token: HandlerToken) -> Bool { event.core.remove(token) }
 
   /// Returns a handler of payloads that passes whole occurrences on to `handler`.
   private func ofPayloads(_ handler: Handler<EventOccurrence<Inner>>) -> Handler<Inner> {

@@ -103,8 +103,8 @@ extension HandlerTable {
   /// - Returns: Whether no such call is left.
   func quiesce(orUntilCancelled: Bool) async -> Bool {
     for event in events where await !event.core.quiesce(orUntilCancelled: orUntilCancelled) { return false }
-    guard case .value(_, let value) = content else { return true }
-    for combination in value.combinations
+    guard case .event(let core, .observed) = content else { return true }
+    for combination in core.value?.combinations ?? []
     where await !combination.core.quiesce(orUntilCancelled: orUntilCancelled) { return false }
     return true
   }

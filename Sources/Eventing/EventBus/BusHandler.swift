@@ -131,7 +131,7 @@ private struct PostedSource<Inner: Sendable, Payload: Sendable>: EventSource {
 
   func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(handlers.map(posted)) }
   func attach(_ handler: Handler<Payload>) -> HandlerToken { event.attach(posted(handler)) }
-  func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
+  func remove(_ token: HandlerToken) -> Bool { event.core.remove(token) }
 
   private func posted(_ handler: Handler<Payload>) -> Handler<Inner> {
     let letter = handler.options.letter

@@ -6,9 +6,10 @@ extension EventBus: HandlerRegistry {
   /// but not locked.
   public var handlerTable: HandlerTable { HandlerTable(content: .bus(self)) }
 
-  /// Returns the handler of all events that has a token; `nil` if there is none.
-  func busHandler(of token: HandlerToken) -> BusHandler? {
-    mutex.withLock { unsafe everywhere.table[ObjectIdentifier(token.anchor)] }
+  /// Returns the event of a handler, which may be the private event of a handler of all events.
+  func event(of token: HandlerToken, orBusHandler: Bool) -> (any AnyEvent)? {
+    if let event = all.first(where: { $0.core.owns(token) }) { return event }
+    return orBusHandler ? mutex.withLock { unsafe everywhere.table[ObjectIdentifier(token.anchor)] }?.registration : nil
   }
 
   /// Removes handlers of all events, and then handlers of single events. The forwards to events of

@@ -1,8 +1,8 @@
 /// One event that is inspected, as a value that does not keep the event alive.
-package struct InspectedEvent: Sendable {
+@usableFromInline package struct InspectedEvent: Sendable {
   /// The kind of an event, by the object that owns it: an ``Event``, a ``KeyedEvent``, an
   /// ``Observed`` or an ``EventQuestion``.
-  package enum Kind: String, Sendable { case event, keyed, observed, question }
+  @usableFromInline package enum Kind: String, Sendable { case event, keyed, observed, question }
 
   package let name: String?
   package let kind: Kind
@@ -24,10 +24,7 @@ package struct InspectedEvent: Sendable {
 extension HandlerTable {
   /// The events, as values that do not keep them alive.
   package var inspected: [InspectedEvent] {
-    switch content {
-    case .event(let event, let kind): [InspectedEvent(event.core, event.name, kind)]
-    case .value(let event, _): [InspectedEvent(event.core, event.name, .observed)]
-    case .bus(let bus): bus.all.map { InspectedEvent($0.core, $0.name, .event) }
-    }
+    let kind = if case .event(_, let kind) = content { kind } else { InspectedEvent.Kind.event }
+    return events.map { InspectedEvent($0.core, $0.name, kind) }
   }
 }

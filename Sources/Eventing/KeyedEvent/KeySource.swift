@@ -9,7 +9,7 @@
   }
   @inlinable func add(_ handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(handlers.map(keyed)) }
   @inlinable func attach(_ handler: Handler<Payload>) -> HandlerToken { event.attach(keyed(handler)) }
-  @inlinable func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
+  @inlinable func remove(_ token: HandlerToken) -> Bool { event.core.remove(token) }
 
   /// Returns a handler of keyed payloads, which listens to the key of this source.
   @inlinable func keyed(_ handler: Handler<Payload>) -> Handler<KeyedPayload<Key, Payload>> {

@@ -1,6 +1,6 @@
 extension KeyedEvent: HandlerRegistry {
   /// The handlers of all keys, of ``anyKey`` and of ``untargeted``.
-  public var handlerTable: HandlerTable { HandlerTable(content: .event(event, .keyed)) }
+  public var handlerTable: HandlerTable { HandlerTable(content: .event(BorrowedCore(event), .keyed)) }
 }
 
 // Looking at keys.

@@ -42,8 +42,7 @@ extension HandlerRegistry {
   /// - Returns: Whether the handler exists.
   /// - Complexity: O(1).
   @discardableResult public nonisolated func lock(_ token: HandlerToken, holding: Buffering? = nil) -> Bool {
-    guard let core = handlerTable.core(of: token) else { return false }
-    return core.begin(.handler, of: token.record, holding) && core.isAlive(token.record)
+    handlerTable.with(token) { $0.begin(.handler, of: token.record, holding) && $0.isAlive(token.record) }
   }
 
   /// Ends the lock of a handler, if it has one.
@@ -56,8 +55,7 @@ extension HandlerRegistry {
   /// - Returns: Whether the handler exists.
   /// - Complexity: O(1), and the delivery of held occurrences.
   @discardableResult public nonisolated func unlock(_ token: HandlerToken) -> Bool {
-    guard let core = handlerTable.core(of: token), core.isAlive(token.record) else { return false }
-    return core.end(.handler, of: [token.record]) == 1
+    handlerTable.with(token) { $0.isAlive(token.record) && $0.end(.handler, of: [token.record]) == 1 }
   }
 
   /// Returns whether a handler is locked by ``lock(_:holding:)`` or a running
@@ -69,8 +67,7 @@ extension HandlerRegistry {
   /// - Returns: `false` if the handler is not locked, or does not exist.
   /// - Complexity: O(1).
   public nonisolated func isLocked(_ token: HandlerToken) -> Bool {
-    guard let core = handlerTable.core(of: token), core.isAlive(token.record) else { return false }
-    return core.isLocked(token.record)
+    handlerTable.with(token) { $0.isAlive(token.record) && $0.isLocked(token.record) }
   }
 
   /// Locks a handler for the duration of a closure.
@@ -91,9 +88,12 @@ extension HandlerRegistry {
     _ body: nonisolated(nonsending) () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
     let scope = LockReason.newScope
-    let core = handlerTable.core(of: token)
-    let isLocked = core?.begin(scope, of: token.record, holding) ?? false
-    defer { if isLocked { core?.end(scope, of: [token.record]) } }
+    var locked: EventCore?  // a bus may lose the event meanwhile
+    _ = handlerTable.with(token) { core in
+      locked = core.begin(scope, of: token.record, holding) ? core : nil
+      return true
+    }
+    defer { locked?.end(scope, of: [token.record]) }
     return try await body()
   }
 

@@ -38,9 +38,13 @@ struct CombinationMembership<Value: Sendable>: Sendable {
 protocol CombinedValue: AnyObject, Sendable {
   /// The combinations of the value.
   var combinations: [any ValueCombination] { get }
+  /// The event of its changes.
+  var anyEvent: any AnyEvent { get }
 }
 
-extension Observed.Storage: CombinedValue {}
+extension Observed.Storage: CombinedValue {
+  var anyEvent: any AnyEvent { event }
+}
 
 // The combinations that a value is part of; the mutex of the value guards their list. A combination
 // is found through its first value, whose mutex also guards the number of uses.

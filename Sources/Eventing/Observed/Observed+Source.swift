@@ -39,7 +39,7 @@ extension Observed: EventSource {
 
 extension Observed: HandlerRegistry {
   /// The handlers of changes. While they are locked, the value changes nevertheless.
-  public var handlerTable: HandlerTable { HandlerTable(content: .value(storage.event, storage)) }
+  public var handlerTable: HandlerTable { HandlerTable(content: .event(BorrowedCore(storage), .observed)) }
 
   /// The number and the type of the event of changes: see ``Event/identity``.
   public var identity: EventIdentity { storage.event.identity }
@@ -61,7 +61,7 @@ extension Observed: HandlerRegistry {
   @inlinable func attach(_ handler: Handler<ValueChange<Value>>) -> HandlerToken {
     storage.event.attach(converted(handler))
   }
-  @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
+  @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.core.remove(token) }
 
   @inlinable func converted(_ handler: Handler<ValueChange<Value>>) -> Handler<ValueChange<Value>> {
     let letter = handler.options.letter  // a dead letter has the change as the handler received it
@@ -91,7 +91,7 @@ extension Observed: HandlerRegistry {
 
   @inlinable func add(_ handlers: [Handler<Value>]) -> [HandlerToken] { storage.event.add(handlers.map(converted)) }
   @inlinable func attach(_ handler: Handler<Value>) -> HandlerToken { storage.event.attach(converted(handler)) }
-  @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
+  @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.core.remove(token) }
   @inlinable func converted(_ handler: Handler<Value>) -> Handler<ValueChange<Value>> {
     let letter = handler.options.letter.behind(ValueChange<Value>.letterOfNewValue)
     var handler: Handler<ValueChange<Value>> = handler.viewed { change in change.isPrior ? nil : change.new }

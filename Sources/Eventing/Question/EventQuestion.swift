@@ -147,7 +147,7 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
 
 extension EventQuestion: HandlerRegistry {
   /// The responders. A locked responder is not asked: it counts as one that passed.
-  public var handlerTable: HandlerTable { HandlerTable(content: .event(event, .question)) }
+  public var handlerTable: HandlerTable { HandlerTable(content: .event(BorrowedCore(event), .question)) }
 }
 
 extension EventQuestion: CustomStringConvertible {
