@@ -100,8 +100,8 @@ public final class Inspection: Sendable {
   ///
   /// - Parameter events: Events, keyed events, observed values, questions or buses.
   /// - Complexity: O(events).
-  public func include(_ events: any Inspectable...) {
-    for each in events { EventRegistry.include(each.inspected) }
+  public func include(_ events: any HandlerRegistry...) {
+    for each in events { EventRegistry.include(each) }
   }
 
   /// Closes the socket and all connections, and removes the file. A second call does nothing.

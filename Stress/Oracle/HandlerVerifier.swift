@@ -155,7 +155,7 @@ struct HandlerVerifier {
   }
 
   private func isExcused(_ handlerLog: HandlerLog, _ time: Span) -> Bool {
-    guard all.trial.holding == .nothing else { return false }
+    guard all.trial.holding == nil else { return false }
     let locks = all.trial.eventLocks.isEmpty ? handlerLog.locks : handlerLog.locks + all.trial.eventLocks
     return locks.contains { Span(start: $0.on.start, end: $0.off?.end ?? .max).overlaps(time) }
   }

@@ -47,7 +47,7 @@ enum Trouble {
       checks.violate(
         .g6, "a handler was called that another handler had added and removed in one call (\(canary.isAlive))")
     }
-    let isLocked = subject.lock(token, holding: .nothing) && subject.isLocked(token)
+    let isLocked = subject.lock(token, holding: nil) && subject.isLocked(token)
     checks.expect(.g9, isLocked, "a lock that a handler made had no effect")
     checks.expect(
       .g9, subject.unlock(token) && !subject.isLocked(token), "an unlock that a handler made had no effect")

@@ -6,7 +6,7 @@ import Synchronization
 protocol TrialSubject: Sendable {
   nonisolated func remove(_ token: HandlerToken) -> Bool
   nonisolated func removeAll(where filter: HandlerFilter) -> Int
-  nonisolated func lock(_ token: HandlerToken, holding: Holding) -> Bool
+  nonisolated func lock(_ token: HandlerToken, holding: Buffering?) -> Bool
   nonisolated func unlock(_ token: HandlerToken) -> Bool
   nonisolated func isLocked(_ token: HandlerToken) -> Bool
   nonisolated(nonsending) func quiesce() async
@@ -74,12 +74,12 @@ class AnyTrial: @unchecked Sendable {
   private(set) var extraSenderLogs: [SenderLog] = []
   /// The occurrences that each lock of the trial holds: none, or all that it keeps from handlers.
   /// If all are held, no lock explains a missing call.
-  var holding = Holding.nothing
+  var holding: Buffering?
   /// The times during which the event itself was locked.
   var eventLocks: [HandlerLog.LockSpan] = []
   /// Whether the witness, the trial's first handler, receives every occurrence: no event lock skips
   /// one.
-  var losesNothing: Bool { eventLocks.isEmpty || holding != .nothing }
+  var losesNothing: Bool { eventLocks.isEmpty || holding != nil }
   /// The number of blocks that have not finished removing a handler, each on the queue or the actor
   /// of that handler.
   let errands = Counter()

@@ -40,7 +40,7 @@ struct Verifier {
       judged.verify(handlerLog)
     }
     (callCounts, failureCounts) = (judged.callCounts, judged.failureCounts)
-    if trial.holding == .nothing { judgeHandlerOrder() }  // held occurrences are delivered late, out of this order
+    if trial.holding == nil { judgeHandlerOrder() }  // held occurrences are delivered late, out of this order
     trial.context.must += judged.must
     trial.context.may += judged.may
     trial.context.did += judged.did

@@ -85,7 +85,7 @@ final class ScenarioContext: @unchecked Sendable {
   /// Registers an event that must be deallocated when the round is over.
   func watch(_ event: any AnyObject & Sendable) {
     events.append(WeakLook(object: event))
-    if let trace, let event = event as? any Inspectable { trace.add(event) }
+    if let trace, let event = event as? any HandlerRegistry { trace.add(event) }
   }
 
   private var livingEvents: Int { events.count { $0.object != nil } }

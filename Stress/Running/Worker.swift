@@ -107,7 +107,7 @@ final class Worker: @unchecked Sendable {
   @discardableResult func look(at event: Event<StressPayload>) async -> [HandlerSnapshot] {
     begin(.look)
     var span = Span.open
-    let handlers = await awaiting { await event.handlers }
+    let handlers = await awaiting { await event.handlers() }
     span.finish()
     looking.add(span)
     activityLog.end()

@@ -86,7 +86,7 @@ struct Flood: Scenario {
     var calls = 0
     while isOver.value == 0 {
       var span = Span.open
-      let count = await event.handlers.count
+      let count = await event.handlers().count
       span.finish()
       calls += 1
       context.lookLatency.add(span)

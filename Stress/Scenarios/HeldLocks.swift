@@ -13,7 +13,7 @@ struct HeldLocks: Scenario {
 
   func round(_ context: ScenarioContext) async {
     let trial = Trial(context)
-    trial.holding = .upTo(.max)
+    trial.holding = .unbounded
     for (number, worker) in (0..<max(context.workers.count, context.options.handlers)).map({
       ($0, context.workers[$0 % context.workers.count])
     }) {
@@ -70,7 +70,7 @@ struct HeldLocks: Scenario {
   /// more.
   private func judgeSnapshots(_ trial: Trial) async {
     let total = trial.senderLogs.reduce(0) { $0 + $1.sent.count }
-    for snapshot in await trial.event.handlers {
+    for snapshot in await trial.event.handlers() {
       trial.checks.expect(
         .g9, snapshot.callCount == total && snapshot.heldCount == 0,
         "handler \(snapshot.id) on \(snapshot.delivery): \(snapshot.callCount) calls, \(snapshot.heldCount) held of \(total)"

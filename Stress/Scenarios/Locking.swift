@@ -85,7 +85,7 @@ struct Locking: Scenario {
   /// Checks that each snapshot counts exactly the calls that took place, and all other occurrences
   /// as skipped.
   private func judgeSnapshots(_ trial: Trial) async {
-    let snapshots = await trial.event.handlers
+    let snapshots = await trial.event.handlers()
     let handlerLogs = Dictionary(uniqueKeysWithValues: trial.handlerLogs.map { ($0.token?.id ?? 0, $0) })
     let total = trial.senderLogs.reduce(0) { $0 + $1.sent.count }
     for snapshot in snapshots {

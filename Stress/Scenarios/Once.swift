@@ -48,7 +48,7 @@ struct Once: Scenario {
 
   /// Checks that exactly the handlers which were not called are still registered.
   private func judgeWhatIsLeft(_ trial: Trial) async {
-    let left = await trial.event.handlers.map(\.id)
+    let left = await trial.event.handlers().map(\.id)
     let unused = trial.handlerLogs.filter { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) }.compactMap {
       $0.token?.id
     }

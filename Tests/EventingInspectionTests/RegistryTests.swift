@@ -32,10 +32,9 @@ import Testing
     let observed = Observed(1)
     let question = EventQuestion<Int, Int>("question")
     let before = Event<Int>("included")
-    EventRegistry.include(keyed.inspected + observed.inspected + question.inspected + before.inspected)
-    let kinds = try [keyed.inspected, observed.inspected, question.inspected, before.inspected].map {
-      try #require(registered($0.events[0].id)).kind
-    }
+    let registries: [any HandlerRegistry] = [keyed, observed, question, before]
+    for registry in registries { EventRegistry.include(registry) }
+    let kinds = try registries.map { try #require(registered($0.handlerTable.inspected[0].id)).kind }
     #expect(kinds == [.keyed, .observed, .question, .event])
     withExtendedLifetime((keyed, observed, question, before)) {}
   }
@@ -125,7 +124,7 @@ import Testing
     let token = event.addHandler { _ in }
     let known = try #require(registered(event.identity.number))
     let reading = EventReading()
-    for holding in [Holding.nothing, .upTo(2)] {
+    for holding in [nil, Buffering.oldest(2)] {
       event.lock(token, holding: holding)
       #expect(known.poll(into: reading, isWhole: false) && reading.handlers.map(\.isLocked) == [true])
       event.unlock(token)
@@ -141,7 +140,7 @@ import Testing
     let known = try #require(registered(event.identity.number))
     let results = Guarded<[Bool]>([])
     for isLocked in (0..<200).map({ $0 % 2 == 1 }) {
-      known.setLocked(isLocked, handler: token.id, holding: .nothing) { _ in
+      known.setLocked(isLocked, handler: token.id, holding: nil) { _ in
         let result = event.isLocked(token)
         results.withLock { $0.append(result) }
       }
@@ -206,7 +205,7 @@ import Testing
     to.addHandler(on: .main) { (_: Int) in }
     let keyed = KeyedEvent<String, Int>()
     keyed["key"].addHandler { _ in }
-    EventRegistry.include(keyed.inspected)
+    EventRegistry.include(keyed)
     let edges = try [from.identity, to.identity, keyed.identity].flatMap { identity in
       let event = try #require(registered(identity.number))
       return GraphEdge.all(of: event, try reading(event))

@@ -32,8 +32,8 @@ import Testing
     var all: [String] { lines.withLock { lines in lines.map { line in line } } }
   }
 
-  private func trace(_ event: some Inspectable, _ log: Log) throws -> EventTracing {
-    try #require(event.inspected.events[0].trace(with: log))
+  private func trace(_ event: some HandlerRegistry, _ log: Log) throws -> EventTracing {
+    try #require(event.handlerTable.inspected[0].trace(with: log))
   }
 
   @Test func aSinkIsToldOfCallsInOrder() async throws {

@@ -48,7 +48,7 @@ public struct EventService: Service {
   ///   - onTimeout: A closure that receives the names of the events whose handlers still run at the
   ///     limit, or when the task is cancelled during the wait. These handlers are not stopped.
   public init(
-    _ events: any EventProtocol..., drainingWithin limit: Duration = .seconds(10),
+    _ events: any HandlerRegistry..., drainingWithin limit: Duration = .seconds(10),
     clock: any Clock<Duration> = ContinuousClock(), onTimeout: @escaping @Sendable ([String]) -> Void = { _ in }
   ) {
     drained = events.map { event in

@@ -80,7 +80,7 @@ public final class EventMetrics: EventObserver {
   public func sample<Payload>(_ event: Event<Payload>) async {
     let name = names.event(event.identity)
     var waiting: [String: Int] = [:]
-    for handler in await event.handlers {
+    for handler in await event.handlers() {
       waiting[names.handler(handler.name, handler.fileID, handler.line), default: 0] += handler.waitingCount
     }
     // Handlers that have left the event get the value 0. Otherwise their meters would keep the last

@@ -11,5 +11,5 @@ final class Notes: Sendable {
 
 /// Returns when an event has a handler, such as the one that `payloads()` adds for a loop.
 func untilHeard<Payload>(_ event: Event<Payload>) async {
-  while !event.hasHandlers { await Task.yield() }
+  while event.handlerCount == 0 { await Task.yield() }
 }

@@ -1,10 +1,11 @@
 import Synchronization
 
-/// A closure of a transport that hears when an event may be ready for occurrences again.
+/// A closure of a transport that hears when an event may be ready for occurrences again, and when
+/// it is finished.
 package final class ReadinessListener: Sendable {
-  let announce: @Sendable () -> Void
+  let announce: @Sendable (_ isFinished: Bool) -> Void
 
-  init(_ announce: @escaping @Sendable () -> Void) { self.announce = announce }
+  init(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) { self.announce = announce }
 }
 
 extension Event {
@@ -30,12 +31,12 @@ extension Event {
   }
 
   /// Sets the closure that hears of each change after which ``mayDeliver(countsLocked:)`` may
-  /// return true: a handler was added, or a lock has ended, by whatever call. Set once, before the
-  /// event is shared.
+  /// return true: a handler was added, or a lock has ended, by whatever call. The closure also
+  /// hears of each ``HandlerRegistry/finish()``. Set once, before the event is shared.
   ///
   /// - Parameter announce: It runs on the thread that made the change, also inside the event, under
-  ///   no mutex, and must not wait.
-  package nonisolated func onReadiness(_ announce: @escaping @Sendable () -> Void) {
+  ///   no mutex, and must not wait. Its argument is whether the event is finished.
+  package nonisolated func onReadiness(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) {
     _ = core.pendingWork.readinessReference.set(ReadinessListener(announce))
   }
 }
@@ -46,20 +47,29 @@ extension KeyedEvent {
   package func mayDeliver(countsLocked: Bool) -> Bool { event.mayDeliver(countsLocked: countsLocked) }
 
   /// Sets the closure that hears when the event may be ready: see `Event.onReadiness(_:)`.
-  package func onReadiness(_ announce: @escaping @Sendable () -> Void) { event.onReadiness(announce) }
-}
-
-extension EventCore {
-  /// Tells the transport, if there is one, that the event may be ready for occurrences again. Never
-  /// called under a mutex.
-  func announceReadiness() {
-    // Safe: the core retains it.
-    guard let pendingWork = unsafe pendingWorkReference.lend() else { return }
-    unsafe pendingWork._withUnsafeGuaranteedRef { $0.readinessReference.load()?.announce() }
+  package func onReadiness(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) {
+    event.onReadiness(announce)
   }
 }
 
-extension HandlerTable {
+extension EventQuestion {
+  /// Sets the closure that hears when the question is finished: see `Event.onReadiness(_:)`.
+  package func onReadiness(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) {
+    event.onReadiness(announce)
+  }
+}
+
+extension EventCore {
+  /// Tells the transport, if there is one, that the event may be ready for occurrences again, or is
+  /// finished. Never called under a mutex.
+  func announceReadiness(isFinished: Bool = false) {
+    // Safe: the core retains it.
+    guard let pendingWork = unsafe pendingWorkReference.lend() else { return }
+    unsafe pendingWork._withUnsafeGuaranteedRef { $0.readinessReference.load()?.announce(isFinished) }
+  }
+}
+
+extension PriorityTable {
   /// Returns whether an occurrence could reach a handler of the table now: see
   /// `Event.mayDeliver(countsLocked:)`. The caller holds `core.mutex`.
   fileprivate func hasHandler(_ countsLocked: Bool) -> Bool {

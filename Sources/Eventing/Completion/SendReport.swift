@@ -39,10 +39,11 @@ public struct SendReport: Sendable {
     @inlinable get { counts.deferred }
     set { counts.deferred = newValue }
   }
-  /// The number of handlers for which a lock holds the occurrence; see ``Holding``.
+  /// The number of handlers for which a lock holds the occurrence; see
+  /// ``HandlerRegistry/lock(_:holding:)``.
   ///
   /// They are called when the lock ends. A held occurrence may still be skipped: if a later one
-  /// replaces it (``Holding/latest``), or if its handler is removed.
+  /// replaces it (``Buffering/newest(_:)``), or if its handler is removed.
   public internal(set) var held: Int {
     @inlinable get { counts.held }
     set { counts.held = newValue }

@@ -54,7 +54,7 @@ extension EventCore {
   }
 
   /// Waits for the thread inside to leave, and enters the core, if that thread has just run an
-  /// isolated call, such as that of ``Event/handlers``, for the calling task.
+  /// isolated call, such as that of ``HandlerRegistry/handlers(where:)``, for the calling task.
   ///
   /// The call has returned, because its task is here. So the thread inside only has to leave: it
   /// runs no more code of the user's before. If it goes on with other work, this wait ends.
@@ -115,4 +115,8 @@ extension EventCore {
 
   /// Returns whether a token names a handler of this event.
   @inlinable func owns(_ token: HandlerToken) -> Bool { anchorReference.isSame(as: token.anchor) }
+
+  /// Removes a handler: see ``HandlerRegistry/remove(_:)``. Views call this, as it needs no
+  /// conformance of the generic event.
+  @inlinable func remove(_ token: HandlerToken) -> Bool { owns(token) && remove(token.record) }
 }

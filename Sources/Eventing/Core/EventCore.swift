@@ -39,7 +39,7 @@ public import Synchronization
   let type: PayloadType
   /// The handlers. Walked by the thread inside the core, or under `mutex`. Changed by the thread
   /// inside, under the mutex.
-  @usableFromInline @exclusivity(unchecked) var table = HandlerTable()
+  @usableFromInline @exclusivity(unchecked) var table = PriorityTable()
   /// The value of ``sequence``. The thread inside the core changes it, with a load and a store that
   /// the compiler merges into one plain instruction. Any thread may read it.
   ///

@@ -19,16 +19,16 @@
 /// These calls, ``post(_:from:)`` and ``submit(_:from:)`` need no `await` and never wait for a
 /// handler on another thread. If the event is busy, they enqueue their work. If too much work is
 /// queued, the caller also pauses for some microseconds. Results that take time are awaited:
-/// ``send(_:from:)``, ``quiesce()``, ``SendTicket/report`` and ``handlers``.
+/// ``send(_:from:)``, ``HandlerRegistry/quiesce()``, ``SendTicket/report`` and
+/// ``HandlerRegistry/handlers(where:)``.
 ///
 /// **Inside a handler.** A handler may call any method of any event, including its own event.
 ///
 /// **Lifetime.** An event lives as long as a strong reference to it exists. After the last
 /// reference has gone, everything sent before is still delivered, and then the handlers are
-/// released. ``finish()`` ends an event on purpose.
+/// released. ``HandlerRegistry/finish()`` ends an event on purpose.
 public final actor Event<Payload: Sendable> {
-  /// The name in logs, occurrences and snapshots; `nil` if the event has none.
-  public nonisolated let name: String?
+  @usableFromInline nonisolated let name: String?
 
   /// The event's executor and all of its state. Code that is isolated to the event runs between two
   /// occurrences.
@@ -149,4 +149,17 @@ extension Event {
   public nonisolated func submit(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> SendTicket {
     lend(payload) { core.submit($0, from: sender) }
   }
+}
+
+extension Event {
+  /// Retains an object until the event is released.
+  package nonisolated func keep(_ object: any AnyObject & Sendable) {
+    let pendingWork = core.pendingWork
+    core.mutex.withLock { unsafe pendingWork.ownedObjects.append(object) }
+  }
+}
+
+extension Event: CustomStringConvertible {
+  /// The name and the payload type.
+  public nonisolated var description: String { "event \(name.map { "\"\($0)\" " } ?? "")of \(Payload.self)" }
 }

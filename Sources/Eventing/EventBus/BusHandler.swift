@@ -11,21 +11,24 @@ final class BusHandler: Sendable {
   let token: HandlerToken
   /// The private event, which has one handler: the one with the token `token`. Nothing is sent to
   /// the event. It exists for that handler, whose end is the end of this bus handler in all events.
-  private let registration: Event<NoPayload>
+  let registration: Event<NoPayload>
   /// The tokens of this bus handler's handlers in the events of the bus.
   let members: BusMembers
+  /// Whether this forwards to the event of a protocol type: see ``EventBus/forwardAll(to:)``.
+  let isForward: Bool
   /// Adds a handler for this bus handler to an event of the bus, and returns the token of that
   /// handler.
-  private let attach: @Sendable (BusHandler, any BusEvent) -> HandlerToken
+  private let attach: @Sendable (BusHandler, any AnyEvent) -> HandlerToken
 
   @inline(never) init(
-    on bus: EventBus, _ name: String?, isOnce: Bool, _ owner: Owner?, _ source: SourceLine,
-    attach: @escaping @Sendable (BusHandler, any BusEvent) -> HandlerToken
+    on bus: EventBus, _ name: String?, isOnce: Bool, _ owner: Owner?, _ source: SourceLine, isForward: Bool = false,
+    attach: @escaping @Sendable (BusHandler, any AnyEvent) -> HandlerToken
   ) {
     let (registration, members) = (Event<NoPayload>(untold: nil), BusMembers())
     let end = BusHandlerEnd(bus, members, registration.core.anchor)
     self.registration = registration
     self.members = members
+    self.isForward = isForward
     self.attach = attach
     var handler = Handler<NoPayload>(
       .inline, HandlerBody(sync: { (_: NoPayload) in _ = end }), [], source, once: isOnce)
@@ -38,11 +41,8 @@ final class BusHandler: Sendable {
   // MARK: Events
 
   /// Adds to an event of the bus a handler that calls the user's closure.
-  @inline(never) func join(_ event: any EventProtocol) {
-    guard registration.contains(token), let event = event as? any BusEvent else {
-      end()
-      return
-    }
+  @inline(never) func join(_ event: any AnyEvent) {
+    guard registration.contains(token) else { return _ = end() }
     members.insert(attach(self, event))
     // If the bus handler has ended since the check above, its end may have come before the new
     // handler was in `members`. So this thread removes the new handler.
@@ -50,10 +50,7 @@ final class BusHandler: Sendable {
   }
 
   /// Removes this bus handler's own handler from an event. Complexity: O(1), amortized.
-  @inline(never) func leave(_ event: any EventProtocol) {
-    guard let event = event as? any BusEvent else { return }
-    members.remove(from: event.core)
-  }
+  @inline(never) func leave(_ event: any AnyEvent) { members.remove(from: event.core) }
 
   // MARK: Calls
 
@@ -61,7 +58,7 @@ final class BusHandler: Sendable {
   var isOver: Bool { token.record.has(HandlerFlags.ended) }
 
   /// Returns the claim that a handler in an event of the bus shares.
-  func sharedClaim(in event: any BusEvent) -> SharedClaim {
+  func sharedClaim(in event: any AnyEvent) -> SharedClaim {
     SharedClaim(token.record, of: self, in: event.core.anchor)
   }
 
@@ -103,17 +100,7 @@ private final class BusHandlerEnd: Sendable {
   }
 }
 
-/// The part of an event that its bus uses, whatever the payload type.
-protocol BusEvent: Actor {
-  nonisolated var core: EventCore { get }
-  /// Returns a source of the payloads that `as?` can cast to another type. The source passes
-  /// nothing on once the bus handler has ended.
-  nonisolated func source<Other: Sendable>(of type: Other.Type, for handler: BusHandler) -> any EventSource<Other>
-  /// Whether the payload type is that of a protocol. Then other events forward payloads to it.
-  nonisolated var isOfProtocol: Bool { get }
-}
-
-extension Event: BusEvent {
+extension Event {
   // The name of the metatype of a protocol ends with `Protocol`, or begins with `any` if the
   // protocol has arguments.
   nonisolated var isOfProtocol: Bool {

@@ -16,8 +16,8 @@ extension EventBus {
   ///   events. Anywhere else one call runs at a time, in all events together.
   /// - The token that adding returns names the handler in all events: ``remove(_:)`` and
   ///   ``HandlerBag`` end the handler in all events. A method of one event, such as
-  ///   ``Event/removeAll(where:)``, ends the handler in that event only. An event that is removed
-  ///   from the bus loses the handler.
+  ///   ``HandlerRegistry/removeAll(where:)``, ends the handler in that event only. An event that is
+  ///   removed from the bus loses the handler.
   /// - A once handler is called once in all events together, even if several threads send.
   /// - ``finish()`` ends the handler, after the calls for what was sent before.
   /// - Of several handlers that are added together, each is added on its own.
@@ -35,7 +35,7 @@ extension EventBus {
   /// from each event that is made later.
   func forwardAll<P: Sendable>(to target: Event<P>) {
     add(
-      BusHandler(on: self, nil, isOnce: false, nil, .none) { handler, event in
+      BusHandler(on: self, nil, isOnce: false, nil, .none, isForward: true) { handler, event in
         // The target forwards nothing to itself: no occurrence reaches an event twice.
         event.source(of: P.self, for: handler).forward(to: target)
       })

@@ -41,7 +41,7 @@ extension EventBus {
   ///   - insert: A closure that adds the event to the bus, under `mutex`.
   /// - Returns: The result of `insert`.
   func publish<Result>(
-    _ made: any EventProtocol, _ known: inout [BusHandler], _ insert: () -> Result
+    _ made: any AnyEvent, _ known: inout [BusHandler], _ insert: () -> Result
   ) -> Result {
     while true {
       var current: [BusHandler] = []
@@ -59,7 +59,7 @@ extension EventBus {
 
   /// Removes the bus handlers from events that do not belong to the bus any more: removes from each
   /// event the handler that each bus handler has added there.
-  func leave(_ events: [any EventProtocol]) {
+  func leave(_ events: [any AnyEvent]) {
     for handler in busHandlers { for event in events { handler.leave(event) } }
   }
 }

@@ -6,9 +6,9 @@
 ///     bus.post(OrderPlaced(id: 1))
 ///     try bus.event(.didLogin, of: account).addHandler { user in print(user) }
 ///
-/// Every method may be called from any thread and inside any handler. Only ``quiesce()`` and `send`
-/// are awaited. If several threads ask for an event at one time, the bus makes it once, and all get
-/// it.
+/// Every method may be called from any thread and inside any handler. Only
+/// ``HandlerRegistry/quiesce()`` and `send` are awaited. If several threads ask for an event at one
+/// time, the bus makes it once, and all get it.
 ///
 /// An owner is held weakly. After an owner has been released its events are never found again, not
 /// even for a new object at its address. Each use of the bus checks a few owners, and releases the
@@ -35,7 +35,8 @@ public final class EventBus: Sendable {
 
   /// Returns the event of a payload type, and makes it at first use.
   ///
-  /// The name of the event is the type's. The bus keeps the event until ``finish()``.
+  /// The name of the event is the type's. The bus keeps the event until
+  /// ``HandlerRegistry/finish()``.
   ///
   /// A post of an `any Alarm` goes to the event of the payload's own type, because Swift opens the
   /// existential. So the event of a protocol type has a forward from every other event of the bus,
@@ -82,7 +83,7 @@ public final class EventBus: Sendable {
     sweep()
     let found = events(of: owner) { events in events.first { $0.key == key.name }?.event } ?? nil
     var made: Event<Payload>?
-    let event: any EventProtocol
+    let event: any AnyEvent
     if let found {
       event = found
     } else {
@@ -103,7 +104,7 @@ public final class EventBus: Sendable {
   /// Returns the events of an owner, in the order in which they were made.
   ///
   /// - Complexity: O(events of the owner).
-  public func events(of owner: some AnyObject & Sendable) -> [any EventProtocol] {
+  public func events(of owner: some AnyObject & Sendable) -> [any HandlerRegistry] {
     sweep()
     return events(of: owner) { $0.map(\.event) } ?? []
   }
@@ -142,40 +143,27 @@ public final class EventBus: Sendable {
 
   // MARK: All
 
-  /// Waits until no call for an occurrence sent before is running or queued, in any event of the
-  /// bus: see ``Event/quiesce()``.
-  ///
-  /// This waits for one event after the other, and not for events that are made meanwhile.
-  public nonisolated(nonsending) func quiesce() async {
-    for event in all { await event.quiesce() }
-  }
-
-  /// Ends all events of the bus, in the order in which they were made, as ``Event/finish()`` does,
-  /// and removes them from the bus.
-  ///
-  /// Handlers that were added for all events end, too. The bus can still be used, and then makes
-  /// new events.
-  ///
-  /// - Complexity: O(*n* log *n*) for *n* events, and for each event O(handlers).
-  public func finish() {
+  /// Ends all events of the bus, and removes them and the handlers of all events from the bus: see
+  /// ``HandlerRegistry/finish()``.
+  func finishAll() {
     let (types, owned, handlers) = mutex.withLock {
       defer { unsafe (byType, ofOwners, everywhere) = ([:], OwnedEvents(), BusHandlers()) }
       return unsafe (byType, ofOwners, everywhere)
     }
-    for event in Self.inOrder(types.values + owned.all) { event.finish() }
+    for event in Self.inOrder(types.values + owned.all) { event.core.finish() }
     withExtendedLifetime(handlers) {}  // released outside of the mutex
   }
 
   /// The events of all types and owners, in the order in which they were made.
   ///
   /// - Complexity: O(*n* log *n*) for *n* events.
-  var all: [any EventProtocol] { Self.inOrder(mutex.withLock { numbered }) }
+  var all: [any AnyEvent] { Self.inOrder(mutex.withLock { numbered }) }
 
   /// The events of all types and owners, in no order. The caller holds `mutex`.
   @inline(never) var numbered: [NumberedEvent] { unsafe byType.values + ofOwners.all }
 
   /// Returns events in the order in which they were made.
-  static func inOrder(_ events: [NumberedEvent]) -> [any EventProtocol] {
+  static func inOrder(_ events: [NumberedEvent]) -> [any AnyEvent] {
     events.sortedUnspecialized { $0.number < $1.number }.map(\.event)
   }
 
@@ -184,7 +172,7 @@ public final class EventBus: Sendable {
   /// Adds an event of an owner, unless another thread has just added one of that name.
   ///
   /// - Returns: The owner's event of that name: `made`, or the one that was there.
-  private func add(_ made: any EventProtocol, _ name: String, _ owner: some AnyObject & Sendable) -> any EventProtocol {
+  private func add(_ made: any AnyEvent, _ name: String, _ owner: some AnyObject & Sendable) -> any AnyEvent {
     let address = ObjectIdentifier(owner)
     let box = Owner(owner)
     var known: [BusHandler] = []
@@ -197,7 +185,7 @@ public final class EventBus: Sendable {
     while true {
       let seen = mutex.withLock { unsafe ofOwners.owner(at: address) }
       let newOwner = seen?.isSame(as: owner) == true ? nil : box
-      let event = publish(made, &known) { () -> (any EventProtocol)? in
+      let event = publish(made, &known) { () -> (any AnyEvent)? in
         guard unsafe ofOwners.owner(at: address) === seen else { return nil }  // another thread was faster: retry
         return unsafe ofOwners.add(made, name, at: address, newOwner: newOwner, stale: &stale)
       }
@@ -221,7 +209,7 @@ public final class EventBus: Sendable {
   ///
   /// `body` runs under `mutex`, and must not let the array escape.
   private func events<Result>(
-    of owner: some AnyObject & Sendable, _ body: ([(key: String, event: any EventProtocol, number: Int)]) -> Result
+    of owner: some AnyObject & Sendable, _ body: ([(key: String, event: any AnyEvent, number: Int)]) -> Result
   ) -> Result? {
     guard let box = box(of: owner) else { return nil }
     return mutex.withLock { unsafe ofOwners.with(box, body) }
@@ -253,7 +241,7 @@ extension EventBus: CustomStringConvertible {
   public var description: String { "bus of \(all.count) events" }
 }
 
-extension EventProtocol {
+extension AnyEvent {
   /// The payload type as text, for error messages.
   static var payloadDescription: String {
     let name = "\(Self.self)"

@@ -2,7 +2,7 @@
 ///
 /// The bus finds its events with dictionaries, whose order depends on addresses. Whatever goes
 /// through several events goes in the order of their numbers, which does not.
-typealias NumberedEvent = (number: Int, event: any EventProtocol)
+typealias NumberedEvent = (number: Int, event: any AnyEvent)
 
 /// The events of owners on a bus, by owner and name.
 ///
@@ -13,7 +13,7 @@ struct OwnedEvents: Sendable {
   /// The events of one owner, in the order in which they were made.
   struct Entry: Sendable {
     let owner: Owner
-    var events: [(key: String, event: any EventProtocol, number: Int)] = []
+    var events: [(key: String, event: any AnyEvent, number: Int)] = []
   }
 
   /// The events of each owner, by the owner's address.
@@ -44,7 +44,7 @@ struct OwnedEvents: Sendable {
   /// read outside the mutex would be safe: the array's reference count orders a later change after
   /// the read. But the thread sanitizer does not see reference counts, and would report a race.
   func with<Result>(
-    _ owner: Owner, _ body: ([(key: String, event: any EventProtocol, number: Int)]) -> Result
+    _ owner: Owner, _ body: ([(key: String, event: any AnyEvent, number: Int)]) -> Result
   ) -> Result? {
     entries[owner.objectID].flatMap { $0.owner === owner ? body($0.events) : nil }
   }
@@ -59,9 +59,9 @@ struct OwnedEvents: Sendable {
   ///     release the entry after the unlock.
   /// - Returns: The owner's event of that name.
   mutating func add(
-    _ made: any EventProtocol, _ name: String, at address: ObjectIdentifier, newOwner owner: Owner?,
+    _ made: any AnyEvent, _ name: String, at address: ObjectIdentifier, newOwner owner: Owner?,
     stale: inout Entry?
-  ) -> any EventProtocol {
+  ) -> any AnyEvent {
     if let owner {
       stale = entries.updateValue(Entry(owner: owner), forKey: address)
       if stale == nil { addresses.append(address) }
@@ -73,13 +73,13 @@ struct OwnedEvents: Sendable {
   }
 
   /// Removes and returns an event of an owner; `nil` if there is none of that name.
-  mutating func remove(_ name: String, of owner: Owner) -> (any EventProtocol)? {
+  mutating func remove(_ name: String, of owner: Owner) -> (any AnyEvent)? {
     guard let at = with(owner, { $0.firstIndex { $0.key == name } }) ?? nil else { return nil }
     return entries[owner.objectID]?.events.remove(at: at).event
   }
 
   /// Removes and returns all events of an owner, whose entry stays.
-  mutating func removeAll(of owner: Owner) -> [any EventProtocol] {
+  mutating func removeAll(of owner: Owner) -> [any AnyEvent] {
     guard let events = with(owner, { $0.map(\.event) }) else { return [] }
     entries[owner.objectID]?.events = []
     return events

@@ -7,8 +7,8 @@ extension EventSource {
   ///
   /// The owner is held weakly, and strongly for the length of a call. After the owner has been
   /// released, the handler is never called again, not even for another object at the owner's
-  /// address. Calls that wait on a lane are skipped then. ``Event/removeAll(where:)`` removes all
-  /// handlers of an owner.
+  /// address. Calls that wait on a lane are skipped then. ``HandlerRegistry/removeAll(where:)``
+  /// removes all handlers of an owner.
   ///
   /// The last release of the owner, and its `deinit`, may happen on the thread that runs the
   /// handler, or on one that delivers or adds handlers. If the handler is on

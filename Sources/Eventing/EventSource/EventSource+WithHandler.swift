@@ -2,8 +2,8 @@ extension EventSource {
   /// Adds a handler for the length of `body`, and removes it even if `body` throws.
   ///
   /// The handler is added before `body` begins. A call that another thread began just before the
-  /// removal may still be running when this returns: ``Event/quiesce()`` waits for it. `body` runs
-  /// on the caller's actor. May be awaited inside a handler.
+  /// removal may still be running when this returns: ``HandlerRegistry/quiesce()`` waits for it.
+  /// `body` runs on the caller's actor. May be awaited inside a handler.
   ///
   /// - Parameters:
   ///   - handler: The handler.

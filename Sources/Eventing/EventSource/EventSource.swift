@@ -11,7 +11,7 @@
 ///   handler. If more than 256 adds are queued, the caller also sleeps for some microseconds.
 /// - **Inside a handler.** A handler that is added while an occurrence is being delivered does not
 ///   receive that one. The first that it receives is a later one.
-/// - **After the end.** A handler that is added after ``Event/finish()`` ends at once.
+/// - **After the end.** A handler that is added after ``HandlerRegistry/finish()`` ends at once.
 /// - **Complexity.** O(1) if all handlers have one priority, O(log priorities) otherwise, and
 ///   O(priorities) for the first handler of a priority.
 ///
@@ -33,7 +33,7 @@ public protocol EventSource<Payload>: Sendable {
   /// - Returns: A token for each handler, in the order of `handlers`.
   /// - Complexity: As for one handler, for each of `handlers`.
   @discardableResult nonisolated func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken]
-  /// Removes a handler, as ``Event/remove(_:)`` does.
+  /// Removes a handler, as ``HandlerRegistry/remove(_:)`` does.
   ///
   /// - Returns: Whether the handler was removed by this call: `false` if it had ended before, or
   ///   belongs to another event.

@@ -23,8 +23,8 @@ extension Event {
   /// lane, and none of an occurrence that waited for its pace.
   ///
   /// A letter is sent as soon as the handler has failed. A ``send(_:from:)`` does not wait for the
-  /// handlers of letters; ``quiesce()`` does. Failures from before the first access to this
-  /// property make no letters. The source does not keep the event alive.
+  /// handlers of letters; ``HandlerRegistry/quiesce()`` does. Failures from before the first access
+  /// to this property make no letters. The source does not keep the event alive.
   public nonisolated var deadLetters: some EventSource<DeadLetter<Payload>> {
     let failures = core.anchor.failures()
     let made = DeadLetters(Payload.self)

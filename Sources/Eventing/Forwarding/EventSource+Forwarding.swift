@@ -16,7 +16,7 @@ extension EventSource {
   ///   as delivered when the target took the occurrence. It counts the forward as skipped if the
   ///   occurrence has come through the target before. Errors of the target's handlers are in the
   ///   target's ``Event/failures`` only.
-  /// - ``Event/quiesce()`` covers one event: call it on the target next.
+  /// - ``HandlerRegistry/quiesce()`` covers one event: call it on the target next.
   /// - If the target is overloaded, a forwarded ``Event/post(_:from:)`` slows down as a direct one
   ///   does.
   ///

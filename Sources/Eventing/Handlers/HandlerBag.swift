@@ -42,7 +42,7 @@ public final class HandlerBag: Sendable {
     return all
   }
 
-  /// Removes the handlers of all tokens, as ``Event/remove(_:)`` does, and empties
+  /// Removes the handlers of all tokens, as ``HandlerRegistry/remove(_:)`` does, and empties
   /// the bag.
   ///
   /// If another thread inserts a token meanwhile, either the handler of that token is removed, or
@@ -57,7 +57,7 @@ public final class HandlerBag: Sendable {
       unsafe limit = 64
       return taken
     }
-    return taken.count { $0.anchor.remove($0.record) }
+    return taken.count { $0.remove() }
   }
 }
 

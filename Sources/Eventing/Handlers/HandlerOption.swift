@@ -75,9 +75,9 @@ public struct HandlerOption<Payload: Sendable>: Sendable {
   ///
   /// **The end.** If the handler is removed or locked between two attempts, no other attempt
   /// follows, and the outcome is the last error. A lock that holds occurrences keeps the call and
-  /// the number of its attempts until the lock ends. ``Event/finish()`` ends a delay, and one last
-  /// attempt follows. The loss of an owner is found at the end of the delay, or by the next
-  /// occurrence.
+  /// the number of its attempts until the lock ends. ``HandlerRegistry/finish()`` ends a delay, and
+  /// one last attempt follows. The loss of an owner is found at the end of the delay, or by the
+  /// next occurrence.
   ///
   /// A `CancellationError` of a task that was cancelled is not tried again. Cancelling the task
   /// that sends does not end a delay, except for handlers on ``AsyncDelivery/task``, whose calls
@@ -120,9 +120,9 @@ public struct HandlerOption<Payload: Sendable>: Sendable {
   ///     }
   ///
   /// The occurrences before the last one count as dropped. The last one is always delivered:
-  /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver it at once. A
-  /// ``Event/send(_:from:)`` returns when its occurrence is replaced, or after the call that
-  /// receives its occurrence.
+  /// ``HandlerRegistry/finish()``, ``HandlerRegistry/quiesce()`` and the end of the event deliver
+  /// it at once. A ``Event/send(_:from:)`` returns when its occurrence is replaced, or after the
+  /// call that receives its occurrence.
   ///
   /// A stream that never pauses is delivered at its end only, and a `send` waits that long, unless
   /// `limit` is given. The calls of an inline handler run on the event's own queue.
@@ -152,10 +152,10 @@ public struct HandlerOption<Payload: Sendable>: Sendable {
   /// always delivered. The others count as dropped. While a call runs that takes longer than the
   /// interval, only the latest occurrence waits, unless there is a ``buffering(_:)``.
   ///
-  /// ``Event/finish()``, ``Event/quiesce()`` and the end of the event deliver at once what waits.
-  /// They replace nothing that is on the lane already, unless there is a ``buffering(_:)``. After a
-  /// call that `quiesce()` makes, the interval begins anew. If the handler is inline, calls that
-  /// come later than their occurrence run on the event's own queue.
+  /// ``HandlerRegistry/finish()``, ``HandlerRegistry/quiesce()`` and the end of the event deliver
+  /// at once what waits. They replace nothing that is on the lane already, unless there is a
+  /// ``buffering(_:)``. After a call that `quiesce()` makes, the interval begins anew. If the
+  /// handler is inline, calls that come later than their occurrence run on the event's own queue.
   ///
   /// - Parameters:
   ///   - interval: The shortest time between two calls.
@@ -196,7 +196,7 @@ public struct HandlerOption<Payload: Sendable>: Sendable {
   /// Occurrences that were replaced, or whose call was cancelled, count as dropped, whatever the
   /// call returned. In a snapshot, a cancelled call counts as a call and as dropped. A new
   /// occurrence also ends the delay before another attempt. Removing the handler and
-  /// ``Event/finish()`` cancel no call that runs.
+  /// ``HandlerRegistry/finish()`` cancel no call that runs.
   ///
   /// A synchronous handler cannot be cancelled: for it, only the newest occurrence waits. For an
   /// inline handler the option does nothing, and a debug build says so. Calls for different keys of

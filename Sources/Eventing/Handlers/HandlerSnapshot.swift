@@ -1,4 +1,4 @@
-/// The state of a handler at the time of a call to ``Event/handlers``.
+/// The state of a handler at the time of a call to ``HandlerRegistry/handlers(where:)``.
 public struct HandlerSnapshot: Sendable, Identifiable {
   /// The number of the handler, which equals ``HandlerToken/id``.
   public let id: UInt64
@@ -46,8 +46,9 @@ public struct HandlerSnapshot: Sendable, Identifiable {
   public let skippedCount: Int
   /// The number of occurrences for which the handler's buffer had no room: see ``Buffering``.
   public let droppedCount: Int
-  /// The number of occurrences that a lock holds for this handler: see ``Holding``. Occurrences
-  /// that were on its lane before the lock do not count.
+  /// The number of occurrences that a lock holds for this handler: see
+  /// ``HandlerRegistry/lock(_:holding:)``. Occurrences that were on its lane before the lock do not
+  /// count.
   public let heldCount: Int
 }
 

@@ -2,8 +2,8 @@
 ///
 /// A token is a plain value. It keeps neither its event nor the handler's closure alive. If a token
 /// is used twice, late, or on another event, the call has no effect and says so: it returns
-/// `false`, `nil` or 0. Only ``Event/withLocked(_:holding:_:)``, which has no such result, still
-/// runs its body.
+/// `false`, `nil` or 0. Only ``HandlerRegistry/withLocked(_:holding:_:)``, which has no such
+/// result, still runs its body.
 public struct HandlerToken: Sendable, Identifiable {
   @usableFromInline let record: HandlerRecord
   @usableFromInline let anchor: EventAnchor
@@ -18,6 +18,15 @@ public struct HandlerToken: Sendable, Identifiable {
 
   /// The name of the handler; `nil` if it has none.
   public var name: String? { record.details?.options.name }
+
+  /// Removes the handler, as ``HandlerRegistry/remove(_:)`` of its event does, for code that has
+  /// the token and not the event.
+  ///
+  /// If the event is gone, calls of the handler may still wait on a lane. They are skipped.
+  ///
+  /// - Returns: Whether the handler was removed by this call: `false` if it had ended before.
+  /// - Complexity: As for ``HandlerRegistry/remove(_:)``.
+  @discardableResult public func remove() -> Bool { anchor.remove(record) }
 
   /// Puts the token into a bag, which removes the handler when the bag is released: see
   /// ``HandlerBag/insert(_:)``.

@@ -70,16 +70,16 @@ package enum EventRegistry {
   }
 
   /// Adds events that were made before ``start()``, and buses with the events that they make.
-  package static func include(_ events: InspectedEvents) {
-    for event in events.events {
+  package static func include(_ registry: some HandlerRegistry) {
+    let table = registry.handlerTable
+    for event in table.inspected {
       let hasHandlers = event.anchor.core.map { core in core.mutex.withLock { unsafe core.table.count > 0 } } ?? false
       join(event.anchor, event.name, event.kind, hasHandler: hasHandlers)
     }
-    for bus in events.buses { include(bus) }
+    if case .bus(let bus) = table.content { include(bus: bus) }
   }
 
-  private static func include(_ inspected: InspectedBus) {
-    guard let bus = inspected.bus else { return }
+  private static func include(bus: EventBus) {
     let id = ObjectIdentifier(bus)
     entries.withLock { entries in
       // An entry with this address may be that of an earlier bus, which is gone.

@@ -45,7 +45,7 @@ package struct GraphEdge: Hashable, Sendable {
       if let bridge = details?.options.bridge {
         let to = Place(kind: .out, text: bridge.place)
         edges.append(GraphEdge(from: source, to: to, kind: .bridge, count: handler.calls, label: bridge.label))
-      } else if details?.options.isForward == true, let target = details?.options.owner?.object as? any CoreHolder {
+      } else if details?.options.isForward == true, let target = details?.options.owner?.object as? any AnyEvent {
         let to = Place(kind: .event, number: target.core.anchor.number)
         edges.append(GraphEdge(from: source, to: to, kind: .forward, count: handler.calls, label: nil))
       }
@@ -79,7 +79,7 @@ package struct GraphEdge: Hashable, Sendable {
   /// Returns the edges from the included buses to their events.
   package static func ofBuses() -> [GraphEdge] {
     EventRegistry.buses.flatMap { id, bus in
-      bus.inspected.events.map { event in
+      bus.handlerTable.inspected.map { event in
         GraphEdge(
           from: Place(kind: .bus, number: id), to: Place(kind: .event, number: event.id), kind: .bus, count: nil,
           label: event.name)

@@ -100,7 +100,7 @@ extension RegisteredEvent {
   /// Reads the number of unheard occurrences, and the numbers of the events `unheard` and
   /// `failures`.
   private func readChildren(_ reading: EventReading, _ pendingWork: PendingWork?) {
-    let unheard = (pendingWork?.unhandledReference.load()?.event as? any CoreHolder)?.core
+    let unheard = (pendingWork?.unhandledReference.load()?.event as? any AnyEvent)?.core
     reading.unheard = unheard?.sequence
     let failures = anchor.failureReference.load()?.knownEvent
     reading.children = (unheard?.anchor.number ?? 0, failures?.core.anchor.number ?? 0)

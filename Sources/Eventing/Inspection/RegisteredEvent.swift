@@ -55,11 +55,11 @@ package final class RegisteredEvent: Sendable {
   /// - Parameters:
   ///   - isLocked: Whether to lock.
   ///   - handler: The number of the handler; `nil` for the event itself.
-  ///   - holding: What a lock holds. An unlock ignores it.
+  ///   - holding: What a lock holds; `nil` for nothing. An unlock ignores it.
   ///   - done: A closure that is called on the queue when the request has taken effect: with false
   ///     if the event or the handler does not exist.
   package func setLocked(
-    _ isLocked: Bool, handler: UInt64?, holding: Holding, _ done: @escaping @Sendable (_ isFound: Bool) -> Void
+    _ isLocked: Bool, handler: UInt64?, holding: Buffering?, _ done: @escaping @Sendable (_ isFound: Bool) -> Void
   ) {
     let queue = Self.locks.withLock { locks in
       let queue = locks[id]?.queue ?? DispatchQueue(label: "eventing.lock", qos: .userInitiated)
@@ -76,7 +76,7 @@ package final class RegisteredEvent: Sendable {
     }
   }
 
-  private func setLockedNow(_ isLocked: Bool, _ handler: UInt64?, _ holding: Holding) -> Bool {
+  private func setLockedNow(_ isLocked: Bool, _ handler: UInt64?, _ holding: Buffering?) -> Bool {
     guard let core = anchor.core else { return false }
     guard let handler else {
       core.setEventLock(isLocked, holding)

@@ -7,7 +7,7 @@ import Synchronization
   let key: AnyKeyBox
   /// The handlers. Walked by the thread inside the core, or under `core.mutex`. Changed by the
   /// thread inside, under the mutex.
-  @exclusivity(unchecked) var table = HandlerTable()
+  @exclusivity(unchecked) var table = PriorityTable()
   /// The number of occurrences for this key since the table was created. Changed only inside the
   /// core; read by any thread.
   let offered = Atomic<UInt64>(0)

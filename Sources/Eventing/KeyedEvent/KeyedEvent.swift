@@ -37,9 +37,6 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
     core.mutex.withLock { unsafe pendingWork.keyIndex = index }
   }
 
-  /// The name for logs, occurrences and snapshots.
-  public var name: String? { event.name }
-
   /// A source of the payloads that are sent to one key, for instance with
   /// ``post(_:to:from:)-(_,Key,_)``. The source retains the event.
   @inlinable public subscript(key: Key) -> some EventSource<Payload> { KeySource(event: event, key: key) }

@@ -9,9 +9,9 @@ extension Event {
   /// queue. Of several posts that are due at one instant, the one that was asked for first is
   /// posted first.
   ///
-  /// The event is not kept alive. Its end, by ``finish()`` or the release of its last reference,
-  /// cancels the post and releases the payload. ``quiesce()`` does not wait for the post. Carried
-  /// task-local values are those of the caller.
+  /// The event is not kept alive. Its end, by ``HandlerRegistry/finish()`` or the release of its
+  /// last reference, cancels the post and releases the payload. ``HandlerRegistry/quiesce()`` does
+  /// not wait for the post. Carried task-local values are those of the caller.
   ///
   /// One timer serves all later posts of a clock in the process. Once nothing waits for the timer,
   /// it is not set again. Clocks that are objects are told apart by identity, and clocks

@@ -13,9 +13,9 @@ extension EventCore {
   // MARK: From any thread
 
   /// Locks a handler. Returns false if the handler's life is over.
-  func begin(_ reason: LockReason, of record: HandlerRecord, _ holding: Holding) -> Bool {
+  func begin(_ reason: LockReason, of record: HandlerRecord, _ holding: Buffering?) -> Bool {
     let (isAlive, isHolding): (Bool, Bool)
-    if holding == .nothing, let before = record.changeUnlessHolding(reason.begun) {
+    if holding == nil, let before = record.changeUnlessHolding(reason.begun) {
       (isAlive, isHolding) = (before & HandlerFlags.ended == 0, false)
     } else {
       let pendingWork = pendingWork
@@ -32,7 +32,7 @@ extension EventCore {
   /// Locks a handler with a holding buffer, which is created if there is none. Returns whether the
   /// handler's life is not over, and whether the lock holds occurrences. The caller holds `mutex`.
   @inline(never) private func begin(
-    _ reason: LockReason, of record: HandlerRecord, _ holding: Holding, _ pendingWork: PendingWork
+    _ reason: LockReason, of record: HandlerRecord, _ holding: Buffering?, _ pendingWork: PendingWork
   ) -> (isAlive: Bool, isHolding: Bool) {
     guard !record.has(HandlerFlags.ended) else {
       // A once handler is used up by its first attempt, and may wait for a second one. The lock
@@ -74,8 +74,8 @@ extension EventCore {
 
   /// Locks or unlocks the event. The lock is a flag in the record of every handler, including those
   /// that are added later.
-  func setEventLock(_ isOn: Bool, _ holding: Holding = .nothing) {
-    if holding != .nothing { _ = pendingWork }  // created now, not under the mutex
+  func setEventLock(_ isOn: Bool, _ holding: Buffering? = nil) {
+    if holding != nil { _ = pendingWork }  // created now, not under the mutex
     var held: [(record: HandlerRecord, number: Int)] = []
     var delays: [(delays: HandlerDelays, isHolding: Bool)] = []
     mutex.lock()
@@ -87,7 +87,7 @@ extension EventCore {
     forEachRecord { record in
       if isOn {
         var isHolding = false
-        if holding != .nothing || record.changeUnlessHolding(LockReason.event.begun) == nil, let pendingWork {
+        if holding != nil || record.changeUnlessHolding(LockReason.event.begun) == nil, let pendingWork {
           isHolding = begin(.event, of: record, holding, pendingWork).isHolding
         }
         if let some = record.details?.delays { delays.append((some, isHolding)) }
@@ -110,8 +110,8 @@ extension EventCore {
   /// Locks a handler that is added while the event is locked. The caller holds `mutex`.
   func applyEventLock(to record: HandlerRecord) {
     let pendingWork = pendingWorkReference.load()
-    let holding = unsafe pendingWork?.holding.eventLockHolding ?? .nothing
-    if holding == .nothing, record.changeUnlessHolding(LockReason.event.begun) != nil { return }
+    let holding = unsafe pendingWork?.holding.eventLockHolding
+    if holding == nil, record.changeUnlessHolding(LockReason.event.begun) != nil { return }
     if let pendingWork { _ = begin(.event, of: record, holding, pendingWork) }
   }
 
@@ -155,7 +155,7 @@ extension EventCore {
     syncPoint(.holding)
     guard
       let (buffer, holding) = mutex.withLock({
-        unsafe pendingWork.holding[record].map { unsafe ($0, $0.locks.holding) }
+        unsafe pendingWork.holding[record].flatMap { buffer in unsafe buffer.locks.holding.map { (buffer, $0) } }
       })
     else { return false }
     let isAnnouncement = unsafe pendingWork.replayValue.isAnnouncement?(payload) == true
@@ -165,9 +165,9 @@ extension EventCore {
     if let replaced {
       unsafe slot.pointee.countSkipped()
       observed(replaced.sequence)?.skipped(HandlerToken(record, anchor))
-      // The user asked for the latest occurrence only. So a transport need not bring this one
+      // If the user asked for the latest occurrence only, a transport need not bring this one
       // again.
-      replaced.completion?.account?.noteLeftOut()
+      if holding == .latest { replaced.completion?.account?.noteLeftOut() }
       replaced.completion?.arrive(buffer, .skipped)
     }
     guard isKept else { return false }
@@ -302,7 +302,7 @@ extension EventCore {
     mutex.unlock()
     // After the unlock, because destroying a payload may run user code.
     while let buffer, unsafe !buffer.items.isEmpty {
-      unsafe buffer.items.removeLast().completion?.arrive(buffer, .skipped)
+      unsafe buffer.items.remove(at: buffer.items.count - 1).completion?.arrive(buffer, .skipped)
     }
     buffer?.noteCount()
   }

@@ -4,8 +4,9 @@ import Synchronization
 struct HoldingState {
   /// The buffers, by the ids of the handlers' records.
   private(set) var buffers: [UInt64: HoldingBuffer] = [:]
-  /// The `holding` of the lock of the event, which applies to each handler.
-  var eventLockHolding = Holding.nothing
+  /// The `holding` of the lock of the event, which applies to each handler; `nil` if the lock holds
+  /// nothing.
+  var eventLockHolding: Buffering?
 
   subscript(record: HandlerRecord) -> HoldingBuffer? { buffers[record.id] }
 
@@ -40,6 +41,10 @@ final class HoldingBuffer: WaitNode, @unchecked Sendable {
   /// The held occurrences, the oldest first. Isolation: core.
   @exclusivity(unchecked) var items: PayloadQueue<HeldOccurrence>
 
+  /// The number of the last ``items`` that one lock with the same `holding` has kept, unless some
+  /// of them have left the buffer since. Isolation: core.
+  @exclusivity(unchecked) private var runCount = 0
+
   /// The number of ``items``. Read by any thread; changed only inside the core.
   let knownCount = Atomic<Int>(0)
 
@@ -55,7 +60,7 @@ final class HoldingBuffer: WaitNode, @unchecked Sendable {
 
   /// `HandlerFlags.isHolding` if the newest lock keeps occurrences; otherwise 0. The caller holds
   /// `core.mutex`.
-  var holdingFlag: UInt32 { unsafe locks.holding == .nothing ? 0 : HandlerFlags.isHolding }
+  var holdingFlag: UInt32 { unsafe locks.holding == nil ? 0 : HandlerFlags.isHolding }
 
   /// Keeps one more occurrence if there is room. Isolation: core.
   ///
@@ -66,18 +71,19 @@ final class HoldingBuffer: WaitNode, @unchecked Sendable {
     _ payload: BorrowedPayload, _ held: HeldOccurrence, isAnnouncement: Bool
   ) -> (isKept: Bool, replaced: HeldOccurrence?) {
     defer { noteCount() }
-    switch held.holding.kind {
-    case .nothing: return (false, nil)
-    case .latest where isAnnouncement: return (false, nil)
-    case .upTo(let count):
-      guard unsafe items.count < (isAnnouncement ? count - 1 : count) else { return (false, nil) }
-      unsafe items.append(held, payload)
-      return (true, nil)
-    case .latest:
-      let replaced = unsafe !items.isEmpty && items[items.count - 1].holding.kind == .latest ? items.removeLast() : nil
-      unsafe items.append(held, payload)
-      return (true, replaced)
+    // Only what one and the same `newest` holds makes room for a newer occurrence.
+    let run = unsafe items.isEmpty || items[items.count - 1].holding != held.holding ? 0 : min(runCount, items.count)
+    let waiting = unsafe held.holding.keepsNewest ? run : items.count
+    if isAnnouncement {
+      let hasRoom = !held.holding.keepsNewest || !held.holding.isBounded
+      guard hasRoom, held.holding.decision(waiting: waiting + 1, isSend: false) == .keep else { return (false, nil) }
     }
+    let decision = held.holding.decision(waiting: waiting, isSend: false)
+    if decision == .dropIt { return (false, nil) }
+    let replaced = unsafe decision == .dropOldest ? items.remove(at: items.count - run) : nil
+    unsafe items.append(held, payload)
+    unsafe runCount = decision == .dropOldest ? run : run + 1
+    return (true, replaced)
   }
 }
 
@@ -95,11 +101,11 @@ struct HeldOccurrence: PayloadHeader, Sendable {
   /// The task-local values of the sender, if any are carried.
   let context: CarriedContext?
   /// The `holding` of the lock that holds the occurrence.
-  let holding: Holding
+  let holding: Buffering
   /// The completion, if a transport brought the occurrence: see ``Completion/staysInHand``.
   let completion: Completion?
 
-  init(_ tally: borrowing DeliveryTally, _ holding: Holding) {
+  init(_ tally: borrowing DeliveryTally, _ holding: Buffering) {
     if let brought = tally.completion, brought.staysInHand { completion = brought } else { completion = nil }
     sequence = tally.sequence
     instant = tally.instant

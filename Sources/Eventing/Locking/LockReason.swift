@@ -44,20 +44,20 @@ struct LockReasons {
   /// The locks that keep the handler from being called, each with its `holding`, in the order in
   /// which they began. The locks in `ended` are among them, until the thread inside comes to their
   /// end in the mailbox. Locks that began before the handler had a holding buffer are missing.
-  private var known: [(reason: LockReason, holding: Holding, number: Int)] = []
+  private var known: [(reason: LockReason, holding: Buffering?, number: Int)] = []
   /// The locks that a caller has ended, and that keep the handler from being called until the
   /// thread inside comes to their end in the mailbox.
   private var ended: Set<LockReason> = []
   private static let lastNumber = Atomic<Int>(0)
 
-  /// The `holding` of the lock that began last.
-  var holding: Holding { known.last?.holding ?? .nothing }
+  /// The `holding` of the lock that began last; `nil` if that lock holds nothing.
+  var holding: Buffering? { known.last?.holding }
 
   /// Adds a lock as the newest one, with a number that no other lock has. If `known` has a lock
   /// with this reason already, the new lock takes its place. A caller may have ended the old lock,
   /// and the item for that end may still be in the mailbox. The item has the old number, so it does
   /// not end the new lock.
-  @inline(never) mutating func begin(_ reason: LockReason, _ holding: Holding) {
+  @inline(never) mutating func begin(_ reason: LockReason, _ holding: Buffering?) {
     ended.remove(reason)
     known.removeAll { $0.reason == reason }
     known.append((reason, holding, LockReasons.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue))

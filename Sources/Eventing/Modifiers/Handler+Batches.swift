@@ -12,8 +12,9 @@ extension Handler {
   /// time.
   ///
   /// The call counts for each of its occurrences: all are delivered, or all fail with the one
-  /// error. A ``Event/send(_:from:)`` waits for its batch. A once handler takes one
-  /// batch. ``Event/quiesce()`` and ``Event/finish()`` end the waiting for further payloads.
+  /// error. A ``Event/send(_:from:)`` waits for its batch. A once handler takes one batch.
+  /// ``HandlerRegistry/quiesce()`` and ``HandlerRegistry/finish()`` end the waiting for further
+  /// payloads.
   ///
   /// If the delivery has a bound, a full lane makes a batch at once.
   ///

@@ -113,7 +113,7 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
     return mustSlowDown
   }
 
-  func quiesce() async { await event.quiesce() }
+  var core: EventCore { event.core }
 
   // MARK: Ending
 

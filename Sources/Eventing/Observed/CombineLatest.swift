@@ -16,10 +16,10 @@
 ///   view keeps the values alive; a handler that was added through it does not.
 ///
 /// Handlers of a combination are not handlers of its values: methods such as
-/// ``Observed/removeAll(where:)`` do not reach them. Remove one with its token, which every
+/// ``HandlerRegistry/removeAll(where:)`` do not reach them. Remove one with its token, which every
 /// combination of these values in this order accepts: `combineLatest(first, last).remove(token)`.
 /// Handlers of the combination and handlers of the values have no common order.
-/// ``Observed/quiesce()`` of a value waits for both.
+/// ``HandlerRegistry/quiesce()`` of a value waits for both.
 ///
 /// A value that is part of a combination with handlers, or with sequences, takes longer to set.
 ///

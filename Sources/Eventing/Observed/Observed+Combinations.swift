@@ -10,9 +10,8 @@ protocol ValueCombination: AnyObject, Sendable {
   ///
   /// - Returns: Whether the caller must slow down; see ``OverloadControl``.
   func collect() -> Bool
-  /// Waits until no call of a handler is running or queued for a change that was enqueued before
-  /// this method was called.
-  nonisolated(nonsending) func quiesce() async
+  /// The core of the event.
+  var core: EventCore { get }
 
   /// Counts a use. The caller holds `core.mutex` of the first value.
   func use()
@@ -33,6 +32,18 @@ struct CombinationMembership<Value: Sendable>: Sendable {
   /// Pushes the new value of the observed value, and the completion of its setter, onto the
   /// combination's stack of changes. The caller holds `core.mutex` of the observed value.
   let push: @Sendable (Value, Completion?) -> Void
+}
+
+/// A value that may be part of combinations, whatever its type.
+protocol CombinedValue: AnyObject, Sendable {
+  /// The combinations of the value.
+  var combinations: [any ValueCombination] { get }
+  /// The event of its changes.
+  var anyEvent: any AnyEvent { get }
+}
+
+extension Observed.Storage: CombinedValue {
+  var anyEvent: any AnyEvent { event }
 }
 
 // The combinations that a value is part of; the mutex of the value guards their list. A combination

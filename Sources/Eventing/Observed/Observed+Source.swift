@@ -12,11 +12,6 @@ extension Observed: EventSource {
   @inlinable @discardableResult public func add(_ handler: Handler<Value>) -> HandlerToken {
     NewValues(storage: storage, wantsReplayValue: true).add(handler)
   }
-  /// Removes a handler, as ``Event/remove(_:)`` does.
-  ///
-  /// - Returns: `false` if the handler was gone, or belongs to another event.
-  /// - Complexity: O(1), amortized.
-  @discardableResult public func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
 
   /// A source of the new value of each change, without the value as it is. The source retains the
   /// value.
@@ -53,14 +48,14 @@ extension Observed: EventSource {
   ) -> some EventSource<ValueChange<Value>> {
     ChangeSource(storage: storage, initial: initial, prior: prior)
   }
+}
 
-  /// Waits until no call for a change made before is running or queued; see ``Event/quiesce()``.
-  ///
-  /// Handlers of ``combineLatest(_:_:)`` with this value count, too.
-  public nonisolated(nonsending) func quiesce() async {
-    await storage.event.quiesce()
-    for combination in storage.combinations { await combination.quiesce() }
-  }
+extension Observed: HandlerRegistry {
+  /// The handlers of changes. While they are locked, the value changes nevertheless.
+  public var handlerTable: HandlerTable { HandlerTable(content: .event(BorrowedCore(storage), .observed)) }
+
+  /// The number and the type of the event of changes: see ``Event/identity``.
+  public var identity: EventIdentity { storage.event.identity }
 }
 
 /// A source of the changes of a value.
@@ -81,7 +76,7 @@ extension Observed: EventSource {
   @inlinable func add(_ handler: Handler<ValueChange<Value>>) -> HandlerToken {
     storage.event.add(converted(handler))
   }
-  @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
+  @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.core.remove(token) }
 
   @inlinable func converted(_ handler: Handler<ValueChange<Value>>) -> Handler<ValueChange<Value>> {
     let letter = handler.options.letter  // a dead letter has the change as the handler received it

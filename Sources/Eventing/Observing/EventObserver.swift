@@ -55,7 +55,7 @@ public struct EventStep: Sendable {
     /// (``HandlerOption/cancellingPrevious``), the step comes when that call has ended, in the
     /// place of ``ended``, and has a duration.
     public static var dropped: Kind { Kind(description: "dropped") }
-    /// A lock holds an occurrence for a handler: see ``Holding``.
+    /// A lock holds an occurrence for a handler: see ``HandlerRegistry/lock(_:holding:)``.
     public static var held: Kind { Kind(description: "held") }
     /// A handler was added. When an observation begins, this comes first for each handler that is
     /// already there.
@@ -116,35 +116,12 @@ public struct EventRegistration: Sendable {
   public func end() { onEnd() }
 }
 
-extension Event {
-  /// Adds an observer, which is told of every occurrence that is sent from now on.
-  ///
-  /// Effective on return, and callable from any thread and inside a handler. Several observers are
-  /// told in the order in which they were added. The event retains an observer until the
-  /// observation is ended, or the event is released.
-  ///
-  /// An observed event has no fast path: each occurrence is enqueued, and the queue is drained at
-  /// once. Events without observers pay nothing.
-  ///
-  /// - Parameter observer: The observer.
-  /// - Returns: The observation, which ``EventRegistration/end()`` ends. Without that call, the
-  ///   observation lasts as long as the event.
-  /// - Complexity: O(*n*) for *n* handlers and observers.
-  @discardableResult public nonisolated func observe(with observer: some EventObserver) -> EventRegistration {
-    let observation = Observation(observer)
-    core.observe(in: observation, name)
-    return EventRegistration { [weak core] in
-      observation.end()
-      core?.forgetObservers()
-    }
-  }
-}
-
 extension EventObserver {
   /// Observes every event that is created from now on, in the whole process.
   ///
   /// Effective on return, and callable from any thread. The observer is retained until the
-  /// observation is ended. Each of the events loses its fast path: see ``Event/observe(with:)``.
+  /// observation is ended. Each of the events loses its fast path: see
+  /// ``HandlerRegistry/observe(with:)``.
   ///
   /// - Returns: The observation, which ``EventRegistration/end()`` ends.
   @discardableResult public func observeNewEvents() -> EventRegistration {

@@ -240,11 +240,18 @@ struct PayloadAlone: PayloadHeader {}
     return batch
   }
 
-  /// Takes the last header out, and destroys its payload. Never called under a mutex.
-  mutating func removeLast() -> Header {
-    tail &-= 1
-    let header = unsafe (headers.unsafelyUnwrapped + tail).move()
-    if header.hasPayload { unsafe layout.destroy(place(tail)) }
+  /// Takes out the element at a distance from the first, and destroys its payload. Never called
+  /// under a mutex. O(elements behind it); O(1) for the first element.
+  mutating func remove(at distance: Int) -> Header {
+    let at = head &+ distance
+    let header = unsafe (headers.unsafelyUnwrapped + at).move()
+    if header.hasPayload { unsafe layout.destroy(place(at)) }
+    if distance == 0 {
+      head &+= 1
+    } else {
+      for index in at..<(tail - 1) { moveElement(index + 1, to: index) }
+      tail &-= 1
+    }
     return header
   }
 

@@ -13,9 +13,8 @@ import Synchronization
 /// **Inside a responder,** a question may be asked, including the responder's own. If the wait for
 /// an answer would be a deadlock, that answer is not waited for.
 public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
-  private let event: Event<Inquiry<Query, Answer>>
-  /// The event that delivers each query to the responders, in an ``Inquiry``; for inspections.
-  var asked: Event<Inquiry<Query, Answer>> { event }
+  /// The event that delivers each query to the responders, in an ``Inquiry``.
+  let event: Event<Inquiry<Query, Answer>>
 
   /// Creates a question without responders.
   ///
@@ -72,34 +71,9 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     return event.add(responder)
   }
 
-  /// Removes a responder, as ``Event/remove(_:)`` does.
-  ///
-  /// - Returns: Whether the responder was removed by this call: `false` if it had ended before, or
-  ///   belongs to another question.
-  /// - Complexity: O(1), amortized.
-  @discardableResult public func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
-
   /// A source of the errors that responders throw, also after another answer has come: see
   /// ``Event/failures``.
   public var failures: some EventSource<HandlerFailure> { event.failures }
-
-  /// The number of responders.
-  ///
-  /// - Complexity: O(responders).
-  public var handlerCount: Int { event.handlerCount }
-
-  // Remote questions offer these methods for their responders in this process. A locked responder
-  // is not called. So it counts as one that declined to answer, as a responder does by returning
-  // `nil`.
-  package func removeAll(where filter: HandlerFilter) -> Int { event.removeAll(where: filter) }
-  package func lock(_ token: HandlerToken) -> Bool { event.lock(token) }
-  package func unlock(_ token: HandlerToken) -> Bool { event.unlock(token) }
-  package func isLocked(_ token: HandlerToken) -> Bool { event.isLocked(token) }
-  package func lockAll(where filter: HandlerFilter) -> Int { event.lockAll(where: filter) }
-  package func unlockAll(where filter: HandlerFilter) -> Int { event.unlockAll(where: filter) }
-  package func contains(_ token: HandlerToken) -> Bool { event.contains(token) }
-  package func contains(where filter: HandlerFilter) -> Bool { event.contains(where: filter) }
-  package var responders: [HandlerSnapshot] { get async { await event.handlers } }
 
   /// Asks all responders, and returns the first answer that comes.
   ///
@@ -181,6 +155,11 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     withExtendedLifetime((reporting, timing)) {}
     return outcome
   }
+}
+
+extension EventQuestion: HandlerRegistry {
+  /// The responders. A locked responder is not asked: it counts as one that passed.
+  public var handlerTable: HandlerTable { HandlerTable(content: .event(BorrowedCore(event), .question)) }
 }
 
 extension EventQuestion: CustomStringConvertible {

@@ -85,6 +85,7 @@ extension EventCore {
   /// have enqueued its end yet.
   func finish() {
     mutex.withLock { unsafe isFinished = true }
+    announceReadiness(isFinished: true)
     cancelLaterPosts()
     if enqueue(.finish) { OverloadControl.slowDown() }
   }

@@ -32,8 +32,10 @@ package struct EventReference: Sendable, Hashable {
   package var isFinished: Bool { anchor.core.map { core in core.mutex.withLock { unsafe core.isFinished } } ?? true }
 
   /// Waits until no call for an occurrence sent before is running or queued: see
-  /// ``Event/quiesce()``.
-  package nonisolated(nonsending) func quiesce() async { await anchor.core?.quiesce() }
+  /// ``HandlerRegistry/quiesce()``.
+  package nonisolated(nonsending) func quiesce() async {
+    _ = await anchor.core?.quiesce(orUntilCancelled: false)
+  }
 
   /// Returns a new probe of the event; `nil` if the event is gone.
   package func probe() -> EventProbe? { anchor.core.map { EventProbe($0) } }

@@ -146,12 +146,12 @@ public final class EventRecording: Sendable {
   }
 
   private func add(
-    _ event: some Inspectable, _ name: String, _ type: Any.Type,
+    _ event: some HandlerRegistry, _ name: String, _ type: Any.Type,
     _ encode: @escaping RecordingSink.Encode
   ) {
     guard journal.admit(name, type: String(reflecting: type)) else { return }
     let sink = RecordingSink(name, journal, encode)
-    let added = event.inspected.events.compactMap { $0.trace(with: sink) }
+    let added = event.handlerTable.inspected.compactMap { $0.trace(with: sink) }
     let isOver = tracings.withLock { tracings in
       tracings?.append(contentsOf: added)
       return tracings == nil

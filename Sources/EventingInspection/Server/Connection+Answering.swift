@@ -130,11 +130,11 @@ extension Connection {
     case .integer(let number)?: handler = UInt64(clamping: number)
     default: return mistake(id, "request", "expected \"handler\" as an id or null")
     }
-    let holding: Holding
+    let holding: Buffering?
     switch json["holding"] {
-    case nil, .text("nothing")?: holding = .nothing
+    case nil, .text("nothing")?: holding = nil
     case .text("latest")?: holding = .latest
-    case .integer(let count)? where count > 0: holding = .upTo(count)
+    case .integer(let count)? where count > 0: holding = .oldest(count)
     default: return mistake(id, "request", "expected \"holding\" as \"nothing\", \"latest\" or a number")
     }
     guard let at = poller.index(of: UInt64(clamping: event)) else {

@@ -37,7 +37,7 @@ public final class EventTrace: Sendable {
   ///   - events: What is traced. Events are not kept alive.
   ///   - lastMegabytes: The size of the ring. A number below 1 counts as 1, and one above 64 as 64.
   ///     A megabyte holds about 8,000 calls.
-  public convenience init(of events: any Inspectable..., lastMegabytes: Int = 4) {
+  public convenience init(of events: any HandlerRegistry..., lastMegabytes: Int = 4) {
     self.init(of: events, lastMegabytes: lastMegabytes)
   }
 
@@ -46,7 +46,7 @@ public final class EventTrace: Sendable {
   /// - Parameters:
   ///   - events: What is traced. Events are not kept alive.
   ///   - lastMegabytes: The size of the ring: see ``init(of:lastMegabytes:)``.
-  public convenience init(of events: [any Inspectable], lastMegabytes: Int = 4) {
+  public convenience init(of events: [any HandlerRegistry], lastMegabytes: Int = 4) {
     self.init(lastMegabytes: lastMegabytes)
     for event in events { add(event) }
   }
@@ -64,8 +64,8 @@ public final class EventTrace: Sendable {
   }
 
   /// Traces further events. An event that is traced already is left out.
-  package func add(_ events: any Inspectable) {
-    for event in events.inspected.events where !isTraced(event.identity) {
+  package func add(_ events: any HandlerRegistry) {
+    for event in events.handlerTable.inspected where !isTraced(event.identity) {
       add(event.identity, event.trace(with: sink))
     }
   }

@@ -246,7 +246,7 @@ extension HandlerCell {
   private static let bounds = [drops("dropsTheOldest", .newest(2)), drops("dropsTheNewest", .oldest(2))]
 
   /// A lock of 500 ms. Then each message is handled once.
-  private static func isLocked(_ name: String, _ holding: Holding, onALane: Bool, inOrder: Bool) -> HandlerCell {
+  private static func isLocked(_ name: String, _ holding: Buffering?, onALane: Bool, inOrder: Bool) -> HandlerCell {
     HandlerCell(name: name) { run in
       let token =
         onALane ? run.event.addHandler { number async in run.note(number) } : run.event.addHandler { run.note($0) }
@@ -260,10 +260,10 @@ extension HandlerCell {
   }
 
   private static let locks = [
-    isLocked("isLocked", .nothing, onALane: false, inOrder: false),
-    isLocked("isLockedWithHolding", .upTo(10), onALane: false, inOrder: true),
-    isLocked("isLockedWithHoldingOnALane", .upTo(10), onALane: true, inOrder: true),
-    isLocked("holdsMoreThanItMay", .upTo(1), onALane: false, inOrder: false),
+    isLocked("isLocked", nil, onALane: false, inOrder: false),
+    isLocked("isLockedWithHolding", .oldest(10), onALane: false, inOrder: true),
+    isLocked("isLockedWithHoldingOnALane", .oldest(10), onALane: true, inOrder: true),
+    isLocked("holdsMoreThanItMay", .oldest(1), onALane: false, inOrder: false),
     HandlerCell(name: "isLockedWhileCallsWait") { run in
       let token = run.event.addHandler { number async in
         run.note(number)
@@ -271,7 +271,7 @@ extension HandlerCell {
       }
       try await run.begin(1...3)
       try await run.conformance.eventually("expected a call") { run.calls == [1] }
-      run.event.lock(token, holding: .upTo(10))
+      run.event.lock(token, holding: .oldest(10))
       try await run.sleep(500)
       try run.conformance.expect(run.calls == [1], "expected no call under the lock, got \(run.calls)")
       run.event.unlock(token)
@@ -287,7 +287,7 @@ extension HandlerCell {
     },
     HandlerCell(name: "isRemovedUnderALockThatHolds") { run in
       let token = run.event.addHandler { run.note($0) }
-      run.event.lock(token, holding: .upTo(10))
+      run.event.lock(token, holding: .oldest(10))
       try await run.begin(1...3)
       try await run.sleep(300)
       run.event.remove(token)

@@ -79,8 +79,9 @@ final class Listenings: Sendable {
     withExtendedLifetime(gone) {}
   }
 
-  /// Tells all subscriptions that the event may be ready for messages now.
-  func readinessChanged() {
+  /// Tells all subscriptions that the event may be ready for messages now, or ends them.
+  func readinessChanged(isFinished: Bool) {
+    if isFinished { return end() }
     let subscriptions = state.withLock { state in
       state.entries.isEmpty ? [] : state.inOrder.compactMap(\.subscription)
     }

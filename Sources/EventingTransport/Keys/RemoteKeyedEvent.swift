@@ -24,7 +24,7 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
   public init(_ subject: String, over transport: any Transport, codec: Codec<Payload>) {
     channel = RemoteChannel(subject, transport, codec)
     event = KeyedEvent(subject)
-    event.onReadiness { [listenings = channel.listenings] in listenings.readinessChanged() }
+    event.onReadiness(channel.listenings.readinessChanged)
   }
 
   deinit { channel.listenings.end() }
@@ -90,12 +90,6 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
       event.anyKey.map { found in found.payload.occurrence.with { (key: found.key, payload: $0) } }
     }
   }
-
-  /// Ends the event: it no longer takes or publishes messages.
-  public func finish() {
-    channel.listenings.end()
-    event.finish()
-  }
 }
 
 extension RemoteKeyedEvent where Payload: Codable {
@@ -110,6 +104,21 @@ extension RemoteKeyedEvent where Payload == Void {
   public convenience init(_ subject: String, over transport: any Transport) {
     self.init(subject, over: transport, codec: .nothing)
   }
+}
+
+extension RemoteKeyedEvent: HandlerRegistry {
+  /// The handlers of all keys in this process. See ``RemoteEvent/handlerTable`` about locks.
+  public var handlerTable: HandlerTable { event.handlerTable }
+
+  /// Returns the number of handlers of one key, without those of ``anyKey``. O(*n*) for *n*
+  /// handlers of all keys.
+  public func handlerCount(for key: Key) -> Int { event.handlerCount(for: key) }
+  /// The keys that have handlers, in no order. Handlers of ``anyKey`` are not among them. O(*n*)
+  /// for *n* handlers of all keys.
+  public var keys: [Key] { event.keys }
+  /// Returns snapshots of the handlers of one key, without those of ``anyKey``. O(*n*) for *n*
+  /// handlers of all keys.
+  public func handlers(of key: Key) async -> [HandlerSnapshot] { await event.handlers(of: key) }
 }
 
 extension RemoteKeyedEvent: CustomStringConvertible {

@@ -11,7 +11,7 @@ public import Eventing
 /// twice. So a responder must do only what may be done twice.
 ///
 /// Any thread and any responder may call any method. The question listens until its listening ends,
-/// ``finish()`` is called, or the last reference is released.
+/// ``Eventing/HandlerRegistry/finish()`` is called, or the last reference is released.
 public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   let question: EventQuestion<AskedQuery<Query>, Answer>
   private let transport: any Transport
@@ -38,6 +38,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     answers = answerCodec
     question = EventQuestion(subject)
     listenings = Listenings(subject)
+    question.onReadiness(listenings.readinessChanged)
   }
 
   deinit { listenings.end() }
@@ -59,12 +60,6 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
       asked.begin() ? try await body(asked.query) : nil
     }
   }
-
-  /// Removes a responder. Returns whether this call removed it.
-  @discardableResult public func remove(_ token: HandlerToken) -> Bool { question.remove(token) }
-
-  /// The number of responders in this process.
-  public var handlerCount: Int { question.handlerCount }
 
   /// Answers queries with the responders of this process, until the listening ends.
   ///
@@ -136,9 +131,6 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     }
   }
 
-  /// Ends the question: it no longer answers or asks.
-  public func finish() { listenings.end() }
-
   private func check() throws {
     try checkSubject(subject)
     if !transport.promises.hasRequests {
@@ -209,6 +201,11 @@ extension RemoteQuestion {
     *, unavailable, message: "over: takes what can be asked on: a stream of the connection, or its 'plain'"
   )
   public convenience init(_ subject: String, over connection: any TransportConnection) { fatalError("unavailable") }
+}
+
+extension RemoteQuestion: HandlerRegistry {
+  /// The responders of this process. A locked one is asked nothing; the others are asked.
+  public var handlerTable: HandlerTable { question.handlerTable }
 }
 
 extension RemoteQuestion: CustomStringConvertible {

@@ -29,9 +29,9 @@ public import Eventing
 ///
 /// **Concurrency.** Any thread and any handler may call any method.
 ///
-/// **Lifetime.** The event listens until its listening ends, ``finish()`` is called, or the last
-/// reference is released. If a handler publishes to its own event, it must capture the event
-/// weakly: `[weak placed]`.
+/// **Lifetime.** The event listens until its listening ends, ``Eventing/HandlerRegistry/finish()``
+/// is called, or the last reference is released. If a handler publishes to its own event, it must
+/// capture the event weakly: `[weak placed]`.
 public final class RemoteEvent<Payload: Sendable>: EventSource {
   let channel: RemoteChannel<Payload>
   let event: Event<Delivered<Payload>>
@@ -49,7 +49,7 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
     channel = RemoteChannel(subject, transport, codec)
     event = Event(subject)
     source = event.map(\.occurrence.payload)
-    event.onReadiness { [listenings = channel.listenings] in listenings.readinessChanged() }
+    event.onReadiness(channel.listenings.readinessChanged)
   }
 
   deinit { channel.listenings.end() }
@@ -123,13 +123,6 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
     }
   }
 
-  /// Ends the event: it no longer takes or publishes messages. Handlers end as with
-  /// ``Eventing/Event/finish()``.
-  public func finish() {
-    channel.listenings.end()
-    event.finish()
-  }
-
   // MARK: Handlers
 
   @discardableResult public func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {
@@ -140,7 +133,8 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
     source.add(handler)
   }
 
-  @discardableResult public func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
+  /// A source of the errors that the handlers throw: see ``Eventing/Event/failures``.
+  public var failures: some EventSource<HandlerFailure> { event.failures }
 
   /// A source of whole occurrences: payloads with id, attempt, subject, headers, time and position.
   ///
@@ -165,6 +159,17 @@ extension RemoteEvent where Payload == Void {
   @discardableResult public func publish(id: String? = nil, headers: [String: String] = [:]) async throws -> Receipt {
     try await publish((), id: id, headers: headers)
   }
+}
+
+extension RemoteEvent: HandlerRegistry {
+  /// The handlers of this process.
+  ///
+  /// A message that a lock keeps from a handler counts as unhandled by it. If no other handler has
+  /// handled the message, an engine that stores messages delivers it again. While the event itself
+  /// is locked, it takes no messages, so other members of its group receive them. A message that
+  /// the engine has passed to this event already is redelivered if the lock keeps it from a
+  /// handler.
+  public var handlerTable: HandlerTable { event.handlerTable }
 }
 
 extension RemoteEvent: CustomStringConvertible {

@@ -28,7 +28,7 @@ struct Pacing: Scenario {
     await context.race(steps: 120) { worker in worker.post(to: trial.event) }
     await trial.finish()
     await paced.quiesce()
-    for (number, handler) in await paced.handlers.enumerated() {
+    for (number, handler) in await paced.handlers().enumerated() {
       let sum = handler.callCount + handler.droppedCount
       context.checks.expect(
         .g21, sum == posted.value, "handler \(number) counts \(sum) of \(posted.value) occurrences: \(handler)")

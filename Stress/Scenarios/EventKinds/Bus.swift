@@ -41,10 +41,10 @@ struct Bus: Scenario {
   // Safe: each worker has a `Find` of its own. During a race, only this worker accesses the
   // variables. Between races, only the scenario does.
   final class Find: @unchecked Sendable {
-    var events: [any EventProtocol] = []
+    var events: [any Actor] = []
     /// The event of the contested name. The workers ask for it with two payload types, half of them
     /// with each. Nil if the request was refused.
-    var contested: (any EventProtocol)?
+    var contested: (any Actor)?
     var refusal: EventingError?
     let calls = Counter()
   }

@@ -8,7 +8,9 @@ extension Meddle.World {
 
   func name(_ worker: Worker) -> String { worker.random.pick(["io", "audit", "a name that is too long to be inline"]) }
   func buffering(_ worker: Worker) -> Buffering { worker.random.pick(Meddle.World.bufferings) }
-  func holding(_ worker: Worker) -> Holding { worker.random.pick([.nothing, .latest, .upTo(3), .upTo(0)]) }
+  func holding(_ worker: Worker) -> Buffering? {
+    worker.random.pick([nil, .latest, .oldest(3), .newest(2), .unbounded])
+  }
 
   /// Adds a handler of any kind to any source, and shares its token.
   func add<Source: EventSource>(to source: Source, _ worker: Worker) where Source.Payload: Meddle.Freight {

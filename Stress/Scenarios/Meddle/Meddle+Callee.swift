@@ -154,7 +154,7 @@ extension Meddle.World {
     case 7:
       let answer = try? await questions.current.firstAnswer(to: freight.next(), within: .microseconds(200))
       if let answer { inspect(answer, "as an answer") }
-    case 8: inspect(await history.current.handlers)
+    case 8: inspect(await history.current.handlers())
     default: react(to: freight, &luck)
     }
   }

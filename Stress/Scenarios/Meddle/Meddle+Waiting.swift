@@ -29,11 +29,11 @@ extension Meddle.World {
         let sequences = await (first.sequence, second.sequence)
         self.checks.expect(.g16, sequences.0 == sequences.1, "two reports of one ticket: \(sequences)")
       }
-    case 7: await timed(worker, .look) { self.inspect(await event.handlers) }
+    case 7: await timed(worker, .look) { self.inspect(await event.handlers()) }
     case 8:
       await timed(worker, .look) {
-        self.inspect(await event.handlers.filter(\.isLocked))
-        self.inspect(await event.handlers.filter({ !$0.isLocked }))
+        self.inspect(await event.handlers().filter(\.isLocked))
+        self.inspect(await event.handlers().filter({ !$0.isLocked }))
         self.inspect(await event.handlers(where: .ownedBy(self.owners.current)))
       }
     case 9: await timed(worker, .quiesce) { await event.quiesce() }
@@ -81,7 +81,7 @@ extension Meddle.World {
       await timed(worker, .send) {
         for report in await objects.send(triple, to: [owner, Meddle.Owner()]) { self.inspect(report) }
       }
-    case 6: await timed(worker, .look) { self.inspect(await event.handlers) }
+    case 6: await timed(worker, .look) { self.inspect(await event.handlers()) }
     case 7: await timed(worker, .look) { self.inspect(await event.handlers(of: key)) }
     case 8: await timed(worker, .quiesce) { await objects.quiesce() }
     default: await timed(worker, .quiesce) { await event.quiesce() }
@@ -91,7 +91,7 @@ extension Meddle.World {
   func waitAtObserved(_ worker: Worker) async {
     let (observed, text) = (observedPair.current, observedText.current)
     switch worker.random.below(4) {
-    case 0: await timed(worker, .look) { self.inspect(await observed.handlers) }
+    case 0: await timed(worker, .look) { self.inspect(await observed.handlers()) }
     case 1: await timed(worker, .quiesce) { await text.quiesce() }
     case 2:
       await timed(worker, .look) {

@@ -140,7 +140,7 @@ struct Remote: Scenario {
       if member.removeAll(where: .named("worker")) > 0 { addHandler(to: member, group, ledger) }
       return
     }
-    member.lockAll(where: .named("worker"), holding: .upTo(4))
+    member.lockAll(where: .named("worker"), holding: .oldest(4))
     await Task.yield()
     member.unlockAll(where: .named("worker"))
   }

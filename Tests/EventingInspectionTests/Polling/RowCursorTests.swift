@@ -57,7 +57,7 @@ import Testing
     defer { EventRegistry.stop() }
     var buses = (0..<6).map { _ in EventBus() }
     let events = buses.map { bus in bus.event(for: Int.self) }
-    for bus in buses { EventRegistry.include(bus.inspected) }
+    for bus in buses { EventRegistry.include(bus) }
     var lines = Lines(of: events[0].identity.number, to: events)
     try lines.write(until: 3)
     buses.removeFirst(2)

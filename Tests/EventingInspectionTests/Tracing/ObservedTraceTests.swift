@@ -28,7 +28,7 @@ import Testing
     trace.stop()
     let json = try TraceJSON(trace)
     #expect(json.faults.isEmpty)
-    let id = v.inspected.events[0].id
+    let id = v.handlerTable.inspected[0].id
     #expect(causes(of: id, in: json) == [Int(a.id), Int(b.id), Int(b.id)])
   }
 

@@ -114,8 +114,8 @@ private final class RandomProgram: Sendable {
     let forward = event.forward(to: forwarded)
     let trace = EventTrace(of: event, forwarded, keyed, value, lastMegabytes: 16)
     let numbers = NumberSink()
-    let events = event.inspected + forwarded.inspected + keyed.inspected + value.inspected
-    let tracings = events.events.compactMap { $0.trace(with: numbers) }
+    let events: [any HandlerRegistry] = [event, forwarded, keyed, value]
+    let tracings = events.flatMap(\.handlerTable.inspected).compactMap { $0.trace(with: numbers) }
     let first = log.withLock { $0.tokens[0] }
     for round in 0..<10 {
       if round == 5 { event.lock(first) }

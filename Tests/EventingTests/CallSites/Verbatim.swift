@@ -44,7 +44,7 @@ static func verbatim(
 
   // Look.
   var snapshots = 0
-  for h in await d.progress.handlers { print(h); snapshots += 1 }   // snapshots: id, name, delivery, isLocked, isOnce, owner alive, counts
+  for h in await d.progress.handlers() { print(h); snapshots += 1 }   // snapshots: id, name, delivery, isLocked, isOnce, owner alive, counts
 
   // Change.
   d.progress.lock(bar);  d.progress.unlock(bar);  let locked = d.progress.isLocked(bar)   // false after bar is removed

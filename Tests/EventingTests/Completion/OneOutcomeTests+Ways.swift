@@ -174,7 +174,7 @@ extension OneOutcomeTests {
           Handler { (payload: Int) in w.begun.record(payload) }
         }
       ) { w, token in
-        w.event.lock(token, holding: .upTo(1))
+        w.event.lock(token, holding: .oldest(1))
         w.submit(2)
         w.event.unlock(token)
       },

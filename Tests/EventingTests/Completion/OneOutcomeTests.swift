@@ -107,7 +107,7 @@ import Testing
     #expect(words.open.withLock { $0 == (0, 0) })
     let last = way.words.map { $0[$0.count - 1] }
     func count(_ outcome: Outcome) -> Int { last.count { $0 == outcome } }
-    if let handler = await world.event.handlers.first {
+    if let handler = await world.event.handlers().first {
       #expect(handler.droppedCount == count(.dropped) && handler.skippedCount == count(.skipped))
       #expect(handler.failedCount == count(.failed))
       #expect(handler.callCount >= count(.delivered) + count(.failed))

@@ -179,7 +179,7 @@ import Testing
       delivered += report.delivered
       skipped += report.skipped
     }
-    let snapshots = await event.handlers
+    let snapshots = await event.handlers()
     #expect(snapshots.map(\.callCount).reduce(0, +) == delivered)
     #expect(snapshots.map(\.skippedCount).reduce(0, +) == skipped)
     #expect(skipped == 10)

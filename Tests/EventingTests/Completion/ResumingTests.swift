@@ -22,7 +22,7 @@ import Testing
         hasPosted.wait()  // as if it wanted a lock that the poster holds
       }
     }
-    while await event.handlers.first?.waitingCount != 1 { await Task.yield() }
+    while await event.handlers().first?.waitingCount != 1 { await Task.yield() }
     let canceller = startThread { sender.cancel() }
     await isCancelling.opened()
     await startThread {
@@ -48,7 +48,7 @@ import Testing
         hasEnded.wait()
       }
     }
-    while await event.handlers.first?.waitingCount != 2 { await Task.yield() }
+    while await event.handlers().first?.waitingCount != 2 { await Task.yield() }
     let canceller = startThread { sender.cancel() }
     await isCancelling.opened()
     await startThread {
@@ -97,7 +97,7 @@ import Testing
     for _ in 0..<4_000 {
       let (event, calls) = (Event<Int>(replaying: isObserved ? .last(1) : .none), Counter())
       event.addHandler { _ in calls.add() }
-      _ = await event.handlers
+      _ = await event.handlers()
       event.post(1)
       if calls.value == 0 { late += 1 }
       await event.isolatedCall()

@@ -80,7 +80,7 @@ import Testing
       return event.addHandler { _ in canary.sing() }
     }
     let lookers = (0..<4).map { _ in
-      Task { while !isOver.isOpen { _ = await event.handlers.count } }
+      Task { while !isOver.isOpen { _ = await event.handlers().count } }
     }
     for token in tokens { event.remove(token) }
     #expect(await eventually { closures.alive == 0 })

@@ -69,7 +69,7 @@ import Testing
     let counts = await comesBack {
       var counts: [Int] = []
       for _ in 0..<20 {
-        counts.append(await event.handlers.count)
+        counts.append(await event.handlers().count)
         await event.quiesce()
       }
       return counts

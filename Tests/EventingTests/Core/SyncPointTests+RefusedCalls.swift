@@ -15,7 +15,7 @@ import Testing
         runs.append(startThread { hold.during { steps.runHere() } })
         await hold.reached.opened()
       }
-      event.lock(token, holding: .upTo(100))
+      event.lock(token, holding: .oldest(100))
       for (hold, run) in zip(holds, runs) {
         hold.release()
         await run.opened()

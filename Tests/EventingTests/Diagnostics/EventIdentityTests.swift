@@ -14,7 +14,7 @@ import Testing
 
   @Test func everyStepNamesItsEvent() async {
     let (event, other, named) = (Event<Int>("orders"), Event<String>("orders"), Named())
-    for observed in [event, other] as [any EventProtocol] { observed.observe(with: named) }
+    for observed in [event, other] as [any HandlerRegistry] { observed.observe(with: named) }
     let token = event.addHandler { _ in }
     event.post(1)
     event.lock(token)

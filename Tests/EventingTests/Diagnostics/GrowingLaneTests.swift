@@ -20,7 +20,7 @@ import Testing
     var posted = 0
     /// Posts until a number of occurrences wait, and then runs the check of the diagnostics.
     func look(at count: Int) async {
-      while await event.handlers[0].waitingCount < count {
+      while await event.handlers()[0].waitingCount < count {
         event.post(posted)
         posted += 1
       }
@@ -54,7 +54,7 @@ import Testing
     let observation = event.observe(with: watch.diagnostics)
     watch.look(4)  // the first check has no earlier one to compare with, so it finds nothing
     #expect(growing(watch) == [])
-    event.lock(token, holding: .nothing)
+    event.lock(token, holding: nil)
     gate.open()
     await event.quiesce()
     watch.look()
@@ -72,7 +72,7 @@ import Testing
     watch.look()
     for number in 0..<2_000 { event.post(number) }
     await begun.opened()
-    event.lock(token, holding: .upTo(.max))
+    event.lock(token, holding: .unbounded)
     watch.look()
     #expect(growing(watch) == [])
     event.unlock(token)

@@ -136,7 +136,7 @@ extension ObserverTests {
     event.observe(with: notes)
     for _ in 0..<2 { event.post(0) }
     await begun.opened()
-    event.lockAll(where: .oneOf([token]), holding: .upTo(.max))
+    event.lockAll(where: .oneOf([token]), holding: .oldest(.max))
     gate.open()
     await event.quiesce()
     // A lane that searched all its waiting items at each new item would need about half a minute
@@ -144,7 +144,7 @@ extension ObserverTests {
     for number in 0..<20_000 { event.post(number) }
     event.unlockAll(where: .oneOf([token]))
     await event.quiesce()
-    #expect(await event.handlers.map(\.callCount) == [20_002])
+    #expect(await event.handlers().map(\.callCount) == [20_002])
     let held = notes.lines.values.filter { $0.hasPrefix("held") }
     #expect(held.count == 20_001 && Set(held).count == held.count)
   }
@@ -156,16 +156,16 @@ extension ObserverTests {
     event.observe(with: notes)
     event.post(0)
     await begun.opened()
-    event.lockAll(where: .oneOf([token]), holding: .upTo(.max))
+    event.lockAll(where: .oneOf([token]), holding: .oldest(.max))
     event.post(1)
     event.unlockAll(where: .oneOf([token]))
-    event.lockAll(where: .oneOf([token]), holding: .upTo(.max))
+    event.lockAll(where: .oneOf([token]), holding: .oldest(.max))
     gate.open()
     await event.quiesce()
     #expect(notes.lines.values.filter { $0.hasPrefix("held") } == ["held ? 2"])
     event.unlockAll(where: .oneOf([token]))
     await event.quiesce()
-    #expect(await event.handlers.map(\.callCount) == [2])
+    #expect(await event.handlers().map(\.callCount) == [2])
   }
 }
 
@@ -179,14 +179,14 @@ extension ObserverTests {
       event.observe(with: notes)
       let poster = Task { @MainActor in hold.during { event.post(1) } }
       await hold.reached.opened()
-      event.lock(token, holding: .upTo(100))
+      event.lock(token, holding: .oldest(100))
       hold.release()
       await poster.value
       #expect(notes.since == ["added a", "e 1", "held a 1"])
       // A second lock begins before the main queue can make the call.
       await MainActor.run {
         event.unlock(token)
-        event.lock(token, holding: .upTo(100))
+        event.lock(token, holding: .oldest(100))
       }
       await event.quiesce()
       #expect(notes.since == [])

@@ -18,7 +18,7 @@ extension StuckTests {
     }
     await isBlocked.opened()
     let sending = Task { await event.send(1) }
-    while await event.handlers.first?.waitingCount != 1 { await Task.yield() }
+    while await event.handlers().first?.waitingCount != 1 { await Task.yield() }
     watch.look(2)
     #expect(watch.found.count == 0)
     watch.look(5)
@@ -60,7 +60,7 @@ extension StuckTests {
     let (event, watch, queue, clock) = (Event<Int>(), Watch(), DispatchQueue(label: "test"), ManualClock())
     event.observe(with: watch.diagnostics)
     let locked = event.addHandler(on: .queue(queue)) { _ in }
-    event.lock(locked, holding: .upTo(9))
+    event.lock(locked, holding: .oldest(9))
     event.add(Handler(batchesOf: 9, within: .seconds(1), clock: clock) { (_: [Int]) async in })
     event.addHandler(.debounced(for: .seconds(1), clock: clock), on: .queue(queue)) { (_: Int) in }
     let lines = event.payloads()

@@ -45,7 +45,7 @@ extension StuckTests {
     let quiesced = Task.immediate { await event.quiesce() }
     // Another thread may still have to deliver the second occurrence. The isolated call `handlers`
     // returns after that delivery.
-    while await event.handlers[0].waitingCount < 1, kind != .paced { await Task.yield() }
+    while await event.handlers()[0].waitingCount < 1, kind != .paced { await Task.yield() }
     watch.look(3)
     #expect(watch.stuck.count == 1)
     let waiting = Set(watch.stuck.first?.waits.map(\.sequence) ?? [])
@@ -73,7 +73,7 @@ extension StuckTests {
     await begun.opened()
     let second = Task.immediate { await payments.send(1) }
     let free = Task.immediate { await other.send(1) }
-    while await payments.handlers[0].waitingCount < 1 { await Task.yield() }
+    while await payments.handlers()[0].waitingCount < 1 { await Task.yield() }
     watch.look(3)
     let finding = watch.stuck.first { $0.event == "orders" }
     let waiting = Set(finding?.waits.map(\.event) ?? [])

@@ -143,7 +143,7 @@ import Testing
     let (event, watch) = (Event<Int>(), Watch())
     event.observe(with: watch.diagnostics)
     let token = event.addHandler { (_: Int) async in }
-    event.lock(token, holding: .upTo(.max))
+    event.lock(token, holding: .unbounded)
     for number in 0..<3 { event.post(number) }
     watch.look(5)
     #expect(watch.found.count == 0)
@@ -179,9 +179,9 @@ import Testing
     event.post(1)
     await begun.opened()
     let sends = (2...3).map { number in Task { await event.send(number) } }
-    while await event.handlers[0].waitingCount < 2 { await Task.yield() }
+    while await event.handlers()[0].waitingCount < 2 { await Task.yield() }
     event.post(4)
-    while await event.handlers[0].waitingCount < 3 { await Task.yield() }
+    while await event.handlers()[0].waitingCount < 3 { await Task.yield() }
     watch.look(3)
     #expect(watch.stuck.map(\.waitingCount) == [3])
     #expect(watch.stuck.first.map { Set($0.waits.map(\.sequence)) } == [2, 3])

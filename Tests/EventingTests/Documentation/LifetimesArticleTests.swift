@@ -17,7 +17,7 @@ import Testing
     progress.remove(disk)                        // from now on, no thread decides to call disk
     await progress.quiesce()                     // waits until no call of disk is running
 
-    #expect(!progress.contains(disk) && !progress.hasHandlers)
+    #expect(!progress.contains(disk) && progress.handlerCount == 0)
     #expect(await progress.send(0.5).reachedNobody)
   }
 
@@ -55,7 +55,7 @@ import Testing
 
     #expect(progress.handlerCount == 1)
     #expect(bag.removeAll() == 1)
-    #expect(!progress.hasHandlers)
+    #expect(progress.handlerCount == 0)
   }
 
   // swift-format-ignore
@@ -84,7 +84,7 @@ import Testing
     let states = Recorder<[Int]>()
     orders.addHandler { _ in states.record(seen.values) }
 
-    orders.lock(audit, holding: .upTo(100))                      // holds up to 100 occurrences; .latest holds only one
+    orders.lock(audit, holding: .oldest(100))                    // holds up to 100 occurrences; .latest holds only one
     orders.post(order)                                           // does not call audit yet
     orders.unlock(audit)                                         // calls audit now, before any newer occurrence
 

@@ -14,9 +14,9 @@ import Testing
 
     progress.addHandler(.named("audit"), .tagged("io"), .once, on: .background) { fraction in print(fraction) }
     progress.lockAll(where: .tagged("io"))
-    for handler in await progress.handlers { print(handler) }   // audit on background(utility), Main.swift:9, locked, once, 0 calls, …
+    for handler in await progress.handlers() { print(handler) }   // audit on background(utility), Main.swift:9, locked, once, 0 calls, …
 
-    let lines = await progress.handlers.map(\.description)
+    let lines = await progress.handlers().map(\.description)
     #expect(lines.count == 1)
     #expect(lines[0].hasPrefix("audit on background(utility), WatchingArticleTests.swift:"))
     #expect(lines[0].hasSuffix(", locked, once, 0 calls, 0 failed, 0 dropped"))

@@ -10,7 +10,7 @@ import Testing
   @Test func aPostIsNotDelayedByAnInspectionThatWaitsForAThread() async {
     await #expect(processExitsWith: .success) {
       endProcessIfItHangs()
-      await Self.postBeside { event, _ in _ = await event.handlers }
+      await Self.postBeside { event, _ in _ = await event.handlers() }
     }
   }
 

@@ -79,9 +79,9 @@ import Testing
       guard number == 1 else { return }
       await event.send(2)
       _ = await event.submit(3).report
-      _ = await event.handlers
-      _ = await event.handlers.filter(\.isLocked)
-      _ = await event.handlers.filter({ !$0.isLocked })
+      _ = await event.handlers()
+      _ = await event.handlers().filter(\.isLocked)
+      _ = await event.handlers().filter({ !$0.isLocked })
       await event.quiesce()
       await event.withHandler(Handler { _ in }) { _ = await event.send(4) }
       let token = event.addHandler { _ in }
@@ -285,7 +285,7 @@ import Testing
     #expect(event.removeAll() == 0)
     #expect(event.lockAll() == 0)
     #expect(event.add(contentsOf: []) == [])
-    #expect(!event.hasHandlers)
+    #expect(event.handlerCount == 0)
   }
 
   @Test func extremePrioritiesAreInOrder() async {

@@ -94,7 +94,7 @@ extension BusTests {
     let report = await event.send(Placed())
     #expect(report.delivered == 1 && report.failures.count == 1 && failures.values == ["audit"])
     #expect(seen.values == ["all", "own"])
-    #expect(await event.handlers.map(\.name) == ["audit", nil])
+    #expect(await event.handlers().map(\.name) == ["audit", nil])
     event.lockAll(where: .named("audit"))
     #expect(await event.send(Placed()).skipped == 1)
     #expect(event.removeAll(where: .named("audit")) == 1)

@@ -126,7 +126,7 @@ import Testing
       let token = event.removeDuplicates().addHandler(owner: owner) { _, number in seen.record(number) }
       let poster = startThread { hold.during { event.post(5) } }
       await hold.reached.opened()
-      event.lock(token, holding: .upTo(100))
+      event.lock(token, holding: .oldest(100))
       hold.release()
       await poster.opened()
       #expect(seen.values == [])

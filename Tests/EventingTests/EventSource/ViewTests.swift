@@ -47,7 +47,7 @@ import Testing
     event.filter { $0 > 2 }.once(on: .background) { seen.record(10 * $0) }
     let report = await event.send(1)
     #expect((report.delivered, report.skipped) == (0, 2))
-    #expect(await event.handlers.map(\.skippedCount) == [1, 1])
+    #expect(await event.handlers().map(\.skippedCount) == [1, 1])
     await event.send(2)
     await event.send(3)
     await event.send(4)

@@ -157,7 +157,7 @@ import Testing
   @Test func aNotificationThatALockHeldKeepsItsPath() async {
     let bridge = Bridge(one, center)
     let forward = bridge.heard.compactMap(number).forward(to: bridge.event)
-    bridge.heard.lock(forward, holding: .upTo(10))
+    bridge.heard.lock(forward, holding: .oldest(10))
     post(one, 1)
     #expect(bridge.seen.values == ["observer 1"])
     bridge.heard.unlock(forward)

@@ -84,7 +84,7 @@ import Testing
     #expect(await event.send(1).delivered == 1)
     object = nil
     #expect(await event.send(2).reachedNobody)
-    #expect(!event.hasHandlers)
+    #expect(event.handlerCount == 0)
   }
 
   @Test func notificationsFromTasksAndOtherNotificationsBeginANewPath() async {

@@ -258,7 +258,7 @@ import Testing
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Duration>())
     let token = event.addHandler(on: .inOrder) { _ async in seen.record(clock.now.offset) }
     clock.meet(event)
-    event.lock(token, holding: .upTo(8))
+    event.lock(token, holding: .oldest(8))
     event.post(1)
     await clock.advanceWhenIdle(by: .seconds(1))
     event.unlock(token)

@@ -83,7 +83,7 @@ import Testing
     try Simulation.explore { @Sendable in
       let event = Event<Int>()
       event.addHandler { _ in }
-      counts.record(await event.handlers.count)
+      counts.record(await event.handlers().count)
     }
     #expect(counts.values.allSatisfy { $0 == 1 } && !counts.values.isEmpty)
   }
@@ -217,7 +217,7 @@ import Testing
         _ = try? await event.next(within: .seconds(1), clock: Simulation.clock) { $0 == 2 }
         await sent
         await event.quiesce()
-        guard !event.hasHandlers else { throw Wrong() }
+        guard event.handlerCount == 0 else { throw Wrong() }
       }
     }
   }

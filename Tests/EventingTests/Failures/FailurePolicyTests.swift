@@ -68,7 +68,7 @@ import Testing
     #expect(seen.values == [])
     #expect(await event.send(1).skipped == 3)
     #expect(await event.send(2).delivered == 4)
-    #expect(await event.handlers.map(\.skippedCount) == [0, 2, 2, 2])
+    #expect(await event.handlers().map(\.skippedCount) == [0, 2, 2, 2])
   }
 
   @Test(arguments: [-1, 1, 3]) func aHandlerIsRemovedWhenItHasThrownAsOftenAsThePolicySays(count: Int) async {

@@ -206,7 +206,7 @@ import Testing
       await adder.opened()
       gate.open()
       await poster.opened()
-      let names = await event.handlers.map(\.name)
+      let names = await event.handlers().map(\.name)
       let report = await event.send(1)
       #expect(Set(names) == ["first", "second"])
       #expect(report.failures.map { ($0.error as? FailureTests.Problem)?.number == 1 ? "first" : "second" } == names)

@@ -156,14 +156,14 @@ import Testing
     #expect(event.contains(token))
     owner = nil
     #expect(event.handlerCount == 0)
-    #expect(!event.hasHandlers)
+    #expect(event.handlerCount == 0)
     #expect(!event.contains(token))
     #expect(!event.contains(where: .named("owned")))
     #expect(!event.isLocked(token))
     #expect(!event.lock(token))
     #expect(event.lockAll() == 0)
     #expect(event.removeAll() == 0)
-    #expect(await event.handlers.isEmpty)
+    #expect(await event.handlers().isEmpty)
     _ = owner
   }
 

@@ -88,7 +88,7 @@ import Testing
     expect(bus.all(as: type).addHandler(.named("g"), on: .main, owner: desk) { @MainActor _, _ in })
     expect(bus.all(as: type).addHandler(.named("h"), on: .main, owner: desk) { @MainActor _, _ in await Task.yield() })
     let first = #line - 8
-    let handlers = await bus.event(for: Int.self).handlers
+    let handlers = await bus.event(for: Int.self).handlers()
     #expect(handlers.map(\.name) == ["a", "b", "c", "d", "e", "f", "g", "h"])
     #expect(handlers.map(\.line) == (first..<first + 8).map { $0 })
     #expect(Set(handlers.map(\.fileID)) == ["EventingTests/SourceLineTests.swift"])

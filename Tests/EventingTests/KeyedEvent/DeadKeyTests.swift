@@ -40,7 +40,7 @@ import Testing
     #expect(!event.contains(where: .named("dead")))
     let isContained = token.map { event.contains($0) }
     #expect(isContained == false)
-    #expect(await event.handlers.count == 1)
+    #expect(await event.handlers().count == 1)
   }
 
   @Test func postsToAnotherKeyReleaseThem() {

@@ -38,7 +38,7 @@ import Testing
       }
       let end = End("any", ends)
       event.anyKey.addHandler(.named("any")) { _ in _ = end }
-      #expect(await event.handlers.map(\.name) == ["c", "a", "b", "any"])
+      #expect(await event.handlers().map(\.name) == ["c", "a", "b", "any"])
       if isFinished { event.finish() } else { event.removeAll() }
       await event.quiesce()
       #expect(ends.values.prefix(3) == ["c", "a", "b"])
@@ -259,7 +259,7 @@ extension KeyedTests {
         "\(occurrence.eventName ?? "") \(occurrence.sequence) \(occurrence.payload.key) \(occurrence.sender === seen)")
     }
     #expect(await event.handlers(of: 1).map(\.name) == ["one"])
-    #expect(await event.handlers.count == 3)
+    #expect(await event.handlers().count == 3)
     #expect(event.lockAll(where: .named("two")) == 1)
     event.post("x", to: [1, 2], from: seen)
     await event.quiesce()  // the inspections may still keep the event busy, so that `post` enqueues "x"
@@ -302,7 +302,7 @@ extension KeyedTests {
     event.postUntargeted(5)
     event[2].addHandler(.named("2")) { _ in }
     event.post(6, to: 2)
-    let counts = await Dictionary(uniqueKeysWithValues: event.handlers.map { ($0.name ?? "", $0.callCount) })
+    let counts = await Dictionary(uniqueKeysWithValues: event.handlers().map { ($0.name ?? "", $0.callCount) })
     #expect(counts == ["1": 0, "any": 6, "2": 1])
   }
 }

@@ -34,7 +34,7 @@ import Testing
     #expect(reports.map(\.dropped) == (1...9).map { kept.calls.contains($0) ? 0 : 1 })
     #expect(reports.allSatisfy { $0.reachedNobody == ($0.dropped == 1) })
     await event.quiesce()
-    let snapshot = await event.handlers.first
+    let snapshot = await event.handlers().first
     #expect(snapshot?.droppedCount == 9 - kept.calls.count)
     #expect(snapshot?.callCount == kept.calls.count)
   }
@@ -64,7 +64,7 @@ import Testing
     let reports = await [first, second]
     #expect(reports.map(\.delivered) == [2, 2])
     #expect(calls.values == [1, 2, 3, 5, 7])
-    #expect(await event.handlers.first?.droppedCount == 2)
+    #expect(await event.handlers().first?.droppedCount == 2)
   }
 
   @Test(arguments: BoundedLane.allCases, [Buffering.newest(1), .oldest(1), .suspendingSender(1)])
@@ -85,7 +85,7 @@ import Testing
     // test waits until all 9 payloads have come to the lane: one call runs, one waits, 7 are
     // dropped. If the gate opened earlier, the running call would end, and the lane would have room
     // for a third call.
-    while await event.handlers.first?.droppedCount != 7 { await Task.yield() }
+    while await event.handlers().first?.droppedCount != 7 { await Task.yield() }
     gate.open()
     await comesBack { await quiet.value }
     // The first `quiesce` waits for the calls that were queued before it. If posts 6 to 9 have

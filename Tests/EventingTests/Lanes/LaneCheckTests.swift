@@ -222,14 +222,14 @@ private final class LaneCheckRound: @unchecked Sendable {
       let isHolding = handler.plan.locks == .holding || random.chance(50)
       switch random.below(12) {
       case 0...2 where handler.plan.locks != .none:
-        event.lock(token, holding: isHolding ? .upTo(.max) : .nothing)
+        event.lock(token, holding: isHolding ? .unbounded : nil)
         handler.noteLocked()
         if random.chance(80) { try? await Task.sleep(for: .microseconds(random.below(500))) }
         if handler.plan.locks == .any, random.chance(20) { event.lock(token, holding: .latest) }
         handler.noteUnlocking()
         event.unlock(token)
       case 3 where handler.plan.locks != .none:
-        await event.withLocked(token, holding: isHolding ? .upTo(.max) : .nothing) {
+        await event.withLocked(token, holding: isHolding ? .unbounded : nil) {
           handler.noteLocked()
           await Task.yield()
           handler.noteUnlocking()
@@ -237,7 +237,7 @@ private final class LaneCheckRound: @unchecked Sendable {
       case 4, 5:
         guard locksEvents else { continue }
         let locked = handlers.filter { $0.plan.event == handler.plan.event }
-        event.lock(holding: .upTo(.max))
+        event.lock(holding: .unbounded)
         for handler in locked { handler.noteLocked() }
         try? await Task.sleep(for: .microseconds(random.below(500)))
         for handler in locked { handler.noteUnlocking() }
@@ -245,7 +245,7 @@ private final class LaneCheckRound: @unchecked Sendable {
       case 6 where handler.plan.isRemoved: if event.remove(token) { handler.noteRemoved() }
       case 7 where handler.plan.losesOwner: owners[number] = nil
       case 8:
-        for snapshot in await event.handlers where snapshot.waitingCount < 0 || snapshot.heldCount < 0 {
+        for snapshot in await event.handlers() where snapshot.waitingCount < 0 || snapshot.heldCount < 0 {
           handler.fail("a look shows \(snapshot)")
         }
       case 9: await event.quiesce()
@@ -275,7 +275,7 @@ private final class LaneCheckRound: @unchecked Sendable {
     await interfering.value
     if ending != .busy {
       await quiesceAll()
-      for event in events.indices { await judge(event, await events[event].handlers) }
+      for event in events.indices { await judge(event, await events[event].handlers()) }
     }
     for handler in handlers { handler.noteEnding() }
     await end()

@@ -48,7 +48,7 @@ import Testing
         }
       }
     }
-    while await event.handlers[0].waitingCount < 2 { await Task.yield() }
+    while await event.handlers()[0].waitingCount < 2 { await Task.yield() }
     goesOn.open()
     #expect(await first.value.delivered == 1)
     for other in others { #expect(await other.value.delivered == 1) }
@@ -87,11 +87,11 @@ import Testing
     first.post(1)
     await began.opened()
     second.post(10)
-    while await first.handlers[0].waitingCount < 1 { await Task.yield() }
+    while await first.handlers()[0].waitingCount < 1 { await Task.yield() }
     goesOn.open()
-    while await second.handlers[0].waitingCount < 1 { await Task.yield() }
+    while await second.handlers()[0].waitingCount < 1 { await Task.yield() }
     first.post(2)  // the lane of `first` drops 10 for 2, so the send in call 10 returns, and call 10 ends
-    while await first.handlers[0].droppedCount < 2 { await Task.yield() }  // until the lane has dropped 2 for 20
+    while await first.handlers()[0].droppedCount < 2 { await Task.yield() }  // until the lane has dropped 2 for 20
     slowGoesOn.open()
     #expect(await eventually { seen.values == [1] })
     await second.quiesce()

@@ -36,7 +36,7 @@ extension LaneTests {
         })
     }
     for _ in 1...5 { post() }
-    event.lock(token, holding: .upTo(10))
+    event.lock(token, holding: .oldest(10))
     queue.resume()
     await startThread { queue.sync {} }.opened()  // the lane pauses
     #expect((lane as? Member)?.isPaused == true && lane.waitingCount == 5)

@@ -164,7 +164,7 @@ import Testing
     for number in 0..<100 { event.post(number) }
     await event.quiesce()
     #expect(crowd.peak == 1)
-    #expect(await event.handlers.map(\.delivery) == ["concurrent(limit: 1)"])
+    #expect(await event.handlers().map(\.delivery) == ["concurrent(limit: 1)"])
   }
 
   @Test func taskHandlersOverlapWithThemselves() async {

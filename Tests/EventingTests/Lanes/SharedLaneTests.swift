@@ -26,7 +26,7 @@ import Testing
     await lane.quiesce()
     #expect(seen.values == (0..<500).flatMap { ["\($0)", "s\($0)"] } && running.most == 1)
     #expect("\(lane)" == "lane \"database\"" && lane.limit == 1)
-    #expect(await one.handlers.map(\.delivery) == ["lane \"database\""])
+    #expect(await one.handlers().map(\.delivery) == ["lane \"database\""])
   }
 
   @Test func plainHandlersAndHandlersWithModifiersKeepTheOrderOfDelivery() async {
@@ -70,7 +70,7 @@ import Testing
     other.post(10)
     one.post(3)
     other.post(11)
-    one.lock(token, holding: .upTo(9))
+    one.lock(token, holding: .oldest(9))
     first.open()
     #expect(await eventually { isHeld.count == 1 })
     one.unlock(token)
@@ -125,7 +125,7 @@ import Testing
     other.post(10)
     one.post(1)
     one.post(2)
-    one.lock(token, holding: .upTo(9))
+    one.lock(token, holding: .oldest(9))
     other.post(11)
     gate.open()
     await lane.quiesce()

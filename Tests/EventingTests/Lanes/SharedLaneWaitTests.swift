@@ -81,6 +81,6 @@ import Testing
     #expect(await one.send(0).delivered == 1)
     await lane.quiesce()
     #expect(reports.values == [[1, 0], [1, 0]] && seen.values == [1, 2, 3])
-    #expect(await other.handlers.map(\.droppedCount) == [1])
+    #expect(await other.handlers().map(\.droppedCount) == [1])
   }
 }

@@ -19,7 +19,7 @@ import Testing
     #expect(try await question.firstAnswer(to: 1, within: limit) == 1)
     #expect(await question.answers(to: 1, within: limit).count == 1)
     async let next = event.next(within: limit)
-    #expect(await eventually { event.hasHandlers })
+    #expect(await eventually { event.handlerCount > 0 })
     event.post(1)
     #expect(try await next == 1)
     let recorder = EventRecorder(event)
@@ -119,8 +119,8 @@ import Testing
     }
     event.addHandler(on: .concurrent(limit: -1)) { _ in }
     let token = event.addHandler { _ in }
-    event.lock(token, holding: .upTo(.max))
-    few.lock(holding: .upTo(.min))
+    event.lock(token, holding: .oldest(.max))
+    few.lock(holding: .oldest(.min))
     #expect(await event.send(1).held == 1)
     event.unlock(token)
     var batches = event.payloads(buffering: .newest(.max)).batches(of: .max).makeAsyncIterator()
@@ -139,7 +139,7 @@ import Testing
         for number in 0..<count {
           _ = try await question.firstAnswer(to: number, within: .seconds(3_600))
           async let next = event.next(within: .seconds(3_600))
-          while !event.hasHandlers { await Task.yield() }
+          while event.handlerCount == 0 { await Task.yield() }
           event.post(number)
           _ = try await next
         }

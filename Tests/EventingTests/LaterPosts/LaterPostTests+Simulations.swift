@@ -50,7 +50,7 @@ extension LaterPostTests {
             case .cancel: if first.cancel() { cancelled.record(1) }
             case .finish: event.finish()
             case .lock:
-              event.lock(token, holding: .upTo(100))
+              event.lock(token, holding: .oldest(100))
               await Task.yield()
               event.unlock(token)
             case .add: event.once { _ in }

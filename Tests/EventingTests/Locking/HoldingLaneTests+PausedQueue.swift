@@ -16,7 +16,7 @@ extension HoldingLaneTests {
     for number in 0..<6 { event.post(number) }
     while await steps.run() {}
     #expect(seen.values.sorted() == [0, 1, 2])
-    event.lock(token, holding: .upTo(9))
+    event.lock(token, holding: .oldest(9))
     gates[0].open()
     while await steps.run() {}
     #expect(seen.count == 3)  // the lane has paused
@@ -41,7 +41,7 @@ extension HoldingLaneTests {
     event.post(1)
     await begun.opened()
     for number in 2...3 { event.post(number) }
-    event.lockAll(where: .oneOf([token]), holding: .upTo(9))
+    event.lockAll(where: .oneOf([token]), holding: .oldest(9))
     for number in 4...5 { event.post(number) }
     gate.open()
     await event.quiesce()  // the lane has paused, and is full
@@ -49,7 +49,7 @@ extension HoldingLaneTests {
     await event.quiesce()
     let (called, dropped) = buffering == .newest(2) ? ([1, 4, 5], [2, 3]) : ([1, 2, 3], [4, 5])
     #expect(seen.values == called)
-    #expect(await event.handlers.map(\.droppedCount) == [2])
+    #expect(await event.handlers().map(\.droppedCount) == [2])
     #expect(notes.lines.values.filter { $0.hasPrefix("dropped") } == dropped.map { "dropped a \($0)" })
   }
 
@@ -69,7 +69,7 @@ extension HoldingLaneTests {
     event.post(1)
     await begun.opened()
     let waiting = (2...4).map { number in HoldingLaneTests.$request.withValue("r\(number)") { event.submit(number) } }
-    event.lockAll(where: .oneOf([token]), holding: .upTo(9))
+    event.lockAll(where: .oneOf([token]), holding: .oldest(9))
     gate.open()
     for ticket in waiting { #expect(await ticket.report.held == 1) }  // the lane has paused
     event.unlockAll(where: .oneOf([token]))
@@ -90,7 +90,7 @@ extension HoldingLaneTests {
       event.post(1)
       await begun.opened()
       for number in 2...3 { event.post(number) }
-      event.lockAll(where: .oneOf([token]), holding: .upTo(9))
+      event.lockAll(where: .oneOf([token]), holding: .oldest(9))
       gate.open()
       await event.quiesce()  // the lane has paused
       #expect(notes.lines.values.filter { $0.hasPrefix("skipped") } == [])

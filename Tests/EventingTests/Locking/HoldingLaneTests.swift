@@ -21,7 +21,7 @@ import Testing
     event.post(1)
     await begun.opened()
     let waiting = (2...3).map { event.submit($0) }
-    event.lockAll(where: .oneOf([token]), holding: .upTo(2))
+    event.lockAll(where: .oneOf([token]), holding: .oldest(2))
     let reports = [await event.send(4), await event.send(5), await event.send(6)]
     #expect(reports.map(\.held) == [1, 1, 0] && reports[2].skipped == 1)
     gate.open()
@@ -32,7 +32,7 @@ import Testing
     event.unlockAll(where: .oneOf([token]))
     #expect(await event.send(8).delivered == 1)
     #expect(seen.values == [1, 2, 3, 4, 5, 8])
-    #expect(await event.handlers.map(\.callCount) == [6])
+    #expect(await event.handlers().map(\.callCount) == [6])
   }
 
   @Test(arguments: BoundedLane.allCases) func aPausedLaneEndsWithItsHandlerOrItsEvent(lane: BoundedLane) async {
@@ -43,7 +43,7 @@ import Testing
       event?.post(Canary(live))
       await begun.opened()
       event?.post(Canary(live))
-      if let token { event?.lockAll(where: .oneOf([token]), holding: .upTo(1)) }
+      if let token { event?.lockAll(where: .oneOf([token]), holding: .oldest(1)) }
       event?.post(Canary(live))
       gate.open()
       await event?.quiesce()
@@ -65,19 +65,19 @@ import Testing
     event.post(1)
     await begun.opened()
     for number in 2...4 { event.post(number) }
-    event.lockAll(where: .oneOf([token]), holding: .upTo(9))
+    event.lockAll(where: .oneOf([token]), holding: .oldest(9))
     event.post(5)
     event.unlockAll(where: .oneOf([token]))
     gate.open()
     await event.quiesce()
     #expect(seen.values == [1, 4, 5])
-    #expect(await event.handlers.map(\.droppedCount) == [2])
+    #expect(await event.handlers().map(\.droppedCount) == [2])
   }
 
   @Test func tasksAreHeldOneByOne() async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     let token = event.addHandler(on: .task) { number async in seen.record(number) }
-    event.lock(token, holding: .upTo(9))
+    event.lock(token, holding: .oldest(9))
     for number in 1...3 { #expect(await event.send(number).held == 1) }
     event.unlock(token)
     await event.quiesce()
@@ -100,19 +100,19 @@ import Testing
         isOver.store(true, ordering: .releasing)
       case 1:
         while !isOver.load(ordering: .acquiring) {
-          event.lockAll(where: .oneOf([token]), holding: .upTo(.max))
+          event.lockAll(where: .oneOf([token]), holding: .oldest(.max))
           event.unlockAll(where: .oneOf([token]))
         }
       default:
         while !isOver.load(ordering: .acquiring) {
-          event.lock(holding: .upTo(.max))
+          event.lock(holding: .unbounded)
           event.unlock()
         }
       }
     }
     await event.quiesce()
     #expect(seen.values == Array(1...count))
-    #expect(await event.handlers.map(\.skippedCount) == [0])
+    #expect(await event.handlers().map(\.skippedCount) == [0])
   }
 
   @Test func theEventLockIsNotMissedByTheFirstLockThatHolds() async {
@@ -136,7 +136,7 @@ import Testing
         if index == 0 {
           if round.locks { round.event.lock() } else { round.event.unlock() }
         } else {
-          round.event.lock(round.token, holding: .upTo(1))
+          round.event.lock(round.token, holding: .oldest(1))
         }
       }
     }
@@ -152,7 +152,7 @@ import Testing
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     let token = event.add(lane.handler(.suspendingSender(2), until: .open) { seen.record($0) })
     let payloads = event.payloads(buffering: .suspendingSender(2))
-    event.lock(holding: .upTo(100))
+    event.lock(holding: .oldest(100))
     for number in 1...10 { #expect(await event.send(number).held == 2) }
     event.unlock()
     await event.quiesce()
@@ -167,7 +167,7 @@ import Testing
     queue.suspend()
     event.post(1)
     let ticket = event.submit(2)
-    event.lock(token, holding: .upTo(1))
+    event.lock(token, holding: .oldest(1))
     event.post(3)
     event.finish()
     event.unlock(token)
@@ -187,7 +187,7 @@ import Testing
     for number in 0..<2 { event.post(number) }
     #expect(await eventually { seen.count == 2 })
     let waits = event.submit(2)
-    event.lock(token, holding: .upTo(10))
+    event.lock(token, holding: .oldest(10))
     event.post(3)
     gates[1].open()
     #expect(await waits.report.held == 1)  // the lane has paused
@@ -199,7 +199,7 @@ import Testing
     }
     await steps.run()  // both calls of `quiesce` have passed the lane, and wait for call 0
     event.finish()
-    let ending = await event.handlers.first
+    let ending = await event.handlers().first
     #expect(ending?.callCount == 2 && ending?.skippedCount == 1)
     gates[0].open()
     while ended.value < 2 { await steps.run() }

@@ -21,13 +21,13 @@
     @Test func lockReasonsRememberLocksThatHaveEnded() {
       var lockReasons = LockReasons()
       var flags: UInt32 = 0
-      for (lockReason, holding) in [(LockReason.handler, Holding.latest), (.scope(1), .nothing), (.event, .upTo(2))] {
+      for (lockReason, holding) in [(LockReason.handler, Buffering.latest), (.scope(1), nil), (.event, .oldest(2))] {
         flags = lockReason.begun(in: flags)
         lockReasons.begin(lockReason, holding)
         #expect(lockReasons.holding == holding)
       }
       let old = lockReasons.end(.event)
-      #expect(lockReasons.holding == .upTo(2) && lockReasons.flags(flags) & HandlerFlags.eventLocked == 0)
+      #expect(lockReasons.holding == .oldest(2) && lockReasons.flags(flags) & HandlerFlags.eventLocked == 0)
       lockReasons.begin(.event, .latest)  // the new lock replaces the old one, which has ended but is not forgotten
       #expect(lockReasons.flags(flags) == flags)
       let (new, scope, again) = (lockReasons.end(.event), lockReasons.end(.scope(1)), lockReasons.end(.event))
@@ -53,13 +53,13 @@
     @Test(arguments: [false, true]) func anOccurrenceAboutToBeHeldIsNotOvertaken(isLockedAgain: Bool) async {
       let (event, hold, seen) = (Event<Int>(), Hold(at: .holding), Recorder<Int>())
       let token = event.addHandler { seen.record($0) }
-      event.lock(token, holding: .upTo(9))
+      event.lock(token, holding: .oldest(9))
       let d = startThread { hold.during { event.post(1) } }
       await hold.reached.opened()
       await onThread { event.unlock(token) }
       await onThread { event.post(2) }
       #expect(!event.isLocked(token) && seen.values == [])
-      if isLockedAgain { event.lock(token, holding: .upTo(9)) }
+      if isLockedAgain { event.lock(token, holding: .oldest(9)) }
       hold.release()
       await d.opened()
       await event.quiesce()
@@ -80,7 +80,7 @@
       event.post(2)
       #expect(seen.values == [])
       event.unlock(token)
-      #expect(seen.values == [2] && !event.hasHandlers)
+      #expect(seen.values == [2] && event.handlerCount == 0)
     }
   }
 

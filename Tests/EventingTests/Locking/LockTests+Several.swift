@@ -19,7 +19,7 @@ extension LockTests {
     let token = event.addHandler { calls.record($0) }
     let busy = Task { await onThread { event.post(0) } }
     await begun.opened()
-    event.lock(token, holding: .upTo(9))
+    event.lock(token, holding: .oldest(9))
     event.post(1)
     event.unlock(token)
     switch second {
@@ -42,7 +42,7 @@ extension LockTests {
     // 0 and 1 are skipped: the event delivers them when the second lock, which holds nothing, has
     // begun.
     #expect(calls.values == [3, 4])
-    #expect(await event.handlers.map(\.isLocked) == [false, false])
+    #expect(await event.handlers().map(\.isLocked) == [false, false])
     event.post(5)
     await event.quiesce()  // the thread that read `handlers` may still be inside the event
     #expect(calls.values.last == 5)

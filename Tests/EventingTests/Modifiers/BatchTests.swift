@@ -20,7 +20,7 @@ import Testing
     gate.open()
     await event.quiesce()
     #expect(seen.values == [[1], [2, 3, 4], [5, 6, 7], [8]])
-    #expect(await event.handlers.map(\.callCount) == [8])
+    #expect(await event.handlers().map(\.callCount) == [8])
   }
 
   @Test(arguments: ["async", "main", "main, async"]) func aBatchWaitsForItsWindowOrItsCount(place: String) async {
@@ -57,13 +57,13 @@ import Testing
     event.post(1)
     #expect(await eventually { seen.count == 1 })
     for payload in 2...4 { event.post(payload) }
-    event.lock(token, holding: .upTo(8))
+    event.lock(token, holding: .oldest(8))
     gate.open()
     await event.quiesce()
     for payload in 5...6 { event.post(payload) }
     event.unlock(token)
     await event.quiesce()
-    let handler = await event.handlers[0]
+    let handler = await event.handlers()[0]
     let called = Array(seen.values.joined())
     #expect(called == [1, 3, 4, 5, 6] || called == [1, 2, 3, 4, 5, 6])
     #expect(handler.callCount == called.count && handler.callCount + handler.droppedCount == 6)
@@ -136,7 +136,7 @@ import Testing
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<[Int]>())
     let token = event.add(Handler(batchesOf: 2, within: .seconds(1), clock: clock) { seen.record($0) })
     let first = event.submit(1)
-    event.lock(token, holding: .upTo(9))
+    event.lock(token, holding: .oldest(9))
     event.post(2)
     clock.advance(by: .seconds(1))
     #expect(await first.report.held == 1)

@@ -125,7 +125,7 @@ import Testing
       clock.advance(by: .seconds(1))
       #expect(await last.report.held == 1)
       event?.unlock(token)
-      _ = await event?.handlers
+      _ = await event?.handlers()
     }
     let barrier = how == "quiesce" ? Task.immediate { [event] in await event?.quiesce() } : nil
     gate.open()
@@ -148,7 +148,7 @@ import Testing
       let token = event.addHandler(.throttled(every: .seconds(1), clock: clock)) { seen.record($0) }
       event.post(1)
       let ticket = event.submit(2)
-      event.lock(token, holding: .upTo(9))
+      event.lock(token, holding: .oldest(9))
       await clock.advanceWhenIdle(by: .seconds(1))
       #expect(await ticket.report.held == 1)
       // A thread of the pool may still be inside the event. Then that thread would call the handler
@@ -159,7 +159,7 @@ import Testing
       SyncPoints.watch({ edge in
         guard edge == .claiming, !isLocked else { return }
         isLocked = true
-        event.lock(token, holding: .upTo(9))
+        event.lock(token, holding: .oldest(9))
       }) {
         event.unlock(token)
       }
@@ -168,7 +168,7 @@ import Testing
       event.unlock(token)
       await event.quiesce()
       #expect(seen.values == [1, 2])
-      #expect(await event.handlers.map(\.skippedCount) == [0])
+      #expect(await event.handlers().map(\.skippedCount) == [0])
     }
 
     /// A `quiesce()` ends the waiting of a pace. Here it runs on the main queue, so the pace calls

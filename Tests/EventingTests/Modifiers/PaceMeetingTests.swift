@@ -104,7 +104,7 @@ import Testing
     }
     start.post(1)
     #expect(await eventually { clock.sleeperCount == 1 && target.handlerCount == 2 })
-    while await target.handlers.map(\.callCount).max() != 2 { await Task.yield() }
+    while await target.handlers().map(\.callCount).max() != 2 { await Task.yield() }
     await Task.detached { clock.advance(by: .seconds(1)) }.value
     #expect(await eventually { reports.count == 1 })
     #expect(reports.values.first.map { $0.delivered + $0.deferred + $0.dropped + $0.skipped } == 2)

@@ -50,7 +50,7 @@ import Testing
     event.post(7)
     await awaitCount(seen, 4)
     #expect(seen.values == [1, 5, 6, 7])
-    let handlers = await event.handlers
+    let handlers = await event.handlers()
     #expect(handlers.map(\.droppedCount) == [3] && handlers.map(\.callCount) == [4])
   }
 
@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test func aLockSkipsOrHoldsWhatThePaceLetsThrough() async {
-    for holding in [Holding.nothing, .upTo(9)] {
+    for holding in [nil, Buffering.oldest(9)] {
       let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
       let token = add("inline", to: event, seen) { $0.with(.debounced(for: .seconds(1), clock: clock)) }
       let ticket = event.submit(1)
@@ -135,10 +135,10 @@ import Testing
       #expect(await eventually { clock.sleeperCount == 1 })
       clock.advance(by: .seconds(1))
       let report = await ticket.report
-      #expect(holding == .nothing ? report.skipped == 1 : report.held == 1)
+      #expect(holding == nil ? report.skipped == 1 : report.held == 1)
       event.unlock(token)
       await event.quiesce()
-      #expect(seen.values == (holding == .nothing ? [] : [1]))
+      #expect(seen.values == (holding == nil ? [] : [1]))
     }
   }
 
@@ -148,7 +148,7 @@ import Testing
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 && seen.count == 1 })
     let pending = event.submit(2)
-    event.lock(token, holding: .upTo(9))
+    event.lock(token, holding: .oldest(9))
     clock.advance(by: .seconds(1))
     #expect(await pending.report.held == 1)
     event.post(3)  // the lock holds 3, while the pace keeps 2
@@ -161,7 +161,7 @@ import Testing
     await awaitCount(seen, 3)
     await event.quiesce()
     #expect(seen.values == [1, 3, 4])
-    #expect(await event.handlers.map(\.droppedCount) == [1])
+    #expect(await event.handlers().map(\.droppedCount) == [1])
   }
 
   /// Checks an occurrence that reaches a throttled handler after the end of a lock. The occurrence
@@ -177,7 +177,7 @@ import Testing
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 })
     let kept = event.submit(2)
-    event.lock(token, holding: .upTo(9))
+    event.lock(token, holding: .oldest(9))
     clock.advance(by: .seconds(1))
     #expect(await kept.report.held == 1)  // no timer runs any more
     event.post(3)
@@ -185,7 +185,7 @@ import Testing
     clock.advance(by: .seconds(1))
     await event.quiesce()
     #expect(seen.values == [1, 3])
-    #expect(await event.handlers.map(\.droppedCount).reduce(0, +) == 1)
+    #expect(await event.handlers().map(\.droppedCount).reduce(0, +) == 1)
   }
 
   /// The first call lasts, so that the lane is full when the last occurrence comes.
@@ -207,7 +207,7 @@ import Testing
         #expect(await eventually { clock.sleeperCount == 1 })
         clock.advance(by: .seconds(1))
         #expect(await eventually { seen.count == 1 })
-        while await event.handlers.map(\.droppedCount) != [max(0, number - 2)] { await Task.yield() }
+        while await event.handlers().map(\.droppedCount) != [max(0, number - 2)] { await Task.yield() }
       }
       gate.open()
       await event.quiesce()
@@ -265,7 +265,7 @@ import Testing
     await event.quiesce()
     await event.quiesce()
     #expect(await eventually { live.alive == 0 })
-    #expect(await event.handlers.isEmpty && event.core.pendingWork.retiringLanes.isEmpty)
+    #expect(await event.handlers().isEmpty && event.core.pendingWork.retiringLanes.isEmpty)
   }
 
   @Test func whileASlowCallRunsOnlyTheLatestWaits() async {
@@ -285,7 +285,7 @@ import Testing
     // on the lane. So 5 may not be on the lane yet, although the timer that was started for it has
     // fired. When 5 comes, the lane drops 4. That is the third payload that it drops: 2 and 3 were
     // dropped before.
-    while await event.handlers[0].droppedCount < 3 { await Task.yield() }
+    while await event.handlers()[0].droppedCount < 3 { await Task.yield() }
     gate.open()
     await event.quiesce()
     #expect(seen.values == [1, 5])

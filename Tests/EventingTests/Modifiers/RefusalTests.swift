@@ -66,7 +66,7 @@ import Testing
       await event.quiesce()
       #expect(await first.report.delivered == 2)
       #expect(seen.values == [[1], [2, 3, 4]])
-      #expect(await event.handlers.map(\.droppedCount) == [0, 0])
+      #expect(await event.handlers().map(\.droppedCount) == [0, 0])
     }
   }
 #endif

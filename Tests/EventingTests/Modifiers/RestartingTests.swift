@@ -27,7 +27,7 @@ import Testing
     #expect(await second.dropped == 1)
     #expect(
       seen.values == ["1 begins", "1 is cancelled", "2 begins", "2 is cancelled", "3 begins", "3 ends"])
-    #expect(await event.handlers.map(\.droppedCount) == [2])
+    #expect(await event.handlers().map(\.droppedCount) == [2])
   }
 
   @Test func theNextCallBeginsWhenTheCancelledOneHasReturnedAndOnlyTheNewestWaits() async {

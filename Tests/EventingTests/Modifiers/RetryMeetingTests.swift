@@ -120,7 +120,7 @@ import Testing
       RetryTests.handler(place, unsteady).with(.retrying(RetryMeetingTests.policy, clock: clock)).with(.once))
     let ticket = event.submit(1)
     #expect(await eventually { clock.sleeperCount == 1 })
-    if isOfEvent { event.lock(holding: .upTo(9)) } else { event.lock(token, holding: .upTo(9)) }
+    if isOfEvent { event.lock(holding: .oldest(9)) } else { event.lock(token, holding: .oldest(9)) }
     let report = await ticket.report
     #expect(report.failures.map(\.attempts) == [1] && report.held == 0)
     if isOfEvent { event.unlock() } else { event.unlock(token) }
@@ -140,7 +140,7 @@ import Testing
       })
     let ticket = event.submit(1)
     await begun.opened()
-    event.lock(token, holding: .upTo(9))
+    event.lock(token, holding: .oldest(9))
     gate.open()
     #expect(await ticket.report.failures.map(\.attempts) == [1])
     #expect(attempts.values == [1])

@@ -53,7 +53,7 @@ import Testing
     let report = await event.send(1)
     #expect(report.delivered == 0 && report.failures.map(\.attempts) == [3])
     #expect(failures.values == [3] && unsteady.attempts.count == 3)
-    let handlers = await event.handlers
+    let handlers = await event.handlers()
     #expect(handlers.map(\.callCount) == [1])
   }
 
@@ -172,7 +172,7 @@ import Testing
     let token = event.add(RetryTests.handler("inOrder", unsteady).with(.retrying(policy, clock: clock)))
     async let report = event.send(1)
     #expect(await eventually { clock.sleeperCount == 1 })
-    event.lock(token, holding: .upTo(9))
+    event.lock(token, holding: .oldest(9))
     #expect(await report.held == 1)
     event.post(2)
     event.unlock(token)
@@ -190,7 +190,7 @@ import Testing
       })
     event.post(1)
     #expect(await eventually { clock.sleeperCount == 1 })
-    event.lock(token, holding: .upTo(9))
+    event.lock(token, holding: .oldest(9))
     event.post(2)
     event.unlock(token)
     #expect(await eventually { unsteady.attempts.count == 3 })

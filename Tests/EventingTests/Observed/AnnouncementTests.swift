@@ -5,15 +5,16 @@ import Testing
 /// Tests that no change of an observed value is lost to its announcement (`.prior`).
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AnnouncementTests {
   @Test(arguments: [
-    (Holding.upTo(1), ["0 → 1"]), (.upTo(2), ["before 0 → 1", "0 → 1"]),
-    (.upTo(3), ["before 0 → 1", "0 → 1", "1 → 2"]), (.latest, ["1 → 2"]),
-  ]) func aLockHoldsAnAnnouncementOnlyWithItsChange(holding: Holding, expected: [String]) {
+    (Buffering.oldest(1), ["0 → 1"]), (.oldest(2), ["before 0 → 1", "0 → 1"]),
+    (.oldest(3), ["before 0 → 1", "0 → 1", "1 → 2"]), (.latest, ["1 → 2"]), (.newest(4), ["0 → 1", "1 → 2"]),
+    (.unbounded, ["before 0 → 1", "0 → 1", "before 1 → 2", "1 → 2"]),
+  ]) func aLockHoldsAnAnnouncementOnlyWithItsChange(holding: Buffering, expected: [String]) {
     let (volume, heard, others) = (Observed(0), Recorder<String>(), Recorder<String>())
     let token = volume.changes(prior: true).addHandler { heard.record("\($0)") }
     // It hears no announcements, and keeps no room for them.
     let other = volume.changes().addHandler { others.record("\($0)") }
     volume.lock(token, holding: holding)
-    volume.lock(other, holding: .upTo(2))
+    volume.lock(other, holding: .oldest(2))
     volume.value = 1
     volume.value = 2
     volume.unlock(token)

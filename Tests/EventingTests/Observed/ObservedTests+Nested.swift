@@ -87,7 +87,7 @@ extension ObservedTests {
     await thread.opened()
     await isDelivered.opened()  // The first handler's lane has all four occurrences.
     await begun.opened()
-    event.lock(token, holding: .upTo(.max))
+    event.lock(token, holding: .unbounded)
     mayEnd.open()
     await value.quiesce()
     // The handler's first call was the announcement of 1. The lock holds the change to 1, the

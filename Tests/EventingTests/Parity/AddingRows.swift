@@ -57,8 +57,8 @@ import Testing
   @Test func row024AnAnonymousHandlerHasATokenLikeEveryOther() async {
     let event = Event<Int>()
     let token = event.addHandler { _ in }
-    #expect(await event.handlers.map(\.name) == [nil])
-    #expect(await event.handlers.map(\.id) == [token.id])
+    #expect(await event.handlers().map(\.name) == [nil])
+    #expect(await event.handlers().map(\.id) == [token.id])
     #expect(event.remove(token))
   }
 
@@ -71,7 +71,7 @@ import Testing
     event.addHandler(.named("owner"), owner: meter) { _, _ in }
     event.addHandler(.named("method"), owner: meter) { $0.read($1) }
     event.once(.named("once")) { _ in }
-    #expect(await event.handlers.map(\.name) == ["closure", "queue", "async", "main", "owner", "method", "once"])
+    #expect(await event.handlers().map(\.name) == ["closure", "queue", "async", "main", "owner", "method", "once"])
     withExtendedLifetime(meter) {}
   }
 
@@ -102,7 +102,7 @@ import Testing
     let event = Event<Int>()
     let audit = Handler<Int>(.named("audit"), .tagged("io"), .priority(2), on: .background(.utility)) { _ in }
     let tokens = event.add(audit, Handler(.once, .named("first")) { _ in }, audit.with(.named("again")))
-    let handlers = await event.handlers
+    let handlers = await event.handlers()
     #expect(handlers.map(\.name) == ["audit", "again", "first"])
     #expect(handlers.map(\.isOnce) == [false, false, true])
     #expect(handlers.map(\.tags) == [["io"], ["io"], []])

@@ -68,7 +68,7 @@ import Testing
     #expect(bus.events(of: owner).isEmpty)
     let (renamed, printed) = (try bus.event(.renamed, of: owner), try bus.event(.printed, of: owner))
     let events = bus.events(of: owner)
-    #expect(events.map { ObjectIdentifier($0) } == [ObjectIdentifier(renamed), ObjectIdentifier(printed)])
+    #expect(events.map { ObjectIdentifier($0 as AnyObject) } == [ObjectIdentifier(renamed), ObjectIdentifier(printed)])
     #expect(bus.events(of: owner).map(\.name) == ["renamed", "printed"])
     #expect(bus.events(of: Document()).isEmpty)
   }

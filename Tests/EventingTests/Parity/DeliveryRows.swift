@@ -74,7 +74,7 @@ import Testing
     await onThread { event.post(1) }  // this thread runs no task whose priority the handler could inherit
     #expect(await eventually { priorities.count == 1 })
     #expect(priorities.values == [.low])
-    #expect(await event.handlers.map(\.delivery) == ["background(high)", "in order(utility)"])
+    #expect(await event.handlers().map(\.delivery) == ["background(high)", "in order(utility)"])
   }
 
   @Test func row089ATaskHandlerIsAChildTaskOfItsSender() async {

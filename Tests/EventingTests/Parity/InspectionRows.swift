@@ -23,13 +23,13 @@ import Testing
     event.addHandler(.named("low"), .priority(-1)) { _ in }
     let token = event.addHandler(.named("first"), on: .background) { _ in }
     event.addHandler(.named("second")) { _ in }
-    let before = await event.handlers
+    let before = await event.handlers()
     event.lock(token)
     event.removeAll(where: .named("second"))
     #expect(before.map(\.name) == ["first", "second", "low"])
     #expect(before.map(\.isLocked) == [false, false, false])
-    #expect(await event.handlers.map(\.name) == ["first", "low"])
-    #expect(await event.handlers.map(\.isLocked) == [true, false])
+    #expect(await event.handlers().map(\.name) == ["first", "low"])
+    #expect(await event.handlers().map(\.isLocked) == [true, false])
   }
 
   @Test func row101TheHandlersOfAnOwnerAreListed() async {
@@ -46,13 +46,13 @@ import Testing
 
   @Test func row102HandlersAreCounted() async {
     let event = Event<Int>()
-    #expect(!event.hasHandlers)
+    #expect(event.handlerCount == 0)
     let token = event.addHandler { _ in }
     event.once(on: .background) { _ in }
     event.addHandler(owner: Meter()) { _, _ in }  // an owner that is released at once
     event.lock(token)
     #expect(event.handlerCount == 2)
-    #expect(event.hasHandlers)
+    #expect(event.handlerCount > 0)
     event.remove(token)
     await event.send(1)
     #expect(event.handlerCount == 0)
@@ -68,7 +68,7 @@ import Testing
     await event.withLocked(token) { await event.send(1) }
     await event.send(2)
     event.lock(token)
-    let snapshot = try #require(await event.handlers.first)
+    let snapshot = try #require(await event.handlers().first)
     #expect(snapshot.id == token.id)
     #expect(snapshot.name == "audit")
     #expect(snapshot.delivery == "background(utility)")
@@ -91,7 +91,7 @@ import Testing
     let report = await event.send(1)
     let values: [Any] = [
       event, Signal(), token, Handler<Int> { _ in }, HandlerBag(), report, event.submit(2),
-      try #require(report.failures.first), try #require(await event.handlers.first),
+      try #require(report.failures.first), try #require(await event.handlers().first),
       try #require(occurrences.values.first),
       SyncDelivery.inline, SyncDelivery.background, AsyncDelivery.inOrder, AsyncDelivery.task, MainDelivery.main,
       Interception.stop,

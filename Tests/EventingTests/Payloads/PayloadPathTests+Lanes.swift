@@ -48,7 +48,7 @@ struct LanePath: PayloadPath, CustomTestStringConvertible {
     travel.post(to: event!, 1...10)
     switch fate {
     case .held, .heldAndRemoved, .heldAndFinished, .heldAndEventReleased:
-      event!.lockAll(where: .oneOf([token]), holding: .upTo(100))
+      event!.lockAll(where: .oneOf([token]), holding: .oldest(100))
       await steps.run()  // the lane pauses
     default: break
     }

@@ -153,7 +153,7 @@ enum Path: String, PayloadPath {
     switch self {
     case .held, .heldLatest, .heldAndRemoved:
       let token = event.addHandler { travel.see($0) }
-      event.lock(token, holding: self == .heldLatest ? .latest : .upTo(100))
+      event.lock(token, holding: self == .heldLatest ? .latest : .oldest(100))
       travel.post(to: event)
       if self == .heldAndRemoved { event.remove(token) } else { event.unlock(token) }
     case .heldOnALane, .finishedOnALane:
@@ -161,7 +161,7 @@ enum Path: String, PayloadPath {
       queue.suspend()
       let token = event.addHandler(on: .queue(queue)) { travel.see($0) }
       travel.post(to: event)
-      event.lock(token, holding: .upTo(100))
+      event.lock(token, holding: .oldest(100))
       queue.resume()
       queue.sync {}
       travel.post(to: event)

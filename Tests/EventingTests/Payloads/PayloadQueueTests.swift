@@ -44,8 +44,9 @@
             let header = queue.takeFirst()
             queue.untake(header)
           case 8 where !queue.isEmpty:
-            let header = queue.removeLast()
-            #expect(header.label == expected.removeLast().label)
+            let distance = Int.random(in: 0..<queue.count, using: &random)
+            let header = queue.remove(at: distance)
+            #expect(header.label == expected.remove(at: distance).label)
           case 9 where !queue.isEmpty && queue.first.hasPayload:
             // Moves the first payload to another queue, and from there to the end.
             let header = queue.takeFirst()

@@ -142,7 +142,7 @@ import Testing
     let payloads = event.payloads(buffering: .suspendingSender(1))
     event.post(1)
     let waiting = Task { await event.send(2) }
-    while await event.handlers.first?.callCount != 2 { await Task.yield() }
+    while await event.handlers().first?.callCount != 2 { await Task.yield() }
     event.finish()
     await comesBack { _ = await waiting.value }
     #expect(await SequenceTests.take(2, of: payloads) == [1, 2])
@@ -172,7 +172,7 @@ import Testing
     let payloads = event.payloads(buffering: .newest(1))
     let iterator = payloads.makeAsyncIterator()
     for number in 0..<10 { event.post(number) }
-    #expect(await event.handlers.map(\.droppedCount) == [9])
+    #expect(await event.handlers().map(\.droppedCount) == [9])
     withExtendedLifetime((payloads, iterator)) {}
   }
 }

@@ -23,7 +23,7 @@ extension SequenceTests {
     let payloads = arrivals.compactMap { if case .payload(let number) = $0 { number } else { nil } }
     let isDroppedAtOnce = payloads.first == 1
     #expect(reports.map(\.dropped) == (1...9).map { isDroppedAtOnce && !payloads.contains($0) ? 2 : 0 })
-    #expect(await event.handlers.map(\.droppedCount) == [9 - payloads.count, 9 - payloads.count])
+    #expect(await event.handlers().map(\.droppedCount) == [9 - payloads.count, 9 - payloads.count])
     #expect(await Self.take(arrivals.count, of: counted) == arrivals)
     event.finish()
     #expect(await Self.take(.max, of: plain) == payloads)
@@ -84,7 +84,7 @@ extension SequenceTests {
     #expect(Set(sent.values) == Set(taken.values.prefix(2)))
     for number in taken.values { #expect(await iterator.next(isolation: #isolation) == number) }
     for send in sends { #expect(await comesBack { await send.value }?.delivered == 2) }
-    #expect(await event.handlers.first?.droppedCount == 2)
+    #expect(await event.handlers().first?.droppedCount == 2)
   }
 
   @Test func aSendReturnsAsSoonAsThereIsRoomForItsPayload() async {

@@ -106,7 +106,7 @@ extension LaneSimulationTests {
       }
     }
     await event.quiesce()
-    #expect(await event.handlers.map(\.waitingCount) == [0, 0])
+    #expect(await event.handlers().map(\.waitingCount) == [0, 0])
   }
 
   /// Releases events and lanes inside of calls, for the address sanitizer.

@@ -261,8 +261,8 @@ final class LaneWorld: @unchecked Sendable {
       let payload = next()
       tickets[payload.number] = event.submit(payload)
     case .send: await send(next())
-    case .hold: lock(hearer, holding: .upTo(.max))
-    case .lock: lock(hearer, holding: .nothing)
+    case .hold: lock(hearer, holding: .unbounded)
+    case .lock: lock(hearer, holding: nil)
     case .unlock: unlock(hearer)
     case .remove:
       (hearer.isRemoved, hearer.isCut) = (true, true)
@@ -297,11 +297,11 @@ final class LaneWorld: @unchecked Sendable {
     reports[number] = report
   }
 
-  private func lock(_ hearer: Hearer, holding: Holding) {
+  private func lock(_ hearer: Hearer, holding: Buffering?) {
     guard !hearer.isLocked, let token = hearer.token else { return }
     event?.lock(token, holding: holding)
     (hearer.isLocked, wasHeld) = (true, true)
-    (hearer.due, hearer.isDeaf) = (nil, holding == .nothing)
+    (hearer.due, hearer.isDeaf) = (nil, holding == nil)
     if hearer.isDeaf {
       hearer.isCut = true
       if !hearer.plan.isRestarting {
@@ -336,7 +336,7 @@ final class LaneWorld: @unchecked Sendable {
     for hearer in hearers { unlock(hearer) }
     try? await Simulation.clock.sleep(for: .seconds(2))
     // All that was sent has been received by now, without a barrier that opens batches.
-    for snapshot in await event?.handlers ?? [] where snapshot.waitingCount > 0 {
+    for snapshot in await event?.handlers() ?? [] where snapshot.waitingCount > 0 {
       fail("\(snapshot.waitingCount) wait without an end")
     }
     var count = -1
@@ -346,7 +346,7 @@ final class LaneWorld: @unchecked Sendable {
     }
     for (number, ticket) in tickets { reports[number] = await ticket.report }
     judgeReports()
-    if let event { for snapshot in await event.handlers { judgeCounts(snapshot) } }
+    if let event { for snapshot in await event.handlers() { judgeCounts(snapshot) } }
     judgeOrder()
     if payloads.alive > 0 { fail("\(payloads.alive) payloads are left") }
     if Simulation.clock.sleeperCount > 0 { fail("a timer is left") }

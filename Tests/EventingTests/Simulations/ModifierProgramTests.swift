@@ -146,7 +146,7 @@ private final class ModifierWorld: @unchecked Sendable {
       reports[payload] = await event.send(payload)
     case .lock: event.lock(token)
     case .hold:
-      event.lock(token, holding: .upTo(9))
+      event.lock(token, holding: .oldest(9))
       isHeld = true
     case .unlock:
       await Task.yield()
@@ -183,7 +183,7 @@ private final class ModifierWorld: @unchecked Sendable {
       if report.dropped == 1 { try check(!calls.contains(payload), "\(payload) was not dropped") }
     }
     try check(Simulation.clock.sleeperCount == 0, "a timer is left")
-    if let handler = await event.handlers.first {
+    if let handler = await event.handlers().first {
       let sum = handler.callCount + handler.droppedCount + handler.skippedCount
       try check(sum == sent, "\(sum) occurrences are counted")
       try check(handler.callCount == calls.count, "\(handler.callCount) calls are counted")

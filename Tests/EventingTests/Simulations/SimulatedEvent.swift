@@ -5,9 +5,9 @@ protocol SimulatedEvent: Sendable {
   var handlerCount: Int { get }
   @discardableResult func remove(_ token: HandlerToken) -> Bool
   @discardableResult func removeAll(where filter: HandlerFilter) -> Int
-  @discardableResult func lock(_ token: HandlerToken, holding: Holding) -> Bool
+  @discardableResult func lock(_ token: HandlerToken, holding: Buffering?) -> Bool
   @discardableResult func unlock(_ token: HandlerToken) -> Bool
-  func lock(holding: Holding)
+  func lock(holding: Buffering?)
   func unlock()
   nonisolated(nonsending) func quiesce() async
 }

@@ -177,7 +177,7 @@ final class SimulatedWorld: @unchecked Sendable {
     return HandlerKind.plain + (mode.kind == .bus ? HandlerKind.forAll : [])
   }
 
-  var holding: Holding { mode.holds ? .upTo(.max) : .nothing }
+  var holding: Buffering? { mode.holds ? .unbounded : nil }
 
   /// Runs the body of a call on the shared lane, where calls do not overlap.
   private func alone(_ number: Int, _ body: () async throws -> Void) async throws {

@@ -57,7 +57,7 @@ import Testing
       event.anyKey.addHandler(.named("all")) { _ in }
       try require(Set(event.keys) == ["a", "b"] && event.handlerCount(for: "a") == 2, "\(event.keys)")
       try require(event.handlerCount(for: "c") == 0, "handlers of another key")
-      let (all, some) = (await event.handlers, await event.handlers(of: "a"))
+      let (all, some) = (await event.handlers(), await event.handlers(of: "a"))
       try require(all.count == 4 && Set(all.map(\.name)) == ["one", "two", "three", "all"], "\(all)")
       try require(some.map(\.name) == ["one", "two"], "\(some)")
       try require(event.contains(token) && event.contains(where: .named("three")), "handlers are missing")

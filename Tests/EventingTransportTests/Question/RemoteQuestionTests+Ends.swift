@@ -172,7 +172,7 @@ extension RemoteQuestionTests {
       question.addResponder(.named("two")) { $0 * 3 }
       let other = try await question.firstAnswer(to: 1)
       try require(other == 3 && question.unlockAll(where: .named("one")) == 1 && !question.isLocked(token), "\(other)")
-      let responders = await question.responders
+      let responders = await question.handlers()
       try require(responders.map(\.name) == ["one", "two"], "\(responders)")
       try require(question.contains(token) && question.contains(where: .named("two")), "responders are missing")
       try require(question.removeAll(where: .named("one")) == 1 && !question.contains(token), "other removals")

@@ -96,7 +96,7 @@ import Testing
       let event = RemoteEvent<Int>("numbers", over: bus)
       let attempts = Notes<Int>()
       let token = event.remoteOccurrences.addHandler { attempts.note($0.attempt) }
-      event.lock(token, holding: holds ? .latest : .nothing)
+      event.lock(token, holding: holds ? .latest : nil)
       try await event.listen(as: "one", retry: .immediately(attempts: 1), deadLetter: "dead")
       try await event.publish(1)
       try await clock.sleep(for: .seconds(1))

@@ -69,7 +69,7 @@ import Testing
         event.contains(where: .named("loop")) && event.removeAll(where: .named("loop")) == 1,
         "no sequence with the name")
       await task.value
-      try require(notes.values == [1, 2, 3] && !event.hasHandlers, "\(notes.values)")
+      try require(notes.values == [1, 2, 3] && event.handlerCount == 0, "\(notes.values)")
     }
   }
 }

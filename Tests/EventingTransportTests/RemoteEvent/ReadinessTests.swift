@@ -33,7 +33,7 @@ import Testing
       switch unlock {
       case .event: event.lock()
       case .core: event.event.lock()
-      case .holding: event.lock(token, holding: .upTo(0))
+      case .holding: event.lock(token, holding: .oldest(0))
       default: event.lock(token)
       }
       try await publish()

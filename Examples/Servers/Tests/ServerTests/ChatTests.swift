@@ -78,7 +78,7 @@ import Testing
             try await writer.write("\(lines) \(text)")
             #expect(try await reader.next().hasPrefix("ada: \(lines) "))
             lines += 1
-            let snapshot = try #require(await server.rooms.handlers.first { $0.name == "slow" })
+            let snapshot = try #require(await server.rooms.handlers().first { $0.name == "slow" })
             if snapshot.droppedCount > 100 { return (lines, snapshot.droppedCount) }
           }
         }

@@ -86,7 +86,7 @@ import Testing
     placed.lock(token)
     placed.post(1)
     placed.unlock(token)
-    placed.lock(token, holding: .upTo(100))
+    placed.lock(token, holding: .oldest(100))
     placed.post(2)
     placed.post(3)
     placed.unlock(token)

@@ -38,7 +38,7 @@ import Testing
 
     #expect(calls.values == ["first: 7", "booked"])
     #expect(await window.shown == [7])
-    #expect(orders.handlerCount == 1 && !payments.hasHandlers)
+    #expect(orders.handlerCount == 1 && payments.handlerCount == 0)
     withExtendedLifetime(window) {}
   }
 
@@ -59,7 +59,7 @@ import Testing
 
     #expect(calls.count == 2)
 
-    orders.lock(token, holding: .upTo(100))
+    orders.lock(token, holding: .oldest(100))
     orders.post(order)                       // not shown now
     orders.unlock(token)                     // shown now
 
@@ -77,7 +77,7 @@ import Testing
 
         seen.record(large.total)
       }
-      #expect(await eventually { orders.hasHandlers })
+      #expect(await eventually { orders.handlerCount > 0 })
       orders.post(order)
       try await group.waitForAll()
     }

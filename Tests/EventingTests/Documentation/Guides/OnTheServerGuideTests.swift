@@ -94,7 +94,7 @@ import Testing
 
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await stream(orders, to: client) }
-      #expect(await eventually { orders.hasHandlers })
+      #expect(await eventually { orders.handlerCount > 0 })
       orders.post(Order())
       orders.finish()
       try await group.waitForAll()

@@ -36,9 +36,9 @@ extension MigratingTests {
     didLogin.unlock(greeting)
     #expect(calls.count == 4)
 
-    let snapshot = await didLogin.handlers.first { $0.id == greeting.id }
+    let snapshot = await didLogin.handlers().first { $0.id == greeting.id }
     #expect(snapshot?.isOnce == false && snapshot?.hasOwner == false)
-    let all = await didLogin.handlers
+    let all = await didLogin.handlers()
     let count = didLogin.handlerCount
     #expect(all.count == 1 && count == 1)
 

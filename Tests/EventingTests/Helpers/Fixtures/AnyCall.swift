@@ -41,7 +41,7 @@ enum AnyCall: CaseIterable, Sendable {
       event.unlock()
     case .looks:
       _ = event.handlerCount
-      _ = event.hasHandlers
+      _ = event.handlerCount > 0
       _ = event.contains(where: .named("own"))
       _ = event.description
     case .bag:

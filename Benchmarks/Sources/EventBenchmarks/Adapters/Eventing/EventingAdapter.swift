@@ -62,7 +62,7 @@ private func eventing(
         }
       },
       ranked: ranked(event),
-      isolatedCall: { await event.handlers.count },
+      isolatedCall: { await event.handlers().count },
       close: { await event.quiesce() })
   }
 }
@@ -93,7 +93,7 @@ private func eventingManyOf() -> ManyOf {
       return ManyOf.Owned(
         send: .sync { batch in for value in batch.values { event.post(value) } },
         release: { owners.all = [] },
-        remaining: { await event.handlers.count })
+        remaining: { await event.handlers().count })
     })
 }
 

@@ -1,7 +1,7 @@
 // The lock of a handler, each `withLocked` and the lock of the event are independent: ending one
 // leaves the others in force.
 
-extension Event {
+extension HandlerRegistry {
   // MARK: One handler
 
   /// Locks a handler: it is not called until it is unlocked.
@@ -11,21 +11,38 @@ extension Event {
   /// the order, and a once handler is not used up.
   ///
   /// Occurrences that are delivered meanwhile are skipped for the handler, or held until the lock
-  /// ends; see ``Holding``. Locking a locked handler again changes only `holding`: one
-  /// ``unlock(_:)`` ends the lock.
+  /// ends. Locking a locked handler again changes only `holding`: one ``unlock(_:)`` ends the lock.
   ///
   /// This can be called from any thread and inside any handler, the locked one included. The lock
   /// is independent of ``withLocked(_:holding:_:)`` and of the lock of the event,
   /// ``lock(holding:)``: ending one lock leaves the others in force.
   ///
+  /// **Held occurrences** are delivered when the lock ends, before any newer one. Reports count
+  /// them as held, and no `send` waits for them. Occurrences that do not fit count as skipped. If
+  /// the handler is removed, its held occurrences are discarded.
+  ///
+  /// - If the locks of several handlers end together, as with ``unlock()``, the held occurrences
+  ///   come one after the other. Each reaches the handlers in their order, interceptors included.
+  ///   An occurrence that an interceptor stops then is skipped for later handlers.
+  /// - If several locks of a handler are in force, the `holding` of the lock that began last
+  ///   applies.
+  /// - A lock that begins while held occurrences are being delivered holds the occurrences that are
+  ///   left.
+  /// - If the handler has a lane, the end of the lock puts all held occurrences onto the lane,
+  ///   without waiting for calls in between. They wait on the lane as others do.
+  /// - Occurrences that wait on the lane when a lock that holds occurrences begins stay on the
+  ///   lane. They do not count toward the number in `holding`.
+  ///
   /// - Parameters:
   ///   - token: The token of the handler.
-  ///   - holding: Whether occurrences are skipped meanwhile, or held until the lock ends.
+  ///   - holding: The occurrences that the lock holds: ``Buffering/unbounded`` all,
+  ///     ``Buffering/oldest(_:)`` the first ones, ``Buffering/newest(_:)`` and ``Buffering/latest``
+  ///     the last ones. ``Buffering/suspendingSender(_:)`` holds what `oldest` does: no send waits
+  ///     for a lock. `nil` holds nothing.
   /// - Returns: Whether the handler exists.
   /// - Complexity: O(1).
-  @discardableResult public nonisolated func lock(_ token: HandlerToken, holding: Holding = .nothing) -> Bool {
-    guard core.owns(token) else { return false }
-    return core.begin(.handler, of: token.record, holding) && core.isAlive(token.record)
+  @discardableResult public nonisolated func lock(_ token: HandlerToken, holding: Buffering? = nil) -> Bool {
+    handlerTable.with(token) { $0.begin(.handler, of: token.record, holding) && $0.isAlive(token.record) }
   }
 
   /// Ends the lock of a handler, if it has one.
@@ -38,7 +55,7 @@ extension Event {
   /// - Returns: Whether the handler exists.
   /// - Complexity: O(1), and the delivery of held occurrences.
   @discardableResult public nonisolated func unlock(_ token: HandlerToken) -> Bool {
-    contains(token) && core.end(.handler, of: [token.record]) == 1
+    handlerTable.with(token) { $0.isAlive(token.record) && $0.end(.handler, of: [token.record]) == 1 }
   }
 
   /// Returns whether a handler is locked by ``lock(_:holding:)`` or a running
@@ -50,7 +67,7 @@ extension Event {
   /// - Returns: `false` if the handler is not locked, or does not exist.
   /// - Complexity: O(1).
   public nonisolated func isLocked(_ token: HandlerToken) -> Bool {
-    contains(token) && core.isLocked(token.record)
+    handlerTable.with(token) { $0.isAlive(token.record) && $0.isLocked(token.record) }
   }
 
   /// Locks a handler for the duration of a closure.
@@ -61,18 +78,22 @@ extension Event {
   ///
   /// - Parameters:
   ///   - token: The token of the handler.
-  ///   - holding: Whether occurrences are skipped meanwhile, or held until the lock ends.
+  ///   - holding: The occurrences that the lock holds: see ``lock(_:holding:)``. `nil` holds none.
   ///   - body: The closure to run. It runs where the caller runs.
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws. The lock ends then, too.
   /// - Complexity: O(1), and the delivery of held occurrences.
   @discardableResult public nonisolated(nonsending) func withLocked<Result, Failure: Error>(
-    _ token: HandlerToken, holding: Holding = .nothing,
+    _ token: HandlerToken, holding: Buffering? = nil,
     _ body: nonisolated(nonsending) () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
     let scope = LockReason.newScope
-    let isMine = core.owns(token) && core.begin(scope, of: token.record, holding)
-    defer { if isMine { core.end(scope, of: [token.record]) } }
+    var locked: EventCore?  // a bus may lose the event meanwhile
+    _ = handlerTable.with(token) { core in
+      locked = core.begin(scope, of: token.record, holding) ? core : nil
+      return true
+    }
+    defer { locked?.end(scope, of: [token.record]) }
     return try await body()
   }
 
@@ -82,18 +103,22 @@ extension Event {
   ///
   /// - Parameters:
   ///   - filter: The handlers to lock: by default all that are there now.
-  ///   - holding: Whether occurrences are skipped meanwhile, or held until the lock ends.
+  ///   - holding: The occurrences that the lock holds: see ``lock(_:holding:)``. `nil` holds none.
   /// - Returns: The number of handlers that the filter selects.
   /// - Complexity: O(*n*) for *n* handlers.
   @discardableResult public nonisolated func lockAll(
-    where filter: HandlerFilter = .all, holding: Holding = .nothing
+    where filter: HandlerFilter = .all, holding: Buffering? = nil
   ) -> Int {
-    // Closes the fast path, even if no handler was locked. This thread may have left out a handler
-    // that it found deactivated. The thread that deactivated that handler may not have come to its
-    // own `noteChange()` yet. Without the call here, the fast path could still call that handler
-    // after this method has returned.
-    defer { core.anchorReference.load()?.noteChange() }
-    return core.livingRecords(where: filter.isIncluded).count { core.begin(.handler, of: $0, holding) }
+    var count = 0
+    handlerTable.forEach { core in
+      count += core.livingRecords(where: filter.isIncluded).count { core.begin(.handler, of: $0, holding) }
+      // Closes the fast path, even if no handler was locked. This thread may have left out a
+      // handler that it found deactivated. The thread that deactivated that handler may not have
+      // come to its own `noteChange()` yet. Without the call here, the fast path could still call
+      // that handler after this method has returned.
+      core.anchorReference.load()?.noteChange()
+    }
+    return count
   }
 
   /// Unlocks handlers, as ``unlock(_:)`` does. The lock of the event stays in force.
@@ -102,7 +127,9 @@ extension Event {
   /// - Returns: The number of handlers that the filter selects.
   /// - Complexity: O(*n*) for *n* handlers, and the delivery of held occurrences.
   @discardableResult public nonisolated func unlockAll(where filter: HandlerFilter = .all) -> Int {
-    core.end(.handler, of: core.livingRecords(where: filter.isIncluded))
+    var count = 0
+    handlerTable.forEach { core in count += core.end(.handler, of: core.livingRecords(where: filter.isIncluded)) }
+    return count
   }
 
   // MARK: The event itself
@@ -114,20 +141,24 @@ extension Event {
   /// called from any thread and inside any handler. The locks of single handlers are independent of
   /// the lock of the event. Snapshots of handlers do not show this lock; ``isLocked`` does.
   ///
-  /// - Parameter holding: Whether occurrences are skipped meanwhile, or held until the lock ends.
-  ///   Held occurrences then reach all handlers one after the other, as without the lock. If the
-  ///   event is locked already, this replaces the `holding` of that lock for the occurrences to
+  /// - Parameter holding: The occurrences that the lock holds: see ``lock(_:holding:)``. `nil`
+  ///   holds none. Held occurrences reach all handlers one after the other, as without the lock. If
+  ///   the event is locked already, this replaces the `holding` of that lock for the occurrences to
   ///   come. Occurrences that are held already stay held.
   /// - Complexity: O(*n*) for *n* handlers, so that a send pays nothing for the lock.
-  public nonisolated func lock(holding: Holding = .nothing) { core.setEventLock(true, holding) }
+  public nonisolated func lock(holding: Buffering? = nil) {
+    handlerTable.forEach { $0.setEventLock(true, holding) }
+  }
 
   /// Ends the lock of the event. The locks of single handlers stay in force.
   ///
   /// Held occurrences are delivered as ``unlock(_:)`` says.
   ///
   /// - Complexity: O(*n*) for *n* handlers, and the delivery of held occurrences.
-  public nonisolated func unlock() { core.setEventLock(false) }
+  public nonisolated func unlock() { handlerTable.forEach { $0.setEventLock(false) } }
 
-  /// Whether the event itself is locked. O(1).
-  public nonisolated var isLocked: Bool { core.isLocked }
+  /// Whether the event itself is locked; for a bus, whether it has events and all are locked.
+  ///
+  /// - Complexity: O(1), for a bus O(*n* log *n*) for its *n* events.
+  public nonisolated var isLocked: Bool { handlerTable.allSatisfy(\.isLocked) }
 }

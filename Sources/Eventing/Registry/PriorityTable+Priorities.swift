@@ -1,5 +1,5 @@
 // The buckets of a table, by descending priority.
-extension HandlerTable {
+extension PriorityTable {
   /// Returns the bucket of a priority; `nil` if the table has no buckets. If it has any, one of
   /// them must be the bucket of this priority.
   borrowing func bucket(of priority: Int) -> BucketPointer? {

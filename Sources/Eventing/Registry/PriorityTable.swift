@@ -5,7 +5,7 @@
 ///
 /// Complexity: adding is O(1) with one priority and O(log *p*) with *p* priorities. Adding the
 /// first handler of another priority is O(*p*). Removing costs as much as adding, amortized.
-@safe @usableFromInline struct HandlerTable: ~Copyable {
+@safe @usableFromInline struct PriorityTable: ~Copyable {
   @usableFromInline typealias BucketPointer = PriorityBucket.Pointer
 
   /// All buckets by descending priority, if there are several. Empty if there is one bucket, which

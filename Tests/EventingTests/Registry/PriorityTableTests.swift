@@ -3,9 +3,9 @@
 
   @testable import Eventing
 
-  /// Tests that compare `HandlerTable`, `PriorityBucket` and `HandlerSlot` with an array, without
+  /// Tests that compare `PriorityTable`, `PriorityBucket` and `HandlerSlot` with an array, without
   /// threads.
-  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HandlerTableTests {
+  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PriorityTableTests {
     @Test func slotsAreInTheOrderOfPriorityAndAdditionAfterRandomChanges() async {
       #expect(await onThread(firstMistakeOfRandomChanges) == nil)
     }
@@ -55,7 +55,7 @@
     }
 
     @Test func removingASlotReturnsItsClosureWhichTheTableNoLongerRetains() {
-      var table = HandlerTable()
+      var table = PriorityTable()
       let closures = LiveCount()
       let seen = Recorder<Int>()
       let records = (0..<5).map { number in
@@ -82,7 +82,7 @@
     }
 
     @Test func callingADeadSlotDoesNothingUntilCompactionRemovesTheSlot() {
-      var table = HandlerTable()
+      var table = PriorityTable()
       let seen = Recorder<Int>()
       let records = (0..<4).map { number in
         let record = HandlerRecord(0)
@@ -103,7 +103,7 @@
       let closures = LiveCount()
       weak var record: HandlerRecord?
       do {
-        var table = HandlerTable()
+        var table = PriorityTable()
         for number in 0..<100 {
           let canary = Canary(closures)
           let new = HandlerRecord(0)
@@ -118,7 +118,7 @@
     }
 
     @Test func aTableOfManyPrioritiesDropsBucketsWithoutHandlers() {
-      var table = HandlerTable()
+      var table = PriorityTable()
       let records = (1...200).map { priority in
         let record = HandlerRecord(0)
         table.append(.none, record, priority: priority)
@@ -131,7 +131,7 @@
     }
   }
 
-  extension HandlerTableTests {
+  extension PriorityTableTests {
     // MARK: The state of a record
 
     @Test func ofSeveralClaimsOfAOnceRecordOneSucceeds() {
@@ -177,7 +177,7 @@
 
   /// A table, and an array of its expected content.
   private struct CheckedTable: ~Copyable {
-    private var table = HandlerTable()
+    private var table = PriorityTable()
     private var expected: [(record: HandlerRecord, priority: Int)] = []
     private let closures = LiveCount()
 

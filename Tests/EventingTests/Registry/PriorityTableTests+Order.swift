@@ -3,7 +3,7 @@
 
   @testable import Eventing
 
-  extension HandlerTableTests {
+  extension PriorityTableTests {
     // MARK: Concurrent additions, and the sweep for released owners
 
     /// A group got its numbers before other handlers that were added first. It comes before them,
@@ -36,7 +36,7 @@
       // records[0] has the lowest number and is appended last, so it moves to the front. It passes
       // records[2], which gets a new slot. It also passes records[1], which has ended and gets
       // none.
-      var table = HandlerTable()
+      var table = PriorityTable()
       let records = (0..<3).map { _ in HandlerRecord(0) }
       for record in records[1...] { table.append(.none, record, priority: 0) }
       _ = table.remove(records[1], priority: 0)
@@ -45,7 +45,7 @@
     }
 
     @Test func theSweepVisitsEverySlotOfEveryPriorityInTurn() {
-      var table = HandlerTable()
+      var table = PriorityTable()
       let records = (0..<9).map { _ in HandlerRecord(0) }
       for (index, record) in records.enumerated() { table.append(.none, record, priority: index % 3) }
       for _ in 0..<2 {

@@ -1,0 +1,255 @@
+/// A type whose handlers can be removed, locked, counted and waited for: an ``Event``, a
+/// ``KeyedEvent``, an ``Observed`` value, an ``EventQuestion``, an ``EventBus``, or a remote event.
+///
+///     orders.removeAll(where: .named("mail"))
+///     await orders.handlers()
+///     if await !orders.quiesce(within: .seconds(5)) { print("a handler still runs") }
+///
+/// `any HandlerRegistry` holds events of different payloads. A type of yours that wraps an event
+/// conforms by returning the table of that event:
+///
+///     extension Shop: HandlerRegistry {
+///       var handlerTable: HandlerTable { orders.handlerTable }
+///     }
+///
+/// All methods may be called from any thread and inside any handler. Only a method that waits for
+/// other work is awaited.
+public protocol HandlerRegistry: Sendable {
+  /// The handlers. A type that wraps an event returns the table of the event.
+  nonisolated var handlerTable: HandlerTable { get }
+}
+
+/// The handlers of one event, or those of the events that an ``EventBus`` has now.
+///
+/// Only this library makes one. A table retains its event or bus.
+public struct HandlerTable: Sendable {
+  @usableFromInline enum Content: Sendable {
+    case event(BorrowedCore, InspectedEvent.Kind)
+    case bus(EventBus)
+  }
+  @usableFromInline let content: Content
+
+  @inlinable init(content: Content) { self.content = content }
+
+  /// The events in the order in which they were made.
+  var events: [any AnyEvent] {
+    switch content {
+    case .event(let core, _): [core.event]
+    case .bus(let bus): bus.all
+    }
+  }
+
+  /// Calls a closure with the core of each event. Allocates nothing for one event.
+  func forEach(_ body: (EventCore) -> Void) {
+    switch content {
+    case .event(let core, _): core.lend(body)
+    case .bus(let bus): for event in bus.all { body(event.core) }
+    }
+  }
+
+  /// Calls a closure with the core of the event that a handler belongs to.
+  ///
+  /// - Parameter orBusHandler: Whether to look among the handlers of all events of a bus, too. A
+  ///   private event has the token of such a handler: see ``BusHandler``.
+  /// - Returns: The result of the closure; `false` if the handler belongs to another event.
+  @inline(__always) func with(
+    _ token: HandlerToken, orBusHandler: Bool = false, _ body: (EventCore) -> Bool
+  ) -> Bool {
+    switch content {
+    case .event(let core, _): core.lend { $0.owns(token) && body($0) }
+    case .bus(let bus): bus.event(of: token, orBusHandler: orBusHandler).map { body($0.core) } ?? false
+    }
+  }
+}
+
+extension HandlerTable {
+  /// Removes a handler of an event of a bus, or a handler of all its events.
+  @usableFromInline func removeFromBus(_ token: HandlerToken) -> Bool {
+    with(token, orBusHandler: true) { $0.remove(token.record) }
+  }
+}
+
+/// A core, and the object that retains it: an ``Event``, or the storage of an ``Observed``.
+///
+/// To retain the core takes 100 instructions, because a weak reference leads to it, and to look up
+/// the conformance of the generic object takes 600 (x86-64 Linux). Most methods need neither.
+// Safe: the object retains the core as long as it exists itself.
+@safe @usableFromInline struct BorrowedCore: @unchecked Sendable {
+  @usableFromInline let core: Unmanaged<EventCore>
+  @usableFromInline let object: any AnyObject & Sendable
+
+  @inlinable init<Payload>(_ event: Event<Payload>) {
+    unsafe core = .passUnretained(event.core)
+    object = event
+  }
+
+  init<Value>(_ storage: Observed<Value>.Storage) {
+    unsafe core = .passUnretained(storage.core)
+    object = storage
+  }
+
+  /// Calls a closure with the core.
+  @inline(__always) func lend<Result>(_ body: (EventCore) -> Result) -> Result {
+    defer { _fixLifetime(object) }
+    return unsafe core._withUnsafeGuaranteedRef(body)
+  }
+
+  /// Removes a handler.
+  @inlinable @inline(__always) func remove(_ token: HandlerToken) -> Bool {
+    defer { _fixLifetime(object) }
+    return unsafe core._withUnsafeGuaranteedRef { core in core.remove(token) }
+  }
+
+  /// The event.
+  var event: any AnyEvent {
+    guard let event = object as? any AnyEvent ?? value?.anyEvent else {
+      preconditionFailure("the object is an event, or has one")
+    }
+    return event
+  }
+
+  /// The storage of an ``Observed``; `nil` for other objects.
+  var value: (any CombinedValue)? { object as? any CombinedValue }
+}
+
+extension HandlerRegistry {
+  /// The name in logs, in steps of observers and in snapshots; `nil` if there is none. A bus has no
+  /// name.
+  ///
+  /// - Complexity: O(1).
+  public nonisolated var name: String? {
+    guard case .event(let core, _) = handlerTable.content else { return nil }
+    return core.event.name
+  }
+
+  // MARK: Removing
+
+  // Removal takes effect before `remove` returns: from then on no call of the handler is claimed,
+  // not even for an occurrence that waits on a lane. If the handler comes later in the occurrence
+  // that is being delivered, it is not called for that occurrence. A call that another thread
+  // claimed just before may still be running; `quiesce()` waits for it. If the caller is on the
+  // handler's own serial context (the main actor for `on: .main`, its serial queue, its actor), no
+  // call runs afterwards.
+
+  /// Removes a handler.
+  ///
+  /// Removal takes effect before this returns: no later call begins, and queued calls are skipped.
+  /// A call that another thread began just before may still be running: ``quiesce()`` waits for it.
+  /// No call runs afterwards if this is called on the handler's own serial context: the main actor
+  /// for ``MainDelivery/main``, its serial queue, or the actor that it is isolated to.
+  ///
+  /// **Concurrency.** Callable from any thread or task. It never waits for a handler. If two
+  /// threads remove one handler, one of them gets `true`. If more than 256 removals are queued, the
+  /// caller also sleeps for some microseconds.
+  ///
+  /// **Inside a handler,** a handler may remove itself or any other. A removed handler that the
+  /// current occurrence has not reached yet is not called for that occurrence, whose report does
+  /// not count the handler.
+  ///
+  /// - Parameter token: The token of the handler.
+  /// - Returns: Whether the handler was removed by this call: `false` if it had ended before, or
+  ///   belongs to another event.
+  /// - Complexity: O(1), amortized over removals. With handlers of several priorities O(log
+  ///   priorities), and O(priorities) if it is the last handler of its priority. For a bus, also
+  ///   O(*n* log *n*) for its *n* events.
+  // Inlinable: otherwise a call takes 230 instructions more (x86-64 Linux).
+  @inlinable @discardableResult public nonisolated func remove(_ token: HandlerToken) -> Bool {
+    let table = handlerTable
+    guard case .event(let core, _) = table.content else { return table.removeFromBus(token) }
+    return core.remove(token)
+  }
+
+  /// Removes handlers, as ``remove(_:)`` does.
+  ///
+  /// A handler of all events of a bus ends in all of them if the filter selects it.
+  ///
+  /// - Parameter filter: The handlers to remove: by default all, with forwards and sequences.
+  /// - Returns: The number of handlers that this call removed.
+  /// - Complexity: O(handlers).
+  @discardableResult public nonisolated func removeAll(where filter: HandlerFilter = .all) -> Int {
+    let table = handlerTable
+    if case .bus(let bus) = table.content { return bus.removeHandlers(where: filter) }
+    var count = 0
+    table.forEach { count += $0.removeAll(where: filter.isIncluded) }
+    return count
+  }
+
+  // MARK: Looking
+
+  /// Returns whether a handler is still there.
+  ///
+  /// Callable from any thread and inside any handler, and never waits for a handler.
+  ///
+  /// - Parameter token: The token of the handler.
+  /// - Returns: `false` if the handler was removed or used up, if its owner has been released, or
+  ///   if it belongs to another event.
+  /// - Complexity: O(1). For a bus, O(*n* log *n*) for its *n* events.
+  public nonisolated func contains(_ token: HandlerToken) -> Bool {
+    handlerTable.with(token, orBusHandler: true) { $0.isAlive(token.record) }
+  }
+
+  /// Returns whether a filter selects any handler: see ``contains(_:)``.
+  ///
+  /// - Complexity: O(handlers).
+  public nonisolated func contains(where filter: HandlerFilter) -> Bool {
+    var isFound = false
+    handlerTable.forEach { core in
+      isFound = isFound || !core.livingRecords(where: filter.isIncluded).isEmpty
+    }
+    return isFound
+  }
+
+  /// The number of handlers; handlers whose owner has been released do not count.
+  ///
+  /// For a keyed event, this is the number of handlers of all keys. Callable from any thread and
+  /// inside any handler, and never waits for a handler. Every add and every removal that has
+  /// returned is counted.
+  ///
+  /// - Complexity: O(handlers).
+  public nonisolated var handlerCount: Int {
+    var count = 0
+    handlerTable.forEach { core in count += core.livingRecords { _, _ in true }.count }
+    return count
+  }
+
+  /// Returns snapshots of handlers, in the order in which they are called.
+  ///
+  /// Forwards and sequences are handlers, too. The event takes the snapshots between two
+  /// occurrences, after everything sent before has been delivered. Calls on lanes may still be
+  /// queued or running then. May be awaited inside a handler. The events of a bus are looked at
+  /// one after the other.
+  ///
+  /// - Parameter filter: The handlers to look at: by default all.
+  /// - Complexity: O(handlers).
+  public nonisolated(nonsending) func handlers(where filter: HandlerFilter = .all) async -> [HandlerSnapshot] {
+    var found: [HandlerSnapshot] = []
+    for event in handlerTable.events { found += await event.snapshots(where: filter) }
+    return found
+  }
+
+  /// Adds an observer, which is told of every occurrence that is sent from now on.
+  ///
+  /// Effective on return, and callable from any thread and inside a handler. Several observers are
+  /// told in the order in which they were added. The event retains an observer until the
+  /// observation is ended, or the event is released. For an ``Observed`` value, the observer is
+  /// told of announcements (``Observed/changes(initial:prior:)``) as of other occurrences.
+  ///
+  /// An observed event has no fast path: each occurrence is enqueued, and the queue is drained at
+  /// once. Events without observers pay nothing.
+  ///
+  /// - Parameter observer: The observer.
+  /// - Returns: The observation, which ``EventRegistration/end()`` ends. Without that call, the
+  ///   observation lasts as long as the event.
+  /// - Complexity: O(*n*) for *n* handlers and observers.
+  @discardableResult public nonisolated func observe(with observer: some EventObserver) -> EventRegistration {
+    let observation = Observation(observer)
+    let anchors = handlerTable.events.map { event in
+      event.core.observe(in: observation, event.name)
+      return event.core.anchor
+    }
+    return EventRegistration {
+      observation.end()
+      for anchor in anchors { anchor.core?.forgetObservers() }
+    }
+  }
+}

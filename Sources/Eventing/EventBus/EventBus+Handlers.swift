@@ -1,0 +1,29 @@
+extension EventBus: HandlerRegistry {
+  /// The handlers of the events that the bus has at this moment. A method for all handlers, such as
+  /// ``HandlerRegistry/lockAll(where:holding:)``, does not reach an event that is made later.
+  ///
+  /// The token of a handler of all events (`addHandler(forAll:)`) can be removed and looked for,
+  /// but not locked.
+  public var handlerTable: HandlerTable { HandlerTable(content: .bus(self)) }
+
+  /// Returns the event of a handler, which may be the private event of a handler of all events.
+  func event(of token: HandlerToken, orBusHandler: Bool) -> (any AnyEvent)? {
+    if let event = all.first(where: { $0.core.owns(token) }) { return event }
+    return orBusHandler ? mutex.withLock { unsafe everywhere.table[ObjectIdentifier(token.anchor)] }?.registration : nil
+  }
+
+  /// Removes handlers of all events, and then handlers of single events. The forwards to events of
+  /// protocol types stay, which the bus has made.
+  ///
+  /// - Returns: The number of removed handlers. A handler of all events counts once.
+  func removeHandlers(where filter: HandlerFilter) -> Int {
+    var count = 0
+    for handler in busHandlers where !handler.isForward {
+      count += handler.registration.core.removeAll(where: filter.isIncluded)
+    }
+    let events = all
+    let filter = events.reduce(filter) { $1.isOfProtocol ? $0 && !.forwarding(toObject: $1) : $0 }
+    for event in events { count += event.core.removeAll(where: filter.isIncluded) }
+    return count
+  }
+}
