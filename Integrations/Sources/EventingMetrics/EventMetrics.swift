@@ -81,7 +81,7 @@ public final class EventMetrics: EventObserver {
     let name = names.event(event.identity)
     var waiting: [String: Int] = [:]
     for handler in await event.handlers() {
-      waiting[names.handler(handler.name, handler.fileID, handler.line), default: 0] += handler.waitingCount
+      waiting[names.handler(handler.token), default: 0] += handler.waitingCount
     }
     // Handlers that have left the event get the value 0. Otherwise their meters would keep the last
     // value.

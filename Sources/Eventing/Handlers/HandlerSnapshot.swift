@@ -1,7 +1,9 @@
 /// The state of a handler at the time of a call to ``HandlerRegistry/handlers(where:)``.
 public struct HandlerSnapshot: Sendable, Identifiable {
   /// The number of the handler, which equals ``HandlerToken/id``.
-  public let id: UInt64
+  public var id: UInt64 { token.id }
+  /// The token of the handler, which also says where the handler was made.
+  public let token: HandlerToken
   /// The name of the handler; `nil` if it has none.
   public let name: String?
   /// A description of where and how the handler runs.
@@ -9,10 +11,6 @@ public struct HandlerSnapshot: Sendable, Identifiable {
   /// The key that the handler listens to; `nil` if the event is not keyed, for handlers of
   /// ``KeyedEvent/anyKey``, and for those of ``KeyedEvent/untargeted``.
   public let key: (any Hashable & Sendable)?
-  /// The file where the handler was made, with its module: see ``HandlerToken/fileID``.
-  public let fileID: String?
-  /// The line where the handler was made: see ``HandlerToken/fileID``.
-  public let line: Int?
   /// The priority. Handlers of higher priority are called first.
   public let priority: Int
   /// The tags by which the handler can be removed and locked.
@@ -56,7 +54,7 @@ extension HandlerSnapshot: CustomStringConvertible {
   /// One line for a log: name, delivery, place in the source, what it does now, and its counts.
   public var description: String {
     var parts = ["\(name ?? "handler \(id)")\(key.map { " of \($0)" } ?? "") on \(delivery)"]
-    if let location = SourceLine.text(fileID, line) { parts.append(location) }
+    if let location = token.sourceText { parts.append(location) }
     if isLocked { parts.append("locked") }
     if isOnce { parts.append("once") }
     if heldCount > 0 { parts.append("\(heldCount) held") }

@@ -122,9 +122,9 @@ extension EventCore {
         ? 0 : mutex.withLock { unsafe pendingWork.holding.count(for: record) }
       found.append(
         HandlerSnapshot(
-          id: record.id, name: options?.name, delivery: (record.details?.place ?? .inline).description,
-          key: unsafe (record.details?.key as? any HashableKey)?.hashableKey, fileID: record.source.fileID,
-          line: record.source.line, priority: options?.priority ?? 0, tags: options?.tags ?? [],
+          token: HandlerToken(record, self.anchor), name: options?.name, delivery: (record.details?.place ?? .inline).description,
+          key: unsafe (record.details?.key as? any HashableKey)?.hashableKey,
+          priority: options?.priority ?? 0, tags: options?.tags ?? [],
           isLocked: flags & HandlerFlags.lockedByCaller != 0,
           isOnce: flags & HandlerFlags.once != 0, hasOwner: options?.owner != nil,
           waitingCount: lane?.waitingCount ?? 0,

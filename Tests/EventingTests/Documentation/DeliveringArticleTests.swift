@@ -87,8 +87,7 @@ import Testing
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.addHandler(on: .background) { _ in seen.record(RequestID.current) }
 
-    // A program calls `propagate` once, at its start. A test calls `carrying.end()` at its end,
-    // too.
+    // A program calls `propagate` once, at its start. A test calls `carrying.end()`, too.
     let carrying = EventContext.propagate(RequestID.$current)
 
     await RequestID.$current.withValue(7) { _ = await event.send(1) }

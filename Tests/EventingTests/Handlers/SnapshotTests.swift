@@ -97,8 +97,8 @@ import Testing
   @Test func aSnapshotHasThePlaceInTheSource() async {
     let (event, line) = (Event<Int>(), #line + 1)
     event.addHandler(.named("a")) { _ in }
-    #expect(await event.handlers().map(\.fileID) == ["EventingTests/SnapshotTests.swift"])
-    #expect(await event.handlers().map(\.line) == [line])
+    #expect(await event.handlers().map(\.token.fileID) == ["EventingTests/SnapshotTests.swift"])
+    #expect(await event.handlers().map(\.token.line) == [line])
     #expect(
       await event.handlers().map(\.description) == [
         "a on inline, SnapshotTests.swift:\(line), 0 calls, 0 failed, 0 dropped"
