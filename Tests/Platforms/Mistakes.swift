@@ -74,6 +74,6 @@ func habits(_ orders: Event<Order>, _ search: Event<String>, _ tokens: inout Set
   orders.sink { order in print(order) }  // expected-error {{value of type 'Event<Order>' has no member 'sink'}}
   search.debounce(for: .milliseconds(300)).addHandler { text in print(text) }  // expected-error {{'debounce(for:)' is unavailable: a pace belongs to the handler: addHandler(.debounced(for: .milliseconds(300))) { payload in … }}}
   search.throttle(for: .seconds(1)).addHandler { text in print(text) }  // expected-error {{'throttle(for:)' is unavailable: a pace belongs to the handler: addHandler(.throttled(every: .milliseconds(100))) { payload in … }}}
-  orders.addHandler { _ in }.cancel()  // expected-error {{'cancel()' is unavailable: a token has no cancel}}
+  orders.addHandler { _ in }.cancel()  // expected-error {{'cancel()' is unavailable: a token has no cancel: token.remove()}}
   orders.addHandler { _ in }.store(in: &tokens)  // expected-error {{cannot convert value of type 'Set<HandlerToken>' to expected argument type 'HandlerBag'}}
 }

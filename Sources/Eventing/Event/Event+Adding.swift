@@ -17,6 +17,10 @@ extension Event: EventSource {
     return HandlerToken(newHandler.record, anchor)
   }
 
+  /// Removes a handler: see ``HandlerRegistry/remove(_:)``.
+  // The same for an event alone, which need not be retained: 48 instructions less (x86-64 Linux).
+  @inlinable @discardableResult public nonisolated func remove(_ token: HandlerToken) -> Bool { core.remove(token) }
+
   /// Adds an inline handler without options.
   @inlinable nonisolated func addInline(
     once: Bool, _ source: SourceLine, _ body: @escaping @Sendable (Payload) throws -> Void

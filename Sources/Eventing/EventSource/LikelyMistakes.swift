@@ -41,6 +41,6 @@ extension EventSource {
 }
 
 extension HandlerToken {
-  @available(*, unavailable, message: "a token has no cancel: event.remove(token)")
+  @available(*, unavailable, message: "a token has no cancel: token.remove()")
   public func cancel() { fatalError("unavailable") }
 }

@@ -107,13 +107,12 @@ import Testing
 
   #if DEBUG
     @Test func theDescriptionSaysWhatTheHandlerDoes() {
+      let token = Event<Int>().addHandler(.named("billing"), fileID: "Shop/Orders/Orders.swift", line: 12) { _ in }
       func snapshot(_ runningFor: Duration?) -> HandlerSnapshot {
         HandlerSnapshot(
-          id: 7, name: "billing", delivery: "in order", key: nil, fileID: "Shop/Orders/Orders.swift", line: 12,
-          priority: 0,
-          tags: [], isLocked: false, isOnce: false, hasOwner: false, waitingCount: 3, runningFor: runningFor,
-          attempt: 2,
-          callCount: 41, failedCount: 1, skippedCount: 0, droppedCount: 0, heldCount: 0)
+          token: token, name: "billing", delivery: "in order", key: nil, priority: 0, tags: [], isLocked: false,
+          isOnce: false, hasOwner: false, waitingCount: 3, runningFor: runningFor, attempt: 2, callCount: 41,
+          failedCount: 1, skippedCount: 0, droppedCount: 0, heldCount: 0)
       }
       #expect(
         "\(snapshot(.milliseconds(2_199)))"

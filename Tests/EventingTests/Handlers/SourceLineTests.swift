@@ -90,8 +90,8 @@ import Testing
     let first = #line - 8
     let handlers = await bus.event(for: Int.self).handlers()
     #expect(handlers.map(\.name) == ["a", "b", "c", "d", "e", "f", "g", "h"])
-    #expect(handlers.map(\.line) == (first..<first + 8).map { $0 })
-    #expect(Set(handlers.map(\.fileID)) == ["EventingTests/SourceLineTests.swift"])
+    #expect(handlers.map(\.token.line) == (first..<first + 8).map { $0 })
+    #expect(Set(handlers.map(\.token.fileID)) == ["EventingTests/SourceLineTests.swift"])
   }
 
   @Test func anInlineHandlerWithoutOptionsKnowsItsLineInADebugBuild() {

@@ -37,7 +37,7 @@ func eventingKinds() -> [EventKind] {
     },
     EventKind("value set, 1 handler", "Eventing Observed, old and new value") { cell in
       let observed = Observed(0)
-      observed.addHandler { cell.hit($0.new ?? 0) }
+      observed.changes().addHandler { cell.hit($0.new) }
       return .sync { batch in for value in batch.values { observed.value = value } }
     },
     EventKind("value read, nothing tracked", "Eventing Observed") { cell in

@@ -21,11 +21,10 @@ func eventingRoutes() -> [Route] {
       event.addHandler(on: .lane(HandlerLane("benchmark"))) { (value: Int) async in handler(value) }
     },
     route(".retrying, nothing fails") { event, handler in
-      event.add(
-        Handler(.retrying(.immediately(attempts: 3))) { (value: Int) async throws in handler(value) })[0]
+      event.addHandler(.retrying(.immediately(attempts: 3))) { (value: Int) async throws in handler(value) }
     },
     route("batches of 100") { event, handler in
-      event.add(Handler(batchesOf: 100) { (values: [Int]) async in for value in values { handler(value) } })[0]
+      event.add(Handler(batchesOf: 100) { (values: [Int]) async in for value in values { handler(value) } })
     },
     route("in order by key, 1,000 keys", isConcurrent: true) { event, handler in
       event.addHandler(.inOrder { $0 % 1_000 }, on: .concurrent(limit: 4)) { (value: Int) async in handler(value) }

@@ -38,7 +38,7 @@ func naiveActorPeers() -> [Peer] {
       once: .async { batch in
         let cell = batch.cell
         for value in batch.values {
-          await bus.once(perform: hitting(cell))
+          await bus.once(hitting(cell))
           between()
           await bus.send(value)
           between()

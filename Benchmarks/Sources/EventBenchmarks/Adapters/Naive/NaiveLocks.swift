@@ -26,7 +26,7 @@ func naiveLockPeers() -> [Peer] {
       once: .sync { batch in
         let cell = batch.cell
         for value in batch.values {
-          bus.once(perform: hitting(cell))
+          bus.once(hitting(cell))
           bus.send(value)
         }
       })
