@@ -122,7 +122,8 @@ extension EventCore {
         ? 0 : mutex.withLock { unsafe pendingWork.holding.count(for: record) }
       found.append(
         HandlerSnapshot(
-          token: HandlerToken(record, self.anchor), name: options?.name, delivery: (record.details?.place ?? .inline).description,
+          token: HandlerToken(record, self.anchor), name: options?.name,
+          delivery: (record.details?.place ?? .inline).description,
           key: unsafe (record.details?.key as? any HashableKey)?.hashableKey,
           priority: options?.priority ?? 0, tags: options?.tags ?? [],
           isLocked: flags & HandlerFlags.lockedByCaller != 0,
