@@ -8,10 +8,10 @@ struct Order: Sendable { var id = 0 }
 final class Cell { var x = 0 }  // expected-note 2 {{class 'Cell' does not conform to the 'Sendable' protocol}}
 final class Ledger: Sendable { func book(_ order: Order) {} }
 @MainActor final class Window: Sendable {
-  var title = ""
-  func show(_ order: Order) {}
+  var title = ""  // expected-note {{mutation of this property is only permitted within the actor}}
+  func show(_ order: Order) {}  // expected-note {{calls to instance method 'show' from outside of its actor context are implicitly asynchronous}}
 }
-actor Store { func append(_ id: Int) {} }
+actor Store { func append(_ id: Int) {} }  // expected-note {{calls to instance method 'append' from outside of its actor context are implicitly asynchronous}}
 func book(_ order: Order) {}
 func bill(_ order: Order) async throws {}
 @MainActor func present(_ order: Order) {}
@@ -46,7 +46,7 @@ func isolation(_ orders: Event<Order>, _ window: Window, _ titles: Event<String>
 func places(_ orders: Event<Order>, _ queue: DispatchQueue) {
   orders.addHandler(on: .queue(queue)) { order in try await bill(order) }  // expected-error {{'queue' is unavailable: a dispatch queue runs closures that do not await: leave 'on:' out, or say '.inOrder(priority:)'}}
   orders.addHandler(on: .background) { order in try await bill(order) }  // expected-error {{'background' is unavailable: a closure that awaits blocks no thread: leave 'on:' out, or say '.inOrder(priority: .utility)'}}
-  orders.addHandler(on: .inline) { order in try await bill(order) }  // expected-error {{cannot pass function of type '@Sendable (Order) async throws -> ()' to parameter expecting synchronous function type}} expected-note {{'async' inferred from asynchronous operation used here}}
+  orders.addHandler(on: .inline) { order in try await bill(order) }  // expected-error {{cannot pass function of type '@concurrent @Sendable (Order) async throws -> ()' to parameter expecting synchronous function type}} expected-note {{'async' inferred from asynchronous operation used here}}
   orders.addHandler(on: .mian) { order in book(order) }  // expected-error {{type 'SyncDelivery' has no member 'mian'}}
 }
 

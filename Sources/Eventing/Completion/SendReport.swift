@@ -1,8 +1,8 @@
 /// The outcome of one occurrence.
 ///
 /// Every handler that the occurrence found is counted exactly once: in ``delivered``, ``skipped``,
-/// ``dropped``, ``deferred``, ``held`` or ``failures``. Above 2,097,151, ``dropped``,
-/// ``deferred`` and ``held`` each stay at that number.
+/// ``dropped``, ``deferred``, ``held`` or ``failures``. The counts ``dropped``, ``deferred`` and
+/// ``held`` stay at 2,097,151 if they are larger.
 ///
 /// An occurrence finds the handlers that were added before it was sent. But a handler does not
 /// count if it was removed or used up, or if its owner was gone, before the delivery came to it.
@@ -28,7 +28,8 @@ public struct SendReport: Sendable {
     @inlinable get { Int(counts.skipped) }
     set { counts.skipped = UInt32(newValue) }
   }
-  /// The number of handlers that had no room for the occurrence; see ``Buffering``.
+  /// The number of handlers that had no room for the occurrence (``Buffering``), or for which a
+  /// pace or a newer occurrence replaced it.
   public internal(set) var dropped: Int {
     @inlinable get { counts.dropped }
     set { counts.dropped = newValue }

@@ -3,7 +3,7 @@ extension HandlerRegistry {
   ///
   /// Calls of handlers that have been removed count, too. Occurrences that a lock holds do not, nor
   /// do calls that wait on a lane which such a lock has paused, nor loops over
-  /// ``EventSource/payloads(buffering:)``.
+  /// ``EventSource/payloads(named:buffering:)``.
   ///
   /// `quiesce` covers this event only. What this event forwarded has entered the target, or is
   /// queued there, but its handlers may still be running: call `quiesce()` of the target next.
@@ -14,7 +14,8 @@ extension HandlerRegistry {
   /// For an ``Observed`` value, so do the handlers of ``combineLatest(_:_:)`` with this value.
   ///
   /// **Inside a handler,** `quiesce` waits neither for that handler nor for a handler that waits
-  /// for it. Cancellation of the task does not shorten the wait.
+  /// for it. Cancellation of the task does not shorten the wait, as it does that of
+  /// ``quiesce(within:clock:)``.
   ///
   /// - Complexity: O(handlers), however many other waits the calling handler has.
   public nonisolated(nonsending) func quiesce() async {

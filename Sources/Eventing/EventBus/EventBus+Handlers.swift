@@ -2,7 +2,7 @@ extension EventBus: HandlerRegistry {
   /// The handlers of the events that the bus has at this moment. A method for all handlers, such as
   /// ``HandlerRegistry/lockAll(where:holding:)``, does not reach an event that is made later.
   ///
-  /// The token of a handler of all events (`addHandler(forAll:)`) can be removed and looked for,
+  /// The token of a handler of all events (``all(as:)``) can be removed and looked for,
   /// but not locked.
   public var handlerTable: HandlerTable { HandlerTable(content: .bus(self)) }
 

@@ -10,8 +10,8 @@ extension EventSource where Payload: Equatable {
   /// one even if the handler throws. A payload that the view leaves out counts as skipped, and uses
   /// up no once handler.
   ///
-  /// If a lock, a filter behind this view or a refused claim keeps a payload from the handler, the
-  /// view does not remember that payload. If a lane skips or drops payloads that it has taken, the
+  /// If a lock, a removal or a filter behind this view keeps a payload from the handler, the view
+  /// does not remember that payload. If a lane skips or drops payloads that it has taken, the
   /// next payload always reaches the lane, even if it equals the one before.
   ///
   /// Of a remote event, the view remembers no payload that the engine got back because a handler

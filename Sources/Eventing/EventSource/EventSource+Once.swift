@@ -58,8 +58,7 @@ extension EventSource {
     add(Handler(delivery.place, HandlerBody(mainAsync: body), options, SourceLine(fileID, line), once: true))
   }
 
-  /// Adds a synchronous handler for exactly one call that receives its owner, and ends with it: see
-  /// ``addHandler(_:on:owner:fileID:line:perform:)-(_,SyncDelivery,_,_,_,(Owner,Payload)(throws)->Void)``.
+  /// Adds a synchronous handler for exactly one call that receives its owner, and ends with it.
   @inlinable @discardableResult
   public nonisolated func once<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: SyncDelivery = .inline, owner: Owner,
@@ -69,9 +68,7 @@ extension EventSource {
     add(Handler(delivery.place, HandlerBody(sync: body), options, SourceLine(fileID, line), owner: owner, once: true))
   }
 
-  /// Adds an asynchronous handler for exactly one call that receives its owner, and ends with it:
-  /// see
-  /// ``addHandler(_:on:owner:fileID:line:perform:)-(_,SyncDelivery,_,_,_,(Owner,Payload)(throws)->Void)``.
+  /// Adds an asynchronous handler for exactly one call that receives its owner, and ends with it.
   @inlinable @discardableResult
   public nonisolated func once<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: AsyncDelivery = .inOrder, owner: Owner,
@@ -82,8 +79,7 @@ extension EventSource {
   }
 
   /// Adds a synchronous handler on the main actor for exactly one call that receives its owner, and
-  /// ends with it: see
-  /// ``addHandler(_:on:owner:fileID:line:perform:)-(_,SyncDelivery,_,_,_,(Owner,Payload)(throws)->Void)``.
+  /// ends with it.
   @inlinable @discardableResult
   public nonisolated func once<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
@@ -94,8 +90,7 @@ extension EventSource {
   }
 
   /// Adds an asynchronous handler on the main actor for exactly one call that receives its owner,
-  /// and ends with it: see
-  /// ``addHandler(_:on:owner:fileID:line:perform:)-(_,SyncDelivery,_,_,_,(Owner,Payload)(throws)->Void)``.
+  /// and ends with it.
   @inlinable @discardableResult
   public nonisolated func once<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,

@@ -36,8 +36,7 @@ extension EventSource {
     add(Handler(delivery.place, HandlerBody(sync: body), options, SourceLine(fileID, line), owner: owner))
   }
 
-  /// Adds an asynchronous handler that receives its owner, and ends with it: see
-  /// ``addHandler(_:on:owner:fileID:line:perform:)-(_,SyncDelivery,_,_,_,(Owner,Payload)(throws)->Void)``.
+  /// Adds an asynchronous handler that receives its owner, and ends with it.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: AsyncDelivery = .inOrder, owner: Owner,
@@ -47,8 +46,7 @@ extension EventSource {
     add(Handler(delivery.place, HandlerBody(async: body), options, SourceLine(fileID, line), owner: owner))
   }
 
-  /// Adds a synchronous handler on the main actor that receives its owner, and ends with it: see
-  /// ``addHandler(_:on:owner:fileID:line:perform:)-(_,SyncDelivery,_,_,_,(Owner,Payload)(throws)->Void)``.
+  /// Adds a synchronous handler on the main actor that receives its owner, and ends with it.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
@@ -58,8 +56,7 @@ extension EventSource {
     add(Handler(delivery.place, HandlerBody(main: body), options, SourceLine(fileID, line), owner: owner))
   }
 
-  /// Adds an asynchronous handler on the main actor that receives its owner, and ends with it: see
-  /// ``addHandler(_:on:owner:fileID:line:perform:)-(_,SyncDelivery,_,_,_,(Owner,Payload)(throws)->Void)``.
+  /// Adds an asynchronous handler on the main actor that receives its owner, and ends with it.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,

@@ -6,7 +6,8 @@
 /// Every adding method is declared here, and each promises:
 ///
 /// - **Order.** Every occurrence sent after the method has returned reaches the handler. No
-///   occurrence sent before does, except for the values that an ``EventReplay`` repeats.
+///   occurrence sent before does, except for the values that an ``EventReplay`` repeats, and for
+///   the value of an ``Observed`` as it is, which comes first.
 /// - **Concurrency.** Callable from any thread or task without `await`. It never waits for a
 ///   handler. If more than 256 adds are queued, the caller also sleeps for some microseconds.
 /// - **Inside a handler.** A handler that is added while an occurrence is being delivered does not

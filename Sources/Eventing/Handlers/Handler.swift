@@ -95,8 +95,7 @@ extension Handler {
     self.init(delivery.place, HandlerBody(mainAsync: body), options, SourceLine(fileID, line))
   }
 
-  /// Creates a handler that receives its owner, and ends with it: see
-  /// ``EventSource/addHandler(_:on:owner:fileID:line:perform:)-(_,SyncDelivery,_,_,_,(Owner,Payload)(throws)->Void)``.
+  /// Creates a handler that receives its owner, and ends with it.
   @inlinable public init<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: SyncDelivery = .inline, owner: Owner,
     fileID: StaticString = #fileID, line: UInt = #line,

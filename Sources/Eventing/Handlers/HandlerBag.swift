@@ -45,7 +45,7 @@ public final class HandlerBag: Sendable {
   /// Removes the handlers of all tokens, as ``HandlerRegistry/remove(_:)`` does, and empties
   /// the bag.
   ///
-  /// If another thread inserts a token meanwhile, either the handler of that token is removed, or
+  /// If another thread stores a token meanwhile, either the handler of that token is removed, or
   /// the bag keeps the token.
   ///
   /// - Returns: The number of handlers that this call removed.

@@ -1,9 +1,8 @@
 /// The name of one handler of one event. Dropping a token changes nothing.
 ///
 /// A token is a plain value. It keeps neither its event nor the handler's closure alive. If a token
-/// is used twice, late, or on another event, the call has no effect and says so: it returns
-/// `false`, `nil` or 0. Only ``HandlerRegistry/withLocked(_:holding:_:)``, which has no such
-/// result, still runs its body.
+/// is used twice, late, or on another event, the call has no effect and returns `false`. Only
+/// ``HandlerRegistry/withLocked(_:holding:_:)``, which has no such result, still runs its body.
 public struct HandlerToken: Sendable, Identifiable {
   @usableFromInline let record: HandlerRecord
   @usableFromInline let anchor: EventAnchor
@@ -28,8 +27,7 @@ public struct HandlerToken: Sendable, Identifiable {
   /// - Complexity: As for ``HandlerRegistry/remove(_:)``.
   @discardableResult public func remove() -> Bool { anchor.remove(record) }
 
-  /// Puts the token into a bag, which removes the handler when the bag is released: see
-  /// ``HandlerBag/insert(_:)``.
+  /// Puts the token into a bag, which removes the handler when the bag is released.
   public func store(in bag: HandlerBag) { bag.insert(self) }
 }
 

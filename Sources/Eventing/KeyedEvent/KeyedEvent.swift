@@ -14,6 +14,8 @@
 /// million. A key without handlers needs no memory. The event calls `hash(into:)` and `==` of its
 /// keys with no mutex held.
 ///
+/// A copy refers to the same event, which lives as long as a copy, or a source of it, exists.
+///
 /// With objects as keys (``ObjectKey``), the event holds each object weakly, and never mistakes a
 /// later object for it.
 public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable {

@@ -11,10 +11,10 @@ extension Event {
   ///
   /// The event is not kept alive. Its end, by ``HandlerRegistry/finish()`` or the release of its
   /// last reference, cancels the post and releases the payload. ``HandlerRegistry/quiesce()`` does
-  /// not wait for the post. Carried task-local values are those of the caller.
+  /// not wait for the post. Propagated task-local values are those of the caller.
   ///
-  /// One timer serves all later posts of a clock in the process. Once nothing waits for the timer,
-  /// it is not set again. Clocks that are objects are told apart by identity, and clocks
+  /// One timer serves all scheduled posts of a clock in the process. Once nothing waits for the
+  /// timer, it is not set again. Clocks that are objects are told apart by identity, and clocks
   /// that are values by `==`. A value without `==` that has stored properties counts as another
   /// clock each time. If a sleep of the clock fails, the posts that wait for that instant are made
   /// at once.
@@ -27,7 +27,7 @@ extension Event {
   ///     simulation's clock takes the place of the clocks of the standard library.
   ///   - sender: The object that sends, held weakly.
   /// - Returns: A value that can cancel the post.
-  /// - Complexity: O(log n) for n later posts on the clock.
+  /// - Complexity: O(log n) for n scheduled posts on the clock.
   @discardableResult public nonisolated func post(
     _ payload: Payload, after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
     from sender: (any AnyObject & Sendable)? = nil

@@ -101,6 +101,9 @@ extension HandlerRegistry {
 
   /// Locks handlers, as ``lock(_:holding:)`` does. Handlers that are added later are not locked.
   ///
+  /// ``unlockAll(where:)`` and ``unlock(_:)`` end these locks. ``unlock()`` ends only the lock of
+  /// the event, ``lock(holding:)``.
+  ///
   /// - Parameters:
   ///   - filter: The handlers to lock: by default all that are there now.
   ///   - holding: The occurrences that the lock holds: see ``lock(_:holding:)``. `nil` holds none.

@@ -18,7 +18,7 @@ extension Handler {
   ///
   /// If the delivery has a bound, a full lane makes a batch at once.
   ///
-  /// Carried task-local values (``EventContext``) are not bound: a batch has several senders.
+  /// Propagated task-local values (``EventContext``) are not bound: a batch has several senders.
   ///
   /// - Parameters:
   ///   - options: How the calls are made.

@@ -5,7 +5,8 @@ extension Observed {
   public var failures: some EventSource<HandlerFailure> { storage.event.failures }
 
   /// A source of the changes at which a handler failed, after its last attempt, as the handler
-  /// received them: see ``Event/deadLetters``. A handler of ``values`` receives the new value only.
+  /// received them: see ``Event/deadLetters``. A handler of the value, or of ``newValues``,
+  /// receives the new value only.
   public var deadLetters: some EventSource<DeadLetter<ValueChange<Value>>> { storage.event.deadLetters }
 
   /// A source of the changes that reached no handler: see ``Event/unhandled``. Announcements

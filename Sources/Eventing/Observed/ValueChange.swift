@@ -1,4 +1,4 @@
-/// One change of an ``Observed`` value, or of a property that an event observes.
+/// One change of an ``Observed`` value.
 public struct ValueChange<Value: Sendable>: Sendable {
   /// The value before the change; `nil` in the first call of `changes(initial: true)`.
   public let old: Value?

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// A question is built on an ``Event``, and the event's guarantees for handlers hold for
 /// responders. Each responder answers one query at a time, in order, and independently of the
-/// others. All methods may be called from any thread or task.
+/// others. All methods may be called from any thread or task. A copy refers to the same question.
 ///
 /// **Inside a responder,** a question may be asked, including the responder's own. If the wait for
 /// an answer would be a deadlock, that answer is not waited for.

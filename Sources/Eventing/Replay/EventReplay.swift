@@ -9,7 +9,7 @@ public struct EventReplay<Payload: Sendable>: Sendable {
   enum Kind: Sendable { case none, last(Int), current(Payload) }
   let kind: Kind
 
-  /// No payloads. This is the default.
+  /// No payloads.
   public static var none: EventReplay { EventReplay(kind: .none) }
 
   /// The last `count` payloads, or as many as were sent. A count below 0 counts as 0.

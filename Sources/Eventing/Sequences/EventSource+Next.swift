@@ -6,8 +6,9 @@ extension EventSource {
   /// The call receives every payload that is sent after it began. When it returns, its handler has
   /// been removed from the event. It retains the source until then.
   ///
-  /// - On an event with a history, the past payloads that a new handler receives come first; see
-  ///   ``EventReplay``.
+  /// - On an event with replay (``EventReplay``), the past payloads that a new handler receives
+  ///   come first. On an ``Observed``, that is the value as it is: ``Observed/newValues`` has the
+  ///   next one.
   /// - Inside a handler of the event, `next` receives payloads that are delivered after it was
   ///   called. A task that awaits that handler before it sends such a payload waits for ever.
   /// - A child task (`async let`) begins to receive only when it runs. If no payload may be missed,
