@@ -41,7 +41,7 @@
     func begin(_ add: (@escaping @Sendable (Downstream.Input) -> Void) -> HandlerToken) {
       if state.withLock({ $0.receiver == nil }) { return }
       let end = HandlerEnd<Downstream.Input>(self)
-      handler.insert(add { value in end.target.receive(value) })
+      add { value in end.target.receive(value) }.store(in: handler)
       // Another thread may have called `cancel()` before the token was in `handler`. That call
       // found no handler to remove, so this thread removes the handler.
       if state.withLock({ $0.receiver == nil }) { handler.removeAll() }

@@ -107,13 +107,14 @@ public struct SendReport: Sendable {
   /// Whether no handler was called, and none will be.
   public var reachedNobody: Bool { delivered + deferred + held + failures.count == 0 }
 
-  /// Throws the error of the first handler that failed, in the order of the handlers. Returns if no
-  /// handler failed.
+  /// Throws the failure of the first handler that failed, in the order of the handlers. Returns if
+  /// no handler failed.
   ///
-  /// - Throws: The error of the first of the ``failures``.
+  /// - Throws: The first of the ``failures``. Its ``HandlerFailure/error`` is what the handler
+  ///   threw.
   /// - Complexity: O(1).
-  public func throwIfFailed() throws {
-    if let failure = failures.first { throw failure.error }
+  public func throwIfFailed() throws(HandlerFailure) {
+    if let failure = failures.first { throw failure }
   }
 }
 

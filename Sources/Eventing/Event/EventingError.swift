@@ -1,4 +1,10 @@
 /// An error of the library itself, with what was expected and what was found instead.
+///
+///     do {
+///       try await progress.next(within: .seconds(1))
+///     } catch EventingError.Code.timedOut {
+///       print("nothing came")
+///     }
 public struct EventingError: Error, Sendable {
   /// The kind of an error. Later versions may add more.
   public struct Code: Hashable, Sendable {
@@ -12,6 +18,9 @@ public struct EventingError: Error, Sendable {
     public static var unanswered: Code { Code(name: "unanswered") }
     /// The owner already has an event of this name on the bus, but with another payload type.
     public static var payloadMismatch: Code { Code(name: "payloadMismatch") }
+
+    /// Returns whether an error is an ``EventingError`` of a code, for the pattern of a `catch`.
+    public static func ~= (code: Code, error: any Error) -> Bool { (error as? EventingError)?.code == code }
   }
 
   /// The kind of this error.

@@ -21,7 +21,7 @@ final class BusHandler: Sendable {
   private let attach: @Sendable (BusHandler, any AnyEvent) -> HandlerToken
 
   @inline(never) init(
-    on bus: EventBus, _ name: String?, isOnce: Bool, _ owner: Owner?, _ source: SourceLine, isForward: Bool = false,
+    on bus: EventBus, _ options: HandlerOptions, isOnce: Bool, _ source: SourceLine, isForward: Bool = false,
     attach: @escaping @Sendable (BusHandler, any AnyEvent) -> HandlerToken
   ) {
     let (registration, members) = (Event<NoPayload>(untold: nil), BusMembers())
@@ -32,7 +32,9 @@ final class BusHandler: Sendable {
     self.attach = attach
     var handler = Handler<NoPayload>(
       .inline, HandlerBody(sync: { (_: NoPayload) in _ = end }), [], source, once: isOnce)
-    (handler.options.name, handler.options.owner) = (name, owner)
+    // A filter asks for these.
+    (handler.options.name, handler.options.tags) = (options.name, options.tags)
+    (handler.options.owner, handler.options.isForward) = (options.owner, options.isForward)
     token = registration.add(handler)
   }
 

@@ -21,6 +21,11 @@ extension EventBus {
   /// - A once handler is called once in all events together, even if several threads send.
   /// - ``finish()`` ends the handler, after the calls for what was sent before.
   /// - Of several handlers that are added together, each is added on its own.
+  /// - A pace, a bound, an order by key, batches, the call that a new one cancels, and what
+  ///   `removeDuplicates` compares hold in each event on its own. While a call that is isolated to
+  ///   an actor awaits, a call for another event may begin.
+  /// - A sequence never makes a sender wait: with ``Buffering/suspendingSender(_:)``, what finds no
+  ///   room is dropped.
   ///
   /// Every payload that is sent after a handler was added reaches the handler. Callable from any
   /// thread, and inside any handler. A bus without such handlers does no work for them. The source
@@ -35,7 +40,7 @@ extension EventBus {
   /// from each event that is made later.
   func forwardAll<P: Sendable>(to target: Event<P>) {
     add(
-      BusHandler(on: self, nil, isOnce: false, nil, .none, isForward: true) { handler, event in
+      BusHandler(on: self, HandlerOptions(), isOnce: false, .none, isForward: true) { handler, event in
         // The target forwards nothing to itself: no occurrence reaches an event twice.
         event.source(of: P.self, for: handler).forward(to: target)
       })
@@ -49,8 +54,9 @@ private struct AllPayloads<Payload: Sendable>: EventSource {
   func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] { handlers.map(add) }
 
   func add(_ handler: Handler<Payload>) -> HandlerToken {
+    if case .sequence(let hub) = handler.any.body { return add(handler, of: hub) }
     let busHandler = BusHandler(
-      on: bus, handler.options.name, isOnce: handler.isOnce, handler.options.owner, handler.any.source
+      on: bus, handler.options, isOnce: handler.isOnce, handler.any.source
     ) { [member = handler.inSeveralEvents] busHandler, event in
       var member = member
       member.options.sharedClaim = busHandler.sharedClaim(in: event)
@@ -60,7 +66,19 @@ private struct AllPayloads<Payload: Sendable>: EventSource {
     return busHandler.token
   }
 
-  func remove(_ token: HandlerToken) -> Bool { bus.remove(token) }
+  /// Adds a sequence, whose hub belongs to one event: a private one, to which a handler of all
+  /// events posts. That handler ends with the hub, or with the bus.
+  private func add(_ handler: Handler<Payload>, of hub: SequenceHub) -> HandlerToken {
+    let gathered = Event<Payload>(untold: nil)
+    let token = gathered.add(handler)
+    let post: @Sendable (SequenceHub, Payload) throws -> Void = { _, payload in gathered.post(payload) }
+    var poster = Handler<Payload>(.inline, HandlerBody(sync: post), [], handler.any.source, owner: hub)
+    poster.options.name = handler.options.name
+    _ = add(poster)
+    return token
+  }
+
+  func remove(_ token: HandlerToken) -> Bool { bus.remove(token) || token.remove() }
 }
 
 extension Handler {

@@ -49,12 +49,12 @@ struct DistinctSource<Source: EventSource>: EventSource {
 
   private func distinct(_ handler: Handler<Source.Payload>) -> Handler<Source.Payload> {
     let (inner, last) = (handler.any, LastPayload<Source.Payload>(areEqual))
-    let (place, body, type, modifiers) = (inner.place, inner.body, inner.type, inner.options.modifierBox?.modifiers)
+    let (body, type, modifiers) = (inner.body, inner.type, inner.options.modifierBox?.modifiers)
     // Not a `view`: its closure knows nothing of the transport that may have brought the payload.
     var distinct = Handler<Source.Payload>(
-      place,
+      inner.place,
       .relay { record, anchor in
-        let route = HandlerRoute(place, body, type, record, anchor, modifiers)
+        let route = HandlerRoute(record.place, body, type, record, anchor, modifiers)
         let lane = route.target
         return TransformedHandler(target: lane) { incoming, owner, tally in
           let (payload, losses) = (incoming.payload(Source.Payload.self), lane?.counters.losses ?? 0)

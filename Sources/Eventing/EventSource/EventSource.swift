@@ -17,8 +17,8 @@
 ///   O(priorities) for the first handler of a priority.
 ///
 /// Only this library and wrappers of its types conform: a wrapper forwards each requirement to the
-/// source that it holds, at once and once, and may change handlers by ``Handler/with(_:)`` and
-/// ``Handler/owned(by:)``.
+/// source that it holds, at once and once. It may give handlers a name, tags, a priority or
+/// ``HandlerOption/once`` by ``Handler/with(_:)``, and an owner by ``Handler/owned(by:)``.
 public protocol EventSource<Payload>: Sendable {
   /// The type of the values that handlers receive.
   associatedtype Payload: Sendable

@@ -1,5 +1,5 @@
 /// An error that a handler threw.
-public struct HandlerFailure: Sendable {
+public struct HandlerFailure: Error, Sendable {
   /// The handler that threw.
   public let handler: HandlerToken
   /// The error.

@@ -150,7 +150,7 @@ public struct HandlerOption<Payload: Sendable>: Sendable {
   ///
   /// The first occurrence is delivered at once; then the latest of each interval. The last one is
   /// always delivered. The others count as dropped. While a call runs that takes longer than the
-  /// interval, only the latest occurrence waits, unless there is a ``buffering(_:)``.
+  /// interval, only the latest occurrence waits, unless ``buffering(_:)`` sets a bound.
   ///
   /// ``HandlerRegistry/finish()``, ``HandlerRegistry/quiesce()`` and the end of the event deliver
   /// at once what waits. They replace nothing that is on the lane already, unless there is a
@@ -234,6 +234,16 @@ enum HandlerSetting: Sendable {
   case several([HandlerSetting])
 }
 
+extension HandlerSetting {
+  /// Whether it decides when calls are made, and how.
+  var isAboutCalls: Bool {
+    switch self {
+    case .name, .tags, .priority, .once, .several: false
+    case .buffering, .retry, .timeLimit, .pace, .key, .cancellingPrevious: true
+    }
+  }
+}
+
 extension [HandlerSetting] {
   /// The priority that they set; `nil` for none.
   var priority: Int? {
@@ -269,12 +279,14 @@ extension AnyHandler {
   /// Applies options, in their order.
   mutating func apply(_ settings: [HandlerSetting]) {
     for setting in settings { apply(setting) }
-    guard let modifiers = options.modifierBox?.modifiers else { return }
-    if modifiers.isRestarting, body.isSynchronous { options.modifiers.isRestarting = false }
+    guard let modifiers = options.modifierBox?.modifiers, !body.isTransformed else { return }
     place = place.buffered(modifiers.bound(insteadOf: place.buffering))
   }
 
   private mutating func apply(_ setting: HandlerSetting) {
+    if body.isTransformed, setting.isAboutCalls {
+      return warn("\(setting) does nothing: the handler has a view in front of it, and is asked for its options there")
+    }
     switch setting {
     case .name(let name): options.name = name
     case .tags(let tags): if !tags.isEmpty { options.tags = (options.tags ?? []).union(tags) }

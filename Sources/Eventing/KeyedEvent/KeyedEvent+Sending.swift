@@ -111,27 +111,11 @@ extension KeyedEvent where Key == ObjectKey {
     post(payload, to: ObjectKey(object), from: sender)
   }
 
-  /// Sends a payload to several objects without waiting, as one occurrence for each object, in the
-  /// order of the objects. An object that appears twice counts once. See
-  /// ``post(_:to:from:)-(_,Key,_)``.
-  public func post<Object: AnyObject & Sendable>(
-    _ payload: Payload, to objects: some Sequence<Object>, from sender: (any AnyObject & Sendable)? = nil
-  ) {
-    post(payload, to: objects.map { ObjectKey($0) }, from: sender)
-  }
-
   /// Sends a payload to an object, and returns when every handler that it reached has finished. See
   /// ``send(_:to:from:)-(_,Key,_)``.
   @discardableResult public nonisolated(nonsending) func send(
     _ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil
   ) async -> SendReport { await send(payload, to: ObjectKey(object), from: sender) }
-
-  /// Sends a payload to several objects, as one occurrence for each object, in the order of the
-  /// objects. Returns when every handler that the occurrences reached has finished. See
-  /// ``send(_:to:from:)-(_,Key,_)``.
-  @discardableResult public nonisolated(nonsending) func send<Object: AnyObject & Sendable>(
-    _ payload: Payload, to objects: some Sequence<Object>, from sender: (any AnyObject & Sendable)? = nil
-  ) async -> [SendReport] { await send(payload, to: objects.map { ObjectKey($0) }, from: sender) }
 
   /// Sends a payload to an object without waiting. Returns a ticket, whose report can be awaited
   /// later. See ``submit(_:to:from:)-(_,Key,_)``.

@@ -67,9 +67,9 @@ extension HandlerBody {
 extension HandlerBody {
   /// Returns the closure of the user with an object that it retains as well. A transform, and the
   /// hub of a sequence, are returned as they are.
-  func retaining(_ object: (any AnyObject & Sendable)?, _ type: PayloadType) -> HandlerBody {
+  func retaining(_ object: (any AnyObject & Sendable)?) -> HandlerBody {
     switch self {
-    case .direct(let body): .direct(.of({ payload in try withExtendedLifetime(object) { try body(payload) } }, type))
+    case .direct(let body): .direct(body.retaining(object))
     case .directAsync(let body): .directAsync(body.retaining(object))
     case .sync(let body): .sync { call in try withExtendedLifetime(object) { try body(call) } }
     case .async(let body):

@@ -24,7 +24,7 @@
     _ place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord,
     _ anchor: EventAnchor, _ modifiers: HandlerModifiers?
   ) {
-    let body = record.options.sharedClaim?.kept(by: body, type) ?? body
+    let body = record.options.sharedClaim?.kept(by: body) ?? body
     if let modifiers, !body.isTransformed {
       let route = HandlerRoute(unpaced: place, body, type, record, anchor, modifiers)
       self = modifiers.pace.map { .paced(PacedTarget(record, anchor, $0, route, type)) } ?? route
@@ -215,14 +215,14 @@ extension AnyHandler {
     _ conversion:
       @escaping @Sendable (BorrowedPayload, inout DeliveryTally, (BorrowedPayload, inout DeliveryTally) -> Bool) -> Bool
   ) {
-    let (place, body, type, modifiers) = (inner.place, inner.body, inner.type, inner.options.modifierBox?.modifiers)
+    let (body, type, modifiers) = (inner.body, inner.type, inner.options.modifierBox?.modifiers)
     let makeTransformed: @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler = { record, anchor in
-      let route = HandlerRoute(place, body, type, record, anchor, modifiers)
+      let route = HandlerRoute(record.place, body, type, record, anchor, modifiers)
       return TransformedHandler(target: route.target) { incoming, owner, tally in
         conversion(incoming, &tally) { payload, tally in route.deliver(payload, owner, record, anchor, &tally) }
       }
     }
-    self.init(place, view.map { .view($0, makeTransformed) } ?? .relay(makeTransformed), outer)
+    self.init(inner.place, view.map { .view($0, makeTransformed) } ?? .relay(makeTransformed), outer)
     options = inner.options
     options.letter = .lost
     isOnce = inner.isOnce

@@ -95,12 +95,14 @@ import Synchronization
     _ record: DetailedRecord, _ anchor: EventAnchor, _ body: HandlerBody, _ type: PayloadType,
     _ modifiers: HandlerModifiers
   ) {
+    var modifiers = modifiers
+    // Also where the place has no bound of its own, such as a task for each call.
+    buffering = modifiers.isRestarting ? .latest : record.place.buffering
+    if body.isSynchronous { modifiers.isRestarting = false }  // its calls cannot be cancelled
     self.modifiers = modifiers
     isPaced = modifiers.pace != nil
     let lane = record.place.makeLane(isSynchronous: body.isSynchronous)
     self.lane = lane
-    // Also where the place has no bound of its own, such as a task for each call.
-    buffering = modifiers.isRestarting ? .latest : record.place.buffering
     self.type = type
     layout = PayloadLayout(type)
     delays = record.delays

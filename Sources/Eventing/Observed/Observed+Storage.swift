@@ -104,7 +104,7 @@ extension Observed {
     ///
     /// Calls the closure again if another thread changed the value meanwhile. The closure is the
     /// caller's code, so no mutex is held while it runs.
-    func update(_ next: (Value) -> Value) {
+    func update<Failure: Error>(_ next: (Value) throws(Failure) -> Value) throws(Failure) {
       let core = event.core
       let thread = Thread.current
       // Only the first round of this loop (one call of `next`, and the attempt to set its result)
@@ -123,7 +123,13 @@ extension Observed {
           if !mayEnter { unsafe computing.append((thread, version)) }
           return unsafe (box.current, version)
         }
-        let new = next(old)
+        let new: Value
+        do throws(Failure) {
+          new = try next(old)
+        } catch {
+          if !mayEnter { _ = core.mutex.withLock { endComputing(thread) } }
+          throw error
+        }
         let ifStill: UInt64? = mayEnter ? seen : core.mutex.withLock { endComputing(thread) }
         let own = mayEnter ? core.enter() : 0
         mayEnter = false

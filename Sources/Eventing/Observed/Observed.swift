@@ -71,17 +71,30 @@ public struct Observed<Value: Sendable>: Sendable {
   /// Handlers with ``Observed/changes(initial:prior:)`` may then be called again, too. Handlers are
   /// called as they are when ``value`` is set.
   ///
+  ///     let isTaken = stock.update { count in
+  ///       guard count > 0 else { return false }
+  ///       count -= 1
+  ///       return true
+  ///     }
+  ///
   /// - Parameter change: A closure that changes the value it is given. It runs on the calling
   ///   thread with no mutex held. It must leave this `Observed` alone: a debug build stops if
   ///   `change` sets or updates it. In a release build, the result of `change` overwrites what it
   ///   has set.
+  /// - Returns: The result of the last call of `change`.
+  /// - Throws: The error that `change` throws. The value stays as it is then.
   /// - Complexity: That of setting ``value``, and a call of `change` for each attempt.
-  public func update(_ change: (inout Value) -> Void) {
-    storage.update { old in
+  @discardableResult public func update<Result, Failure: Error>(
+    _ change: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    var result: Result?
+    try storage.update { old throws(Failure) in
       var value = old
-      change(&value)
+      result = try change(&value)
       return value
     }
+    guard let result else { preconditionFailure("an update calls its closure") }
+    return result
   }
 }
 

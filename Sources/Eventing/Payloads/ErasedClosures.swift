@@ -26,7 +26,7 @@ import Synchronization
 
 /// The closure of a synchronous handler.
 @safe @usableFromInline struct HandlerClosure<Payload: ~Copyable>: Sendable {
-  @usableFromInline let call: @Sendable (borrowing Payload) throws -> Void
+  @usableFromInline var call: @Sendable (borrowing Payload) throws -> Void
   #if DEBUG
     @usableFromInline let type: Any.Type?
   #endif
@@ -71,6 +71,13 @@ extension HandlerClosure where Payload == Opaque {
       if let type { payload.check(type) }
     #endif
     try unsafe call(payload.address.assumingMemoryBound(to: Opaque.self).pointee)
+  }
+
+  /// Returns the closure with an object that it retains as well.
+  func retaining(_ object: (any AnyObject & Sendable)?) -> ErasedHandler {
+    var copy = self
+    copy.call = { [call] payload in try withExtendedLifetime(object) { try call(payload) } }
+    return copy
   }
 
   /// A closure that does nothing with any payload.

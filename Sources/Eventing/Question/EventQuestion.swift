@@ -54,20 +54,28 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     let settings = options.map(\.setting)
     let rank = Inquiry<Query, Answer>.Rank(
       priority: settings.priority ?? 0, number: HandlerRecord.nextID.wrappingAdd(1, ordering: .relaxed).oldValue)
-    let respond: @Sendable (Inquiry<Query, Answer>) async throws -> Void = { inquiry in
-      guard let query = inquiry.query else { return }  // nothing waits for an answer any more
-      do {
-        if let answer = try await body(query) { inquiry.take(.success(answer), at: rank) }
-      } catch {
-        inquiry.take(.failure(error), at: rank)
-        throw error
-      }
-    }
     var responder = Handler<Inquiry<Query, Answer>>(
-      AsyncDelivery.inOrder.place, HandlerBody(async: respond), [], SourceLine(fileID, line))
+      AsyncDelivery.inOrder.place, HandlerBody(async: { (_: Inquiry<Query, Answer>) in }), [], SourceLine(fileID, line))
     responder.any.apply(settings)
     // Its calls come in order anyway, and its payload is no query.
     if responder.options.modifierBox != nil { responder.options.modifiers.key = nil }
+    let timedOut = responder.options.modifierBox?.modifiers.timeLimit?.error
+    let respond: @Sendable (Inquiry<Query, Answer>) async throws -> Void = { inquiry in
+      guard let query = inquiry.query else { return }  // nothing waits for an answer any more
+      do {
+        let answer = try await body(query)
+        if Task.isCancelled { throw CancellationError() }
+        if let answer { inquiry.take(.success(answer), at: rank) }
+      } catch {
+        if !Task.isCancelled {
+          inquiry.take(.failure(error), at: rank)
+        } else if let timedOut {
+          inquiry.take(.failure(timedOut), at: rank)
+        }  // otherwise a later query cancelled the call, and the responder passes
+        throw error
+      }
+    }
+    responder.any.body = HandlerBody(async: respond)
     return event.add(responder)
   }
 

@@ -37,11 +37,19 @@
   /// The query; `nil` after the end, when no answer is wanted any more.
   var query: Query? { mutex.withLock { unsafe asked } }
 
-  /// Stores an answer, unless the inquiry has ended.
+  /// Stores the answer of a responder, unless the inquiry has ended. The answer of a later attempt
+  /// takes the place of an error of an earlier one.
   func take(_ reply: Reply, at rank: Rank) {
+    var replaced: Reply?
+    defer { withExtendedLifetime(replaced) {} }  // released outside the mutex
     let isFirst = mutex.withLock {
       guard unsafe end == nil else { return false }
-      unsafe replies.append((rank, reply))
+      if let index = unsafe replies.firstIndex(where: { $0.rank.number == rank.number }) {
+        replaced = unsafe replies[index].reply
+        unsafe replies[index].reply = reply
+      } else {
+        unsafe replies.append((rank, reply))
+      }
       if case .success = reply { return wantsOne }
       return false
     }

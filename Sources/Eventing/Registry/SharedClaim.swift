@@ -20,7 +20,7 @@
 
   /// Returns a closure that also retains the bus handler. So that one lives as long as calls of the
   /// closure wait on a lane.
-  func kept(by body: HandlerBody, _ type: PayloadType) -> HandlerBody { body.retaining(handler, type) }
+  func kept(by body: HandlerBody) -> HandlerBody { body.retaining(handler) }
 
   /// Ends a handler whose shared record has ended. Its own claim may have used it up already. Never
   /// called under a mutex.

@@ -30,7 +30,7 @@ extension Meddle.World {
     let (event, owner) = (objects.current, owners.current)
     switch worker.random.below(12) {
     case 0..<3: worker.action(.post) { event.post(worker.freight(), to: owner) }
-    case 3: worker.action(.post) { event.post(worker.freight(), to: [owner, owners.current]) }
+    case 3: worker.action(.post) { event.post(worker.freight(), to: [owner, owners.current].map(ObjectKey.init)) }
     case 4: worker.action(.submit) { tickets.put(event.submit(worker.freight(), to: owner)) }
     case 5..<8: worker.change(.add) { add(to: event[owner], worker) }
     case 8:

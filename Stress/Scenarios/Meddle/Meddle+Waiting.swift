@@ -79,7 +79,9 @@ extension Meddle.World {
     case 4: await timed(worker, .send) { self.inspect(await objects.send(triple, to: owner)) }
     case 5:
       await timed(worker, .send) {
-        for report in await objects.send(triple, to: [owner, Meddle.Owner()]) { self.inspect(report) }
+        for report in await objects.send(triple, to: [owner, Meddle.Owner()].map(ObjectKey.init)) {
+          self.inspect(report)
+        }
       }
     case 6: await timed(worker, .look) { self.inspect(await event.handlers()) }
     case 7: await timed(worker, .look) { self.inspect(await event.handlers(of: key)) }

@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// Tests of guarantee H15 of PROOF.md: handlers that a bus adds to all its events whose payloads
-/// have one type, such as a protocol (`forAll`).
+/// have one type, such as a protocol.
 extension BusTests {
   protocol Auditable: Sendable { var entry: String { get } }
   private struct Placed: Auditable {

@@ -130,7 +130,8 @@ import Testing
       defer { gate.open() }
       throw Problem(number: 3)
     }
-    await #expect(throws: Problem(number: 1)) { try await event.send(1).throwIfFailed() }
+    let failure = await #expect(throws: HandlerFailure.self) { try await event.send(1).throwIfFailed() }
+    #expect(failure?.error as? Problem == Problem(number: 1))
   }
 
   @Test func throwIfFailedThrowsNothingWithoutErrors() async throws {

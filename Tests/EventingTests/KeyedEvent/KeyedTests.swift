@@ -78,7 +78,7 @@ import Testing
     #expect(seen.values.sorted() == ["a 1", "b 1"])
     let (objects, one) = (KeyedEvent<ObjectKey, Int>(), Plain())
     objects.anyKey.addHandler { key, _ in seen.record("\(key.object === one)") }
-    #expect(await objects.send(1, to: [one, one]).map(\.delivered) == [1])
+    #expect(await objects.send(1, to: [one, one].map(ObjectKey.init)).map(\.delivered) == [1])
     #expect(seen.values.last == "true")
   }
 

@@ -56,6 +56,39 @@ import Testing
     #expect(seen.values == ["before 1 → 2", "1 → 2"])
   }
 
+  @Test func anUpdateReturnsAResultAndAnErrorLeavesTheValue() async {
+    struct Refused: Error {}
+    let stock = Observed(1)
+    @Sendable func take() -> Bool {
+      stock.update { count in
+        guard count > 0 else { return false }
+        count -= 1
+        return true
+      }
+    }
+    #expect(take() && !take())
+    #expect(throws: Refused.self) {
+      try stock.update { count throws(Refused) in
+        count = 9
+        throw Refused()
+      }
+    }
+    #expect(stock.value == 0)
+    // It throws in the second round, after a change by another thread.
+    var rounds = 0
+    #expect(throws: Refused.self) {
+      try stock.update { count throws(Refused) in
+        rounds += 1
+        if rounds == 2 { throw Refused() }
+        startThread { stock.value = 5 }.wait()
+        count = 9
+      }
+    }
+    #expect(stock.value == 5 && rounds == 2)
+    stock.value = 6  // a debug build stops here if the update above has not ended
+    #expect(take() && stock.value == 5)
+  }
+
   @Test func aChangeMadeByAPriorHandlerComesFirst() {
     let value = Observed(0)
     let seen = Recorder<String>()

@@ -185,4 +185,45 @@ import Testing
     for number in 10...13 { #expect(try await tasks[number - 1].value == number) }
     #expect(Set(asked.values) == [0, 10, 11, 12, 13])
   }
+
+  @Test func aResponderThatIsRetriedHasOneAnswer() async {
+    let (question, tries) = (EventQuestion<Int, Int>(), Counter())
+    question.addResponder(.retrying(.immediately(attempts: 2))) { number in
+      if tries.add() == 1 { throw Odd() }
+      return number
+    }
+    #expect(await question.answers(to: 7).compactMap { try? $0.get() } == [7])
+    #expect(await question.answers(to: 8).count == 1)
+  }
+
+  @Test func aResponderAnswersByItsTimeLimitAndPassesWhenALaterQueryCancelsIt() async throws {
+    let (clock, slow, gate) = (ManualClock(), EventQuestion<Int, Int>(), Gate())
+    slow.addResponder(.timingOut(after: .seconds(1), clock: clock)) { number in
+      await gate.opened()
+      return number
+    }
+    async let late = slow.answers(to: 1)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    clock.advance(by: .seconds(1))
+    #expect(await eventually { clock.sleeperCount == 0 })
+    gate.open()
+    let answers = await late
+    #expect(answers.count == 1)
+    #expect(throws: EventingError.self) { try answers[0].get() }
+
+    let (latest, begun, end) = (EventQuestion<Int, Int>(), Gate(), Gate())
+    latest.addResponder(.cancellingPrevious) { number in
+      begun.open()
+      if number == 1 { await end.opened() }
+      return number
+    }
+    async let first = latest.answers(to: 1)
+    await begun.opened()
+    async let second = latest.answers(to: 2)
+    #expect(await eventually { latest.handlerCount == 1 })
+    for _ in 0..<200 { await Task.yield() }
+    end.open()
+    #expect(await second.compactMap { try? $0.get() } == [2])
+    #expect(await first.isEmpty)
+  }
 }

@@ -41,6 +41,21 @@ import Testing
     #expect(event.handlerCount == 0)
   }
 
+  @Test func anErrorIsCaughtByItsCode() async {
+    let event = Event<Int>()
+    event.finish()
+    do {
+      _ = try await event.next()
+      Issue.record("an ended event has a next payload")
+    } catch EventingError.Code.timedOut {
+      Issue.record("the code is another one")
+    } catch EventingError.Code.eventEnded {
+    } catch {
+      Issue.record("\(error)")
+    }
+    #expect(!(EventingError.Code.eventEnded ~= CancellationError()))
+  }
+
   @Test func aPayloadInTimeEndsTheTimeLimit() async throws {
     let (event, clock) = (Event<Int>(), ManualClock())
     let next = Task { try await event.next(within: .seconds(2), clock: clock) }

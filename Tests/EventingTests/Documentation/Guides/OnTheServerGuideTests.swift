@@ -36,7 +36,7 @@ import Testing
 
     #expect(try await handle(Request()).status == 201)
     orders.checked.addHandler { _ in throw Full() }
-    await #expect(throws: Full.self) { try await handle(Request()) }
+    await #expect(throws: HandlerFailure.self) { try await handle(Request()) }
     #expect(calls.count == 1)
   }
 

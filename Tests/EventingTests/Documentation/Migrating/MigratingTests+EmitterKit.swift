@@ -100,7 +100,7 @@ extension MigratingTests {
     didTouch.post(touch, to: view)
     #expect(calls.values == ["here", "here", "anywhere"])
     calls.removeAll()
-    didTouch.post(touch, to: [view, other])
+    didTouch.post(touch, to: [view, other].map(ObjectKey.init))
     #expect(calls.values == ["here", "anywhere", "anywhere"])
     calls.removeAll()
     didTouch.postUntargeted(touch)
