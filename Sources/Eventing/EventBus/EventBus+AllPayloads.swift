@@ -18,7 +18,8 @@ extension EventBus {
   ///   ``HandlerBag`` end the handler in all events. A method of one event, such as
   ///   ``HandlerRegistry/removeAll(where:)``, ends the handler in that event only. An event that is
   ///   removed from the bus loses the handler.
-  /// - A once handler is called once in all events together, even if several threads send.
+  /// - A once handler is called once in all events together, even if several threads send. It is
+  ///   not tried again.
   /// - ``finish()`` ends the handler, after the calls for what was sent before.
   /// - Of several handlers that are added together, each is added on its own.
   /// - A pace, a bound, an order by key, batches, the call that a new one cancels, and what
