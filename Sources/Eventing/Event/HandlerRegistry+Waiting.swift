@@ -32,7 +32,7 @@ extension HandlerRegistry {
   ///   - limit: The longest time to wait. More than a hundred years means for ever.
   ///   - clock: The clock that measures the limit.
   /// - Returns: Whether all calls have ended. With a limit of zero, and in a task that is
-  ///   cancelled, whether the event was idle.
+  ///   cancelled, whether the event was idle: no thread was in it, not even one that just leaves.
   /// - Complexity: As for ``quiesce()``.
   @discardableResult public nonisolated(nonsending) func quiesce(
     within limit: Duration, clock: any Clock<Duration> = ContinuousClock()
