@@ -29,7 +29,7 @@ final class Shop: Sendable {
     ordersPlaced.addHandler(.named("statistics"), .buffering(.newest(10)), on: .background(.utility)) { [self] _ in
       if isSlow.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.02) }
     }
-    payments.addHandler(.named("print the receipt"), on: .background()) { [self] _ in
+    payments.addHandler(.named("print the receipt"), on: .background) { [self] _ in
       hanging.withLock { $0 }?.wait()
     }
     payments.addHandler(.named("books"), on: .lane(database)) { _ in }
