@@ -79,7 +79,7 @@ private struct AllPayloads<Payload: Sendable>: EventSource {
     return token
   }
 
-  func remove(_ token: HandlerToken) -> Bool { bus.remove(token) || token.remove() }
+  func remove(_ token: HandlerToken) -> Bool { bus.remove(token) }
 }
 
 extension Handler {

@@ -54,7 +54,7 @@ struct DistinctSource<Source: EventSource>: EventSource {
     var distinct = Handler<Source.Payload>(
       inner.place,
       .relay { record, anchor in
-        let route = HandlerRoute(record.place, body, type, record, anchor, modifiers)
+        let route = HandlerRoute(body, type, record, anchor, modifiers)
         let lane = route.target
         return TransformedHandler(target: lane) { incoming, owner, tally in
           let (payload, losses) = (incoming.payload(Source.Payload.self), lane?.counters.losses ?? 0)

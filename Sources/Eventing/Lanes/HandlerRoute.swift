@@ -21,12 +21,12 @@
   /// - Parameter modifiers: The modifiers of the handler, if it has any. The route of a handler
   ///   behind a transform ignores them: they apply to the handler itself.
   init(
-    _ place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord,
-    _ anchor: EventAnchor, _ modifiers: HandlerModifiers?
+    _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord, _ anchor: EventAnchor,
+    _ modifiers: HandlerModifiers?
   ) {
     let body = record.options.sharedClaim?.kept(by: body) ?? body
     if let modifiers, !body.isTransformed {
-      let route = HandlerRoute(unpaced: place, body, type, record, anchor, modifiers)
+      let route = HandlerRoute(unpaced: body, type, record, anchor, modifiers)
       self = modifiers.pace.map { .paced(PacedTarget(record, anchor, $0, route, type)) } ?? route
       return
     }
@@ -34,17 +34,17 @@
     case .relay(let make), .view(_, let make): self = .relay(make(record, anchor))
     case .sequence(let hub): self = .sequence(SequenceSink(record, anchor, hub))
     case .intercept(let body): self = .intercept(body)
-    default: self.init(unpaced: place, body, type, record, anchor, HandlerModifiers())
+    default: self.init(unpaced: body, type, record, anchor, HandlerModifiers())
     }
   }
 
   /// Makes the route of a handler as if it had no pace. If the handler has a pace, the caller puts
   /// a ``PacedTarget`` before this route.
   private init(
-    unpaced place: ExecutionPlace, _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord,
-    _ anchor: EventAnchor, _ modifiers: HandlerModifiers
+    unpaced body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord, _ anchor: EventAnchor,
+    _ modifiers: HandlerModifiers
   ) {
-    switch (place, body, modifiers.retry) {
+    switch (record.place, body, modifiers.retry) {
     case (.inline, .sync(let body), let retry?): self = .retried(retry, body)
     case (.inline, .direct(let body), let retry?): self = .retried(retry) { try body($0.payload) }
     case (.inline, .sync(let body), nil): self = .call(body)
@@ -217,7 +217,7 @@ extension AnyHandler {
   ) {
     let (body, type, modifiers) = (inner.body, inner.type, inner.options.modifierBox?.modifiers)
     let makeTransformed: @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler = { record, anchor in
-      let route = HandlerRoute(record.place, body, type, record, anchor, modifiers)
+      let route = HandlerRoute(body, type, record, anchor, modifiers)
       return TransformedHandler(target: route.target) { incoming, owner, tally in
         conversion(incoming, &tally) { payload, tally in route.deliver(payload, owner, record, anchor, &tally) }
       }

@@ -247,7 +247,7 @@ extension EventCore {
       let record = unsafe Unmanaged.passUnretained(record)  // the slot retains it
       slotBody = view.counting(handler.type) { unsafe record._withUnsafeGuaranteedRef { $0.countOtherSkips(1) } }
     }
-    let route = HandlerRoute(handler.place, handler.body, handler.type, record, anchor, modifiers)
+    let route = HandlerRoute(handler.body, handler.type, record, anchor, modifiers)
     unsafe record.route = route
     if !handler.isOnce, let body = route.postBody(options.owner, handler.type, in: self) {
       unsafe record.hasPostBody = true

@@ -54,6 +54,14 @@ extension BusTests {
     #expect(seen.values == [1])
   }
 
+  @Test func theSourceOfAllPayloadsRemovesNoHandlerOfAnotherEvent() {
+    let (bus, event) = (EventBus(), Event<Int>())
+    let token = event.addHandler { _ in }
+    #expect(!bus.all(as: Int.self).remove(token) && event.contains(token))
+    let own = bus.all(as: Int.self).addHandler { _ in }
+    #expect(bus.all(as: Int.self).remove(own) && !bus.contains(own))
+  }
+
   @Test func handlersOfAllPayloadsTakeBatchesOnTheMainActor() async {
     let (bus, seen) = (EventBus(), Recorder<Int>())
     bus.all(as: Int.self).add(Handler(batchesOf: 2, on: .main) { (batch: [Int]) in seen.record(batch.count) })
