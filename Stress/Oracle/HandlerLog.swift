@@ -25,17 +25,15 @@ final class HandlerLog: @unchecked Sendable, CustomStringConvertible {
     var off: Span?
   }
 
-  /// The payloads of a keyed event that a handler receives. A payload that is sent to no key is
-  /// *untargeted*.
+  /// The payloads of a keyed event that a handler receives.
   enum Audience: Sendable, Equatable {
-    case all, anyKey, untargeted
+    case all, anyKey
     case key(Int32)
 
     func includes(_ key: Int32?) -> Bool {
       switch self {
       case .all: true
       case .anyKey: key != nil
-      case .untargeted: key == nil
       case .key(let mine): key == mine
       }
     }

@@ -5,8 +5,7 @@ struct StressPayload: Sendable {
   let senderLog: Int32
   let index: Int32
   let canary: Canary
-  /// The key that the payload is sent to. Nil for a payload that is sent to no key (an untargeted
-  /// one), and in events without keys.
+  /// The key that the payload is sent to. Nil in events without keys.
   var key: Int32?
 }
 

@@ -21,9 +21,9 @@ extension Event: TrialSubject where Payload == StressPayload {
   nonisolated func postWithin(_ payload: StressPayload) { post(payload) }
 }
 
-extension KeyedEvent: TrialSubject where Payload == StressPayload {
-  nonisolated var listeners: any EventSource<StressPayload> { untargeted }
-  nonisolated func postWithin(_ payload: StressPayload) { postUntargeted(payload) }
+extension KeyedEvent: TrialSubject where Key == Int32, Payload == StressPayload {
+  nonisolated var listeners: any EventSource<StressPayload> { anyKey.map(\.payload) }
+  nonisolated func postWithin(_ payload: StressPayload) { payload.key.map { post(payload, to: $0) } }
 }
 
 /// The test of a plain event (`Event`) for one round: see ``AnyTrial``.

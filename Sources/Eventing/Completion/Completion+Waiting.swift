@@ -64,6 +64,19 @@ extension Completion {
     }
   }
 
+  /// Waits until the event has delivered the occurrence of a ticket. Returns how many handlers have
+  /// taken it.
+  func waitForDelivery() async -> SendTicket.Acceptance {
+    let id = addWaiter(nil, isForDelivery: true)
+    defer { removeWaiter(id) }
+    while !withMutex({ isReady(waiter(id)) }) { await suspendUntilReady(id) }
+    return withMutex {
+      let waiting = outstanding.values.reduce(0) { $0 + ($1.isCounted ? $1.count : 0) }
+      return SendTicket.Acceptance(
+        accepted: report.delivered + report.failures.count + waiting, dropped: report.dropped, held: report.held)
+    }
+  }
+
   /// Ends the wait of a task that was cancelled.
   private func giveUp(_ id: Int) {
     let continuation = unsafe withMutex { () -> UnsafeContinuation<Void, Never>? in
@@ -128,13 +141,15 @@ extension Completion {
   /// Adds a waiter. Work that waits for the waiter's own call is deferred: the waiter does not wait
   /// for that work.
   ///
-  /// - Parameter invocation: The invocation that waits, if the waiting task belongs to one.
+  /// - Parameters:
+  ///   - invocation: The invocation that waits, if the waiting task belongs to one.
+  ///   - isForDelivery: Whether the task only waits until the event has delivered the occurrence.
   /// - Returns: The number of the waiter.
-  func addWaiter(_ invocation: Invocation?) -> Int {
+  func addWaiter(_ invocation: Invocation?, isForDelivery: Bool = false) -> Int {
     withMutex {
       nextWaiter += 1
       let wait = isTracked ? invocation.map { SlotWait($0, self, nextWaiter) } : nil
-      var waiter = unsafe Waiter(id: nextWaiter, wait: wait)
+      var waiter = unsafe Waiter(id: nextWaiter, wait: wait, isForDelivery: isForDelivery)
       for work in outstanding.values where mustDefer(work.node, waiter) {
         waiter.deferredNodes.insert(ObjectIdentifier(work.node))
       }

@@ -58,10 +58,12 @@ extension Completion {
     }
   #endif
 
-  /// Returns whether a waiter may wake: the event has delivered the occurrence, and either
-  /// `children` has calls of `.task` handlers to start, or nothing is left that the waiter waits
-  /// for.
-  func isReady(_ waiter: Int) -> Bool { isDelivered && (!children.isEmpty || open == deferredNodes(waiter)) }
+  /// Returns whether a waiter may wake: the event has delivered the occurrence, and either the
+  /// waiter waits for no more than that, or `children` has calls of `.task` handlers to start, or
+  /// nothing is left that the waiter waits for.
+  func isReady(_ waiter: Int) -> Bool {
+    isDelivered && (waiters[waiter].isForDelivery || !children.isEmpty || open == deferredNodes(waiter))
+  }
 
   /// Returns the reason to wake a waiter; `nil` if the waiter has to wait.
   ///

@@ -87,6 +87,8 @@ import Synchronization
     /// The wait in the execution slot of the invocation that waits, if ``isTracked`` is true and
     /// the task belongs to an invocation.
     let wait: SlotWait?
+    /// Whether the task only waits until the event has delivered the occurrence.
+    var isForDelivery = false
     /// The nodes that this waiter does not wait for, because they wait for this waiter.
     var deferredNodes: Set<ObjectIdentifier> = []
     /// The continuation of the task while it is suspended.

@@ -1,11 +1,26 @@
 /// A ticket for a submitted occurrence. Its report can be awaited now or later, by one task or by
 /// several.
 ///
+///     let ticket = jobs.submit(job)
+///     return await ticket.acceptance.dropped == 0 ? .accepted : .serviceUnavailable
+///
 /// Dropping a ticket changes nothing. A ticket does not keep its event alive.
 public struct SendTicket: Sendable {
   let completion: Completion
 
   init(completion: Completion) { self.completion = completion }
+
+  /// The number of handlers that have taken the occurrence, and that of handlers without room.
+  /// Waits until the event has delivered the occurrence, and not for the calls on lanes.
+  ///
+  /// An idle event has delivered it before ``Event/submit(_:from:)`` returns. A busy one delivers
+  /// it in its turn, after what was sent before. A handler waits for nothing here that waits for
+  /// that handler.
+  ///
+  /// - Complexity: O(handlers whose calls have not ended).
+  public var acceptance: Acceptance {
+    get async { await completion.waitForDelivery() }
+  }
 
   /// The report of the occurrence. Waits until every handler that the occurrence reached has
   /// finished, on every lane and in every event that it was forwarded to.
@@ -18,6 +33,31 @@ public struct SendTicket: Sendable {
   public var report: SendReport {
     get async { await completion.wait() }
   }
+}
+
+extension SendTicket {
+  /// The number of handlers that have taken an occurrence, and that of handlers that have not.
+  ///
+  /// Skipped handlers are in none of the counts: they were locked, or a view or an interceptor kept
+  /// the occurrence from them. A forward counts as one handler that has taken the occurrence; the
+  /// handlers of its target do not count.
+  public struct Acceptance: Hashable, Sendable {
+    /// The number of handlers that have taken the occurrence: inline handlers that were called, and
+    /// handlers on queues, lanes and actors and sequences that had room.
+    ///
+    /// What waits for a pace or a batch counts, too. A newer occurrence may still replace an
+    /// accepted one: ``SendReport/dropped`` then counts it.
+    public let accepted: Int
+    /// The number of handlers that had no room: see ``Buffering``.
+    public let dropped: Int
+    /// The number of handlers for which a lock holds the occurrence.
+    public let held: Int
+  }
+}
+
+extension SendTicket.Acceptance: CustomStringConvertible {
+  /// The counts.
+  public var description: String { "\(accepted) accepted, \(dropped) dropped, \(held) held" }
 }
 
 extension SendTicket: CustomStringConvertible {

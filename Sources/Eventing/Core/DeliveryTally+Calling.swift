@@ -62,6 +62,6 @@ extension DeliveryTally {
       HandlerToken(record, anchor), error, record.details?.options, attempts: attempts)
     report.failures.append(failure)
     if let payload { anchor.deadLetters?.post(payload, failure) }
-    if anchor.report(failure) { isStopped = true }
+    if anchor.report(failure) { forLaterHandlers = .nothing }
   }
 }

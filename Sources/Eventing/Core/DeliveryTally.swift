@@ -5,9 +5,10 @@
 @usableFromInline struct DeliveryTally: ~Copyable {
   /// The outcomes so far.
   var report: SendReport
-  /// Whether an interceptor or a failure stopped the occurrence, so that later handlers are
-  /// skipped.
-  var isStopped = false
+  /// The payload for the handlers that follow, if they are called.
+  var forLaterHandlers = ForLaterHandlers.same
+  /// The payload that an interceptor has put in the place of the one that was sent; `nil` for none.
+  var substitute: Substitute?
   /// The completion. It is created when the first handler needs it.
   var completion: Completion?
   /// Whether a `send` or a ticket waits for the occurrence.
@@ -38,7 +39,11 @@
   /// The payload that was sent to the event, for a ``DeadLetter`` if a handler throws. `nil` if the
   /// occurrence has waited for the pace of a handler behind a view that makes other payloads: the
   /// pace kept the payload that the view had made, and not the one that was sent.
-  let payload: BorrowedPayload?
+  var payload: BorrowedPayload?
+
+  /// Whether an interceptor or a failure stopped the occurrence, so that later handlers are
+  /// skipped.
+  var isStopped: Bool { forLaterHandlers == .nothing }
 
   var sequence: UInt64 { report.sequence }
 

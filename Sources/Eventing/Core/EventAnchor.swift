@@ -98,6 +98,9 @@ public import Synchronization
     failureReference.load() ?? failureReference.set(Failures(policy))
   }
 
+  /// The treatment of handlers that throw.
+  var failurePolicy: FailurePolicy { failureReference.load()?.policy ?? .collect }
+
   /// The event of dead letters; `nil` before the first access to `Event.deadLetters`.
   var deadLetters: DeadLetters? { failureReference.load()?.deadLettersReference.load() }
 

@@ -131,9 +131,9 @@ extension EventCore {
     tally.report.delivered = called
     switch cursor.error {
     case nil, SlotSignal.decide?: break
-    case SlotSignal.stop?:
+    case SlotSignal.intercepted(let decision)?:
       tally.report.delivered += 1
-      tally.isStopped = true
+      tally.apply(decision)
       from += 1
     case let error?:
       unsafe tally.fail(cursor.bucket.pointee.slots[from].record, anchor, error)
@@ -144,6 +144,7 @@ extension EventCore {
       unregisterDead()
       return tally
     }
+    let payload = tally.payloadForLater(payload)
     unsafe walk(payload, cursor.bucket, from, isWhole: called == 0 && from == 0, &tally)
     return tally
   }
@@ -183,6 +184,7 @@ extension EventCore {
       unsafe walk(payload, first, 0, isWhole: true, &tally)
     }
     if mustEnqueue {
+      let payload = tally.substitute?.borrowed ?? payload
       if !tally.isStopped { note(payload, from: completion?.sender) }
       reportIfUnhandled(payload, tally)
     }
@@ -206,8 +208,7 @@ extension EventCore {
     guard let keyIndex = unsafe pendingWork.keyIndex else { return false }
     let isAwaited = completion?.isAwaited ?? false
     let tally = unsafe deliver(
-      payload, to: keyIndex.lookup.table(for: payload), keyIndex, isForAny: keyIndex.lookup.isForAny(payload),
-      isAwaited: isAwaited, sender: completion?.sender, completion)
+      payload, to: keyIndex.lookup.table(for: payload), isAwaited: isAwaited, sender: completion?.sender, completion)
     if isAwaited, let completion { endDelivery(of: completion, tally.report) }
     return true
   }
@@ -226,6 +227,7 @@ extension EventCore {
     defer { unsafe depth.pointee -= 1 }
     let before = withAnchor { $0.changes.load(ordering: .acquiring) }
     var needed = isWhole ? PathNeeded.fast : .slow
+    var payload = payload
     var next: PriorityBucket.Pointer? = unsafe start
     var from = index
     while let bucket = unsafe next {
@@ -233,9 +235,13 @@ extension EventCore {
       for i in from..<max(from, count) {
         let path = unsafe visit(bucket.pointee.slots + i, payload, &tally)
         if path.rawValue > needed.rawValue { needed = path }
-        if tally.isStopped {
-          unsafe skip(from: bucket, i + 1, &tally)
-          return unregisterDead()
+        if tally.forLaterHandlers != .same {
+          if tally.isStopped {
+            unsafe skip(from: bucket, i + 1, &tally)
+            return unregisterDead()
+          }
+          payload = tally.payloadForLater(payload)
+          needed = .slow
         }
       }
       from = 0

@@ -208,7 +208,7 @@ extension HandlerRegistry {
   /// - Complexity: O(handlers).
   public nonisolated var handlerCount: Int {
     var count = 0
-    handlerTable.forEach { core in count += core.livingRecords { _, _ in true }.count }
+    handlerTable.forEach { core in count += core.livingRecords { _ in true }.count }
     return count
   }
 

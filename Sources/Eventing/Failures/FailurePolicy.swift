@@ -44,7 +44,7 @@ extension FailurePolicy: CustomStringConvertible {
   /// `Event.deadLetters`.
   let deadLettersReference = OnceReference<DeadLetters>()
   private let eventReference = OnceReference<Event<HandlerFailure>>()
-  private let policy: FailurePolicy
+  let policy: FailurePolicy
   private let mutex = UnfairMutex()
   /// The counts of each handler that threw, by the handler's number. Guarded by: mutex.
   @exclusivity(unchecked) private var failedCounts: [UInt64: Count] = [:]

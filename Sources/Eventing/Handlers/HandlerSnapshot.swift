@@ -8,8 +8,8 @@ public struct HandlerSnapshot: Sendable, Identifiable {
   public let name: String?
   /// A description of where and how the handler runs.
   public let delivery: String
-  /// The key that the handler listens to; `nil` if the event is not keyed, for handlers of
-  /// ``KeyedEvent/anyKey``, and for those of ``KeyedEvent/untargeted``.
+  /// The key that the handler listens to; `nil` if the event is not keyed, and for handlers
+  /// of ``KeyedEvent/anyKey``.
   public let key: (any Hashable & Sendable)?
   /// The priority. Handlers of higher priority are called first.
   public let priority: Int

@@ -82,7 +82,7 @@ package final class RegisteredEvent: Sendable {
       core.setEventLock(isLocked, holding)
       return true
     }
-    guard let record = core.livingRecords(where: { record, _ in record.id == handler }).first else { return false }
+    guard let record = core.livingRecords(where: { $0.record.id == handler }).first else { return false }
     if isLocked { return core.begin(.handler, of: record, holding) && core.isAlive(record) }
     _ = core.end(.handler, of: [record])
     return true

@@ -8,31 +8,30 @@ extension EventCore {
   /// Posts to a key.
   ///
   /// - Parameters:
-  ///   - isForAny: Whether handlers of `anyKey` receive the payload, too.
   ///   - table: A closure that returns the table of the key. Called inside the core.
   @inlinable @inline(__always) func post(
-    _ payload: BorrowedPayload, in index: KeyIndex, isForAny: Bool, from sender: (any AnyObject & Sendable)?,
+    _ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?,
     to table: () -> Unmanaged<KeyTable>?
   ) {
     let own = enter()
     guard own != 0 else { return postBusy(payload, from: sender) }
-    unsafe post(payload, to: table(), index, isForAny: isForAny, sender)
+    unsafe post(payload, to: table(), sender)
     leave(own)
   }
 
-  /// Sends to a key. The parameters are those of ``post(_:in:isForAny:from:to:)``.
+  /// Sends to a key. The parameters are those of ``post(_:from:to:)``.
   @inlinable func send(
-    _ payload: BorrowedPayload, in index: KeyIndex, isForAny: Bool, from sender: (any AnyObject & Sendable)?,
+    _ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?,
     to table: () -> Unmanaged<KeyTable>?
   ) -> PendingSend {
     let own = enter()
     guard own != 0 else { return sendBusy(payload, from: sender) }
-    return unsafe send(payload, to: table(), index, isForAny: isForAny, own, sender)
+    return unsafe send(payload, to: table(), own, sender)
   }
 
   /// Delivers a send to a key, and leaves the core.
   @usableFromInline func send(
-    _ payload: BorrowedPayload, to table: Unmanaged<KeyTable>?, _ index: KeyIndex, isForAny: Bool, _ own: UInt,
+    _ payload: BorrowedPayload, to table: Unmanaged<KeyTable>?, _ own: UInt,
     _ sender: (any AnyObject & Sendable)?
   ) -> PendingSend {
     if DeliveryDepth.isTooDeep {
@@ -41,14 +40,14 @@ extension EventCore {
       setAside(payload, completion)
       return PendingSend(report: SendReport(), completion: completion)
     }
-    let tally = unsafe deliver(payload, to: table, index, isForAny: isForAny, isAwaited: true, sender: sender, nil)
+    let tally = unsafe deliver(payload, to: table, isAwaited: true, sender: sender, nil)
     leave(own)
     return PendingSend(tally)
   }
 
   // MARK: Inspecting
 
-  /// Returns the key boxes of the handlers of single keys and of `untargeted` that have not ended.
+  /// Returns the key boxes of the handlers of single keys that have not ended.
   ///
   /// The boxes are collected under the mutex. Weak references to owners are read, and keys are
   /// compared, after the unlock.
@@ -74,13 +73,12 @@ extension EventCore {
 
   /// Delivers a post to the handlers of a key and to those of `anyKey`. Isolation: core.
   ///
-  /// If no handler of `anyKey` receives the payload, the fast path is used until a handler needs
+  /// If there is no handler of `anyKey`, the fast path is used until a handler needs
   /// the slow path.
   @usableFromInline func post(
-    _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, _ index: KeyIndex, isForAny: Bool,
-    _ sender: (any AnyObject & Sendable)?
+    _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, _ sender: (any AnyObject & Sendable)?
   ) {
-    guard unsafe !isForAny || table.count == 0, let keyTable = unsafe borrowed,
+    guard unsafe table.count == 0, let keyTable = unsafe borrowed,
       let anchor = unsafe anchorReference.lend(),
       let first = unsafe keyTable._withUnsafeGuaranteedRef({ unsafe $0.table.first }),
       unsafe anchor._withUnsafeGuaranteedRef({ $0.changes.load(ordering: .acquiring) })
@@ -89,10 +87,9 @@ extension EventCore {
       if DeliveryDepth.isTooDeep {
         return setAside(payload, sender == nil && !CarriedContext.isCarrying ? nil : Completion(.post, from: sender))
       }
-      return _ = unsafe deliver(payload, to: borrowed, index, isForAny: isForAny, isAwaited: false, sender: sender, nil)
+      return _ = unsafe deliver(payload, to: borrowed, isAwaited: false, sender: sender, nil)
     }
     sequence &+= 1
-    if isForAny { index.countForAny() }
     unsafe keyTable._withUnsafeGuaranteedRef { $0.countOffered() }
     if let cursor = unsafe callEach(
       payload, from: first, anchor,
@@ -125,7 +122,7 @@ extension EventCore {
   ///
   /// Not inlined: its frame would cost the fast path 18 instructions (x86-64 Linux).
   @inline(never) func deliver(
-    _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, _ index: KeyIndex, isForAny: Bool, isAwaited: Bool,
+    _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, isAwaited: Bool,
     sender: (any AnyObject & Sendable)?, _ completion: Completion?
   ) -> DeliveryTally {
     let keyTable = unsafe borrowed?.takeUnretainedValue()  // retained: the key's last handler may go meanwhile
@@ -136,15 +133,14 @@ extension EventCore {
     tally.observe(livingObservers())
     let before = withAnchor { $0.changes.load(ordering: .acquiring) }
     var needed = PathNeeded.fast
-    if isForAny { index.countForAny() }
     if let keyTable { keyTable.countOffered() }
     if tally.isTraced {
-      traced(payload, completion, &tally) { needed = visitEach(payload, keyTable, isForAny: isForAny, &$0) }
+      traced(payload, completion, &tally) { needed = visitEach(payload, keyTable, &$0) }
     } else {
-      needed = visitEach(payload, keyTable, isForAny: isForAny, &tally)
+      needed = visitEach(payload, keyTable, &tally)
     }
     unregisterDead()
-    reportIfUnhandled(payload, tally)
+    reportIfUnhandled(tally.substitute?.borrowed ?? payload, tally)
     if let keyTable {
       unsafe keyTable.fastPathEpoch = needed == .slow ? 0 : before
       compact(keyTable)
@@ -152,24 +148,26 @@ extension EventCore {
     return tally
   }
 
-  /// Visits the slots of a key, and those of `anyKey` if they receive the payload. Isolation: core.
+  /// Visits the slots of a key, and those of `anyKey`. Isolation: core.
   ///
   /// - Returns: The slowest path that a visited handler needs for later occurrences;
   ///   ``PathNeeded/slow`` if a handler was skipped because the occurrence was stopped.
   private func visitEach(
-    _ payload: BorrowedPayload, _ keyTable: KeyTable?, isForAny: Bool, _ tally: inout DeliveryTally
+    _ payload: BorrowedPayload, _ keyTable: KeyTable?, _ tally: inout DeliveryTally
   ) -> PathNeeded {
     let depth = unsafe DeliveryDepth.ofThread
     unsafe depth.pointee += 1
     defer { unsafe depth.pointee -= 1 }
     var needed = PathNeeded.fast
-    unsafe merge(keyTable?.table.first, isForAny ? table.first : nil) { slot in
+    var payload = payload
+    unsafe merge(keyTable?.table.first, table.first) { slot in
       if tally.isStopped {
         unsafe skip(slot, &tally)
         needed = .slow
       } else {
         let path = unsafe visitOne(slot, payload, &tally)
         if path.rawValue > needed.rawValue { needed = path }
+        payload = tally.payloadForLater(payload)
       }
     }
     return needed

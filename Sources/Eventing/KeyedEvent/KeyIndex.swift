@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The key tables of a keyed event. The core's own table has the handlers of `anyKey`.
 ///
 /// The thread inside the core finds a table by its key, with a ``KeyTableLookup``. It never does so
@@ -12,19 +10,11 @@ import Synchronization
   /// The first table of the linked list. Walked by the thread inside the core, or under
   /// `core.mutex`. Changed by the thread inside, under the mutex.
   @exclusivity(unchecked) var first: KeyTable?
-  /// The number of occurrences that were sent to any key, for the handlers of `anyKey`. Changed
-  /// only inside the core; read by any thread.
-  let offeredToAny = Atomic<UInt64>(0)
   /// The table from which ``nextToSweep(_:)`` takes the next handler; `nil` if that is the first
   /// table. Isolation: core.
   @exclusivity(unchecked) private var sweptTable: KeyTable?
 
   init(_ lookup: any KeyTableLookup) { self.lookup = lookup }
-
-  /// Counts an occurrence for handlers of `anyKey`. Isolation: core.
-  @inline(__always) func countForAny() {
-    offeredToAny.store(offeredToAny.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-  }
 
   deinit {
     // Iterative: a million tables, each released by the one before, would overflow the stack.

@@ -1,9 +1,9 @@
-/// A source of the payloads that are sent to one key or, if ``key`` is `nil`, to no key.
+/// A source of the payloads that are sent to one key.
 @usableFromInline struct KeySource<Key: Hashable & Sendable, Payload: Sendable>: EventSource {
   @usableFromInline let event: Event<KeyedPayload<Key, Payload>>
-  @usableFromInline let key: Key?
+  @usableFromInline let key: Key
 
-  @inlinable init(event: Event<KeyedPayload<Key, Payload>>, key: Key?) {
+  @inlinable init(event: Event<KeyedPayload<Key, Payload>>, key: Key) {
     self.event = event
     self.key = key
   }

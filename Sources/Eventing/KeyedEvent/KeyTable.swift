@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The handlers of one key, or those for payloads that are sent to no key (`untargeted`).
+/// The handlers of one key.
 // Safe: each field says what guards it.
 @usableFromInline final class KeyTable: @unchecked Sendable {
   /// The key: a ``KeyBox``. Never released under a mutex, because its `deinit` is the user's code.
@@ -36,10 +36,10 @@ import Synchronization
 /// A ``KeyBox`` with its key type erased.
 @usableFromInline typealias AnyKeyBox = any AnyObject & Sendable
 
-/// The key whose occurrences a handler receives; `nil` for occurrences that are sent to no key.
+/// The key whose occurrences a handler receives.
 @usableFromInline final class KeyBox<Key: Hashable & Sendable>: Sendable {
-  let key: Key?
-  @usableFromInline init(_ key: Key?) { self.key = key }
+  let key: Key
+  @usableFromInline init(_ key: Key) { self.key = key }
 
   /// Returns how a dead letter gets the payload with this key from a payload that a handler of the
   /// key received.
@@ -50,10 +50,9 @@ import Synchronization
 
 /// A ``KeyBox`` of any key type. Its key can be read as `any Hashable`.
 protocol HashableKey: Sendable {
-  /// The key; `nil` for occurrences that are sent to no key.
-  var hashableKey: (any Hashable & Sendable)? { get }
+  var hashableKey: any Hashable & Sendable { get }
 }
 
 extension KeyBox: HashableKey {
-  var hashableKey: (any Hashable & Sendable)? { key }
+  var hashableKey: any Hashable & Sendable { key }
 }

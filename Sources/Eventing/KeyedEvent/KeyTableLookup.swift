@@ -2,11 +2,10 @@
 ///
 /// The key is the first property, because ``KeyTables`` reads it at the payload's address.
 @usableFromInline struct KeyedPayload<Key: Hashable & Sendable, Payload: Sendable>: Sendable {
-  /// The key; `nil` if the payload is sent to no key.
-  @usableFromInline let key: Key?
+  @usableFromInline let key: Key
   @usableFromInline let payload: Payload
 
-  @inlinable init(_ key: Key?, _ payload: Payload) {
+  @inlinable init(_ key: Key, _ payload: Payload) {
     self.key = key
     self.payload = payload
   }
@@ -25,13 +24,8 @@
 /// No requirement is called under a mutex, because `==` and `hash(into:)` of the keys are the
 /// user's code. Isolation: core.
 @usableFromInline protocol KeyTableLookup: AnyObject, Sendable {
-  /// Returns the table of the handlers for a payload's key; if the payload is sent to no key, the
-  /// table of the handlers for such payloads (``KeyedEvent/untargeted``). `nil` if there is no such
-  /// table.
+  /// Returns the table of the handlers for a payload's key; `nil` if there is none.
   func table(for payload: BorrowedPayload) -> Unmanaged<KeyTable>?
-  /// Returns whether a payload was sent to a key, so that handlers of `anyKey` receive it, too;
-  /// false if it was sent to no key (``KeyedEvent/postUntargeted(_:from:)``).
-  func isForAny(_ payload: BorrowedPayload) -> Bool
   /// Returns the table of a key; creates it if there is none.
   func find(_ key: AnyKeyBox) -> KeyTable
   /// Removes a table that has no handlers.
@@ -48,8 +42,8 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLook
   /// The tables by key. Each is retained once here, so that a post borrows it without a retain.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var tables: [Key: Unmanaged<KeyTable>] = unsafe [:]
-  /// The table of the handlers for payloads that are sent to no key. Isolation: core.
-  @usableFromInline @exclusivity(unchecked) var untargeted: KeyTable?
+  /// The event for payloads that are sent to no key; none before the first access.
+  let untargeted = OnceReference<Event<Payload>>()
   /// The tables by object, instead of `tables`; `nil` unless the keys are objects.
   @usableFromInline let objects: ObjectKeyTables?
 
@@ -58,8 +52,7 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLook
   deinit { unsafe tables.values.forEach { unsafe $0.release() } }
 
   /// Returns the table of a key; `nil` if the key has no handlers. Valid until the tables change.
-  @inlinable @inline(__always) func table(of key: Key?) -> Unmanaged<KeyTable>? {
-    guard let key else { return unsafe untargeted.map { unsafe .passUnretained($0) } }
+  @inlinable @inline(__always) func table(of key: Key) -> Unmanaged<KeyTable>? {
     if let objects {
       // Safe: `objects` exists only if the keys are of this type.
       return unsafe objects.table(of: unsafeBitCast(key, to: ObjectKey.self))
@@ -71,13 +64,11 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLook
     unsafe table(of: key(in: payload).pointee)
   }
 
-  @usableFromInline func isForAny(_ payload: BorrowedPayload) -> Bool { unsafe key(in: payload).pointee != nil }
-
   /// Returns the address of a payload's key. A copy of the payload would retain its references.
-  private func key(in payload: BorrowedPayload) -> UnsafePointer<Key?> {
+  private func key(in payload: BorrowedPayload) -> UnsafePointer<Key> {
     payload.check(KeyedPayload<Key, Payload>.self)
     // Safe: the key is the first property of `KeyedPayload`.
-    return unsafe payload.address.assumingMemoryBound(to: Key?.self)
+    return unsafe payload.address.assumingMemoryBound(to: Key.self)
   }
 
   @usableFromInline func find(_ box: AnyKeyBox) -> KeyTable {
@@ -86,19 +77,14 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLook
     }
     if let table = unsafe table(of: box.key) { return unsafe table.takeUnretainedValue() }
     let table = KeyTable(box)
-    if let key = box.key {
-      if let objects { objects.add(table) } else { unsafe tables[key] = .passRetained(table) }
-    } else {
-      unsafe untargeted = table
-    }
+    if let objects { objects.add(table) } else { unsafe tables[box.key] = .passRetained(table) }
     return table
   }
 
   @usableFromInline func forget(_ table: KeyTable) {
     guard let box = table.key as? KeyBox<Key> else { return }
-    guard let key = box.key else { return unsafe untargeted = nil }
     if let objects { return objects.forget(table) }
-    unsafe tables.removeValue(forKey: key)?.release()
+    unsafe tables.removeValue(forKey: box.key)?.release()
     unsafe tables.giveBackRoom()
   }
 

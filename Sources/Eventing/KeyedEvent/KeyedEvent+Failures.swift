@@ -5,17 +5,16 @@ extension KeyedEvent {
   public var failures: some EventSource<HandlerFailure> { event.failures }
 
   /// A source of the payloads at which a handler failed, after its last attempt, with the key that
-  /// they were sent to: see ``Event/deadLetters``. The key is `nil` for a handler of
-  /// ``untargeted``.
-  public var deadLetters: some EventSource<DeadLetter<(key: Key?, payload: Payload)>> {
+  /// they were sent to: see ``Event/deadLetters``.
+  public var deadLetters: some EventSource<DeadLetter<(key: Key, payload: Payload)>> {
     event.deadLetters.map { letter in
       DeadLetter(payload: (key: letter.payload.key, payload: letter.payload.payload), failure: letter.failure)
     }
   }
 
   /// A source of the occurrences that reached no handler of their key, nor of ``anyKey``: see
-  /// ``Event/unhandled``. The key is `nil` if the payload was sent to no key.
-  public var unhandled: some EventSource<EventOccurrence<(key: Key?, payload: Payload)>> {
+  /// ``Event/unhandled``.
+  public var unhandled: some EventSource<EventOccurrence<(key: Key, payload: Payload)>> {
     event.unhandled.map { whole in
       whole.with((key: whole.payload.key, payload: whole.payload.payload))
     }

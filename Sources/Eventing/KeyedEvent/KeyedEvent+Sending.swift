@@ -20,12 +20,6 @@ extension KeyedEvent {
     for key in keys where seen.insert(key).inserted { post(payload, to: key, from: sender) }
   }
 
-  /// Sends a payload to no key without waiting: it reaches the handlers of ``untargeted``. See
-  /// ``post(_:to:from:)-(_,Key,_)``.
-  @inlinable public func postUntargeted(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {
-    post(KeyedPayload(nil, payload), from: sender)
-  }
-
   /// Sends a payload to one key, and returns when every handler that it reached has finished, as
   /// ``Event/send(_:from:)`` does.
   ///
@@ -58,12 +52,6 @@ extension KeyedEvent {
     return await PendingSend.waitForAll(sends)
   }
 
-  /// Sends a payload to no key, and returns when every handler of ``untargeted`` has finished. See
-  /// ``send(_:to:from:)-(_,Key,_)``.
-  @discardableResult public nonisolated(nonsending) func sendUntargeted(
-    _ payload: Payload, from sender: (any AnyObject & Sendable)? = nil
-  ) async -> SendReport { await send(KeyedPayload(nil, payload), from: sender) }
-
   /// Sends a payload to one key without waiting, as ``post(_:to:from:)-(_,Key,_)`` does.
   ///
   /// - Returns: A ticket, whose report can be awaited later.
@@ -71,16 +59,10 @@ extension KeyedEvent {
     event.submit(KeyedPayload(key, payload), from: sender)
   }
 
-  /// Sends a payload to no key without waiting, as ``postUntargeted(_:from:)`` does. Returns a
-  /// ticket, whose report can be awaited later.
-  public func submitUntargeted(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) -> SendTicket {
-    event.submit(KeyedPayload(nil, payload), from: sender)
-  }
-
   /// Posts a payload together with its key.
   @inlinable func post(_ keyed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?) {
     lend(keyed) { payload in
-      unsafe event.core.post(payload, in: index, isForAny: keyed.key != nil, from: sender) {
+      unsafe event.core.post(payload, from: sender) {
         unsafe tables.table(of: keyed.key)
       }
     }
@@ -96,7 +78,7 @@ extension KeyedEvent {
     _ keyed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?
   ) -> PendingSend {
     lend(keyed) { payload in
-      unsafe event.core.send(payload, in: index, isForAny: keyed.key != nil, from: sender) {
+      unsafe event.core.send(payload, from: sender) {
         unsafe tables.table(of: keyed.key)
       }
     }

@@ -43,23 +43,31 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
   /// ``post(_:to:from:)-(_,Key,_)``. The source retains the event.
   @inlinable public subscript(key: Key) -> some EventSource<Payload> { KeySource(event: event, key: key) }
 
-  /// A source of the payloads that are sent to no key, with ``postUntargeted(_:from:)`` and its
-  /// like. Handlers of ``anyKey`` do not receive them. The source retains the event.
-  @inlinable public var untargeted: some EventSource<Payload> { KeySource(event: event, key: nil) }
+  /// An event for the payloads that are sent to no key.
+  ///
+  ///     didTouch.untargeted.addHandler { touch in print(touch) }
+  ///     didTouch.untargeted.post(touch)
+  ///
+  /// It is an event of its own, with the name and the failure policy of this one: the order of the
+  /// keys does not include it, handlers of ``anyKey`` do not receive its payloads, and what the
+  /// keyed event does with its handlers, ``HandlerRegistry/finish()`` included, leaves it alone.
+  /// Each access returns the same event, which lives as long as the keyed event. It is made by the
+  /// first access.
+  public var untargeted: Event<Payload> {
+    tables.untargeted.load() ?? tables.untargeted.set(Event(event.name, onFailure: event.core.anchor.failurePolicy))
+  }
 
   /// A source of all occurrences that are sent to a key, with key, payload, sender, event name,
   /// sequence number and instant. The source retains the event.
   public var occurrences: some EventSource<EventOccurrence<(key: Key, payload: Payload)>> {
-    event.occurrences.compactMap { whole in
-      whole.payload.key.map { whole.with((key: $0, payload: whole.payload.payload)) }
-    }
+    event.occurrences.map { whole in whole.with((key: whole.payload.key, payload: whole.payload.payload)) }
   }
 
   /// A source of all payloads that are sent to a key, together with the key. The source retains the
   /// event.
   @inlinable public var anyKey: some EventSource<(key: Key, payload: Payload)> {
     ConvertedSource(base: event, letter: KeyedPayload<Key, Payload>.letterOfAnyKey) { keyed in
-      keyed.key.map { (key: $0, payload: keyed.payload) }
+      (key: keyed.key, payload: keyed.payload)
     }
   }
 }

@@ -9,8 +9,8 @@
   case mainAsync(@MainActor @Sendable (HandlerArguments) async throws -> Void)
   /// A closure that is isolated to the owner, an actor.
   case isolated(@Sendable (isolated any Actor, HandlerArguments) async throws -> Void)
-  /// An interceptor. Its result says whether later handlers receive the occurrence.
-  case intercept(@Sendable (BorrowedPayload) throws -> Interception)
+  /// An interceptor. Its result says what later handlers receive.
+  case intercept(@Sendable (HandlerArguments) throws -> InterceptorDecision)
   /// The hub of a sequence, which gives the payload to the iterators.
   case sequence(SequenceHub)
   /// An inline handler behind a transform. On the fast path, the event calls the first closure,

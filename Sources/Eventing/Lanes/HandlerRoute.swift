@@ -2,8 +2,8 @@
 @usableFromInline enum HandlerRoute: Sendable {
   /// Inline, with the owner if there is one.
   case call(@Sendable (HandlerArguments) throws -> Void)
-  /// Inline. The result says whether later handlers receive the occurrence.
-  case intercept(@Sendable (BorrowedPayload) throws -> Interception)
+  /// Inline. The result says what later handlers receive.
+  case intercept(@Sendable (HandlerArguments) throws -> InterceptorDecision)
   /// On a lane.
   case lane(Member)
   /// Inline. If the closure throws, it may be called again at once: the ``RetryRule`` decides.
@@ -85,7 +85,12 @@
         }, type)
     case .intercept(let body):
       guard owner == nil else { return nil }
-      return .of({ payload in if try body(payload) == .stop { throw SlotSignal.stop } }, type)
+      return .of(
+        { payload in
+          let decision = try body(HandlerArguments(payload, nil))
+          if case .proceed = decision { return }
+          throw SlotSignal.intercepted(decision)
+        }, type)
     case .paced(let target):
       guard owner == nil else { return nil }
       // Safe: the core owns the slot that keeps this closure, and only the core calls the closure.
@@ -123,10 +128,10 @@
       tally.call(record, anchor) { try body(HandlerArguments(payload, owner)) }
     case .intercept(let body):
       guard record.claim() else { return false }
-      var stops = false
-      tally.call(record, anchor) { stops = try body(payload) == .stop }
-      if stops { tally.isStopped = true }
-      tally.completion?.account?.noteIntercepted(stops: stops)
+      var decision = InterceptorDecision.proceed
+      tally.call(record, anchor) { decision = try body(HandlerArguments(payload, owner)) }
+      tally.apply(decision)
+      tally.completion?.account?.noteIntercepted(stops: decision.isStop)
     }
     return true
   }

@@ -54,15 +54,6 @@ extension KeyedEvent {
   ) -> ScheduledPost {
     event.post(KeyedPayload(key, payload), after: delay, clock: clock, from: sender)
   }
-
-  /// Posts a payload to no key at a later time: see ``postUntargeted(_:from:)`` and
-  /// ``Event/post(_:after:clock:from:)``.
-  @discardableResult public func postUntargeted(
-    _ payload: Payload, after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
-    from sender: (any AnyObject & Sendable)? = nil
-  ) -> ScheduledPost {
-    event.post(KeyedPayload(nil, payload), after: delay, clock: clock, from: sender)
-  }
 }
 
 extension EventCore {

@@ -241,15 +241,22 @@ extension EventCore {
       order.sort { $0.sequence != $1.sequence ? $0.sequence < $1.sequence : $0.handler < $1.handler }
     }
     var stopped: UInt64?
+    var substituted: (sequence: UInt64, payload: Substitute)?
     for (sequence, handler) in order {
       let (record, buffer) = held[handler]
       guard !record.has(HandlerFlags.notCallable), let slot = unsafe slot(of: record), unsafe !buffer.items.isEmpty,
         unsafe buffer.items.first.sequence == sequence
       else { continue }
-      if stopped == sequence, unsafe !buffer.items.first.isReplayed {
+      let isReplayed = unsafe buffer.items.first.isReplayed
+      if stopped == sequence, !isReplayed {
         unsafe skipHeld(buffer, slot)
-      } else if unsafe deliverHeld(buffer, slot) {
-        stopped = sequence
+      } else {
+        if let (number, substitute) = substituted, number == sequence, !isReplayed {
+          unsafe buffer.items.replaceFirst(with: substitute.borrowed)
+        }
+        let tally = unsafe deliverHeld(buffer, slot)
+        if tally.isStopped { stopped = sequence }
+        if let substitute = tally.substitute { substituted = (sequence, substitute) }
       }
       unregisterDead()
     }
@@ -258,8 +265,8 @@ extension EventCore {
   /// Delivers the first occurrence of a holding buffer to its handler. If a lock has begun that
   /// holds the occurrence, it stays in the buffer. Isolation: core.
   ///
-  /// - Returns: Whether the handler keeps the occurrence from later handlers.
-  private func deliverHeld(_ buffer: HoldingBuffer, _ slot: UnsafeMutablePointer<HandlerSlot>) -> Bool {
+  /// - Returns: The outcome, and what later handlers receive.
+  private func deliverHeld(_ buffer: HoldingBuffer, _ slot: UnsafeMutablePointer<HandlerSlot>) -> DeliveryTally {
     let held = unsafe buffer.items.takeFirst()
     var tally = unsafe DeliveryTally(buffer.items.taken, held)
     tally.observed = observed(held.sequence)
@@ -276,7 +283,8 @@ extension EventCore {
       held.completion?.arrive(buffer, tally.outcomeOfOneHandler)
     }
     buffer.noteCount()
-    return tally.isStopped
+    tally.payload = nil  // it is gone
+    return tally
   }
 
   /// Skips the first occurrence of a holding buffer, which an earlier handler has stopped.

@@ -199,6 +199,13 @@ struct PayloadAlone: PayloadHeader {}
     unsafe (headers.unsafelyUnwrapped + head).initialize(to: header)
   }
 
+  /// Replaces the payload of the first element by a copy of another one. Never called under a
+  /// mutex.
+  mutating func replaceFirst(with payload: BorrowedPayload) {
+    unsafe layout.destroy(place(head))
+    unsafe layout.copy(payload, to: place(head))
+  }
+
   /// If the queue is empty, starts at the front again. Frees the memory if a burst of payloads has
   /// made it large, in elements or in bytes. A payload that was taken out must have been destroyed
   /// or moved.

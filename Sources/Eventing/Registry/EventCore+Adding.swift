@@ -126,7 +126,7 @@ extension EventCore {
     let options = record.details?.options
     if let options {
       if options.isClocked { unsafe clockedCount += 1 }
-      if options.isInterceptor { unsafe pendingWorkReference.load()?.history?.mayStop = true }
+      if options.isInterceptor { unsafe pendingWorkReference.load()?.history?.mayChange = true }
       if options.wantsPrior { unsafe pendingWork.priorHandlerCount += 1 }
       if options.owner != nil { hasOwners = true }
     }

@@ -44,15 +44,15 @@ extension EventCore {
   /// - Parameter orBetweenAttempts: Whether to include once handlers that are used up and may wait
   ///   for another attempt.
   @inline(never) func records(
-    orBetweenAttempts: Bool = false, where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool
+    orBetweenAttempts: Bool = false, where isIncluded: (HandlerFilter.Candidate) -> Bool
   ) -> [HandlerRecord] {
-    var found: [HandlerRecord] = []
+    var found: [HandlerFilter.Candidate] = []
     var isSomeEnded = false
     @inline(never) func include(_ record: HandlerRecord) {
       let isBetweenAttempts =
         orBetweenAttempts && record.details?.delays != nil && !record.has(HandlerFlags.removed)
       guard !record.has(HandlerFlags.ended) || isBetweenAttempts else { return isSomeEnded = true }
-      if isIncluded(record, record.details?.options) { found.append(record) }
+      found.append(.init(record: record, key: unsafe record.details?.key))
     }
     var isKeyed = false
     mutex.lock()
@@ -64,12 +64,13 @@ extension EventCore {
     mutex.unlock()
     // The thread that deactivated an ended handler may not have called `noteChange()` yet.
     if isSomeEnded { withAnchor { $0.noteChange() } }
-    return isKeyed ? found.sortedUnspecialized(by: HandlerRecord.isCalledBefore) : found
+    let records = found.filter(isIncluded).map(\.record)
+    return isKeyed ? records.sortedUnspecialized(by: HandlerRecord.isCalledBefore) : records
   }
 
   /// Returns the records of all handlers that match and may still be called: those whose owner
   /// and key are not gone.
-  @inline(never) func livingRecords(where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> [HandlerRecord] {
+  @inline(never) func livingRecords(where isIncluded: (HandlerFilter.Candidate) -> Bool) -> [HandlerRecord] {
     records(where: isIncluded).filter(isAlive)
   }
 
@@ -94,20 +95,17 @@ extension EventCore {
   private func isReachable(_ details: DetailedRecord) -> Bool {
     guard let pendingWork = pendingWorkReference.load() else { return true }
     let key = mutex.withLock { unsafe pendingWork.keyIndex == nil ? nil : details.key }
-    return (key as? KeyBox<ObjectKey>)?.key?.isAlive ?? true
+    return (key as? KeyBox<ObjectKey>)?.key.isAlive ?? true
   }
 
   /// Returns the number of occurrences so far for the handlers of a key's table, or of the core's
   /// own table if `keyTable` is `nil`. The caller is inside the core, or holds `mutex`.
   func offered(to keyTable: KeyTable?) -> UInt64 {
-    if let keyTable { return keyTable.offered.load(ordering: .relaxed) }
-    return unsafe pendingWorkReference.load()?.keyIndex?.offeredToAny.load(ordering: .relaxed) ?? sequence
+    keyTable?.offered.load(ordering: .relaxed) ?? sequence
   }
 
   /// Returns a snapshot of each handler that matches. Isolation: core.
-  @inline(never) func snapshots(
-    where filter: HandlerFilter = .all, in isInTable: (KeyTable?) -> Bool = { _ in true }
-  ) -> [HandlerSnapshot] {
+  @inline(never) func snapshots(where filter: HandlerFilter = .all) -> [HandlerSnapshot] {
     var found: [HandlerSnapshot] = []
     let anchor = anchorReference.load()
     let failedCounts = anchor?.failureReference.load()?.counts ?? [:]
@@ -115,7 +113,7 @@ extension EventCore {
     @inline(never) func include(_ record: HandlerRecord, _ target: DeliveryTarget?, skipped: Int) {
       let lane = target?.counters
       let (options, keyTable) = unsafe (record.details?.options, record.details?.keyTable)
-      guard filter.isIncluded(record, options), isInTable(keyTable), isAlive(record) else { return }
+      guard filter.isIncluded(.init(record: record, key: keyTable?.key)), isAlive(record) else { return }
       let flags = record.state.load(ordering: .acquiring)
       let held =
         flags & HandlerFlags.hasHoldingBuffer == 0

@@ -41,7 +41,7 @@ extension EventCore {
   /// Removes all handlers that match.
   ///
   /// - Returns: The number of removed handlers, without those whose owner was gone.
-  func removeAll(where isIncluded: (HandlerRecord, HandlerOptions?) -> Bool) -> Int {
+  func removeAll(where isIncluded: (HandlerFilter.Candidate) -> Bool) -> Int {
     var count = 0
     let deactivated = records(orBetweenAttempts: true, where: isIncluded).filter { record in
       let wasAlive = isAlive(record)

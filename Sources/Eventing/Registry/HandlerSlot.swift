@@ -84,6 +84,7 @@ enum SlotSignal: Error {
   /// The handler has not been called. `EventCore.decide` calls it, holds the occurrence for it, or
   /// skips it.
   case decide
-  /// An interceptor keeps the occurrence from the handlers that follow.
-  case stop
+  /// An interceptor keeps the occurrence from the handlers that follow, or gives them another
+  /// payload.
+  case intercepted(InterceptorDecision)
 }

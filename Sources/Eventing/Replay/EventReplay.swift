@@ -36,7 +36,7 @@ extension Event {
   {
     self.init(name, onFailure: policy)
     guard let history = ReplayHistory(replay) else { return }
-    if policy == .skipLaterHandlers { unsafe history.mayStop = true }
+    if policy == .skipLaterHandlers { unsafe history.mayChange = true }
     core.keep(history)
   }
 

@@ -27,9 +27,10 @@ import Synchronization
   /// true, that is, while new handlers receive `latest`. Guarded by: core.mutex.
   @exclusivity(unchecked) private var latestSequence: UInt64 = 0
 
-  /// Whether an interceptor or the failure policy may stop an occurrence. Then each occurrence is
-  /// enqueued: only after its delivery is known whether it will be replayed. Isolation: core.
-  @exclusivity(unchecked) var mayStop = false
+  /// Whether an interceptor or the failure policy may stop an occurrence, or change its payload.
+  /// Then each occurrence is enqueued: only after its delivery is known what will be replayed.
+  /// Isolation: core.
+  @exclusivity(unchecked) var mayChange = false
 
   /// An occurrence to replay. Its payload lies beside it.
   struct Past: PayloadHeader, Sendable {
@@ -163,7 +164,7 @@ extension EventCore {
       unsafe history._withUnsafeGuaranteedRef { history in
         mutex.lock()
         let isPlain =
-          unsafe pendingWork.mailbox.items.isEmpty && pendingWork.unhandledReference.lend() == nil && !history.mayStop
+          unsafe pendingWork.mailbox.items.isEmpty && pendingWork.unhandledReference.lend() == nil && !history.mayChange
           && withAnchor { unsafe $0.observers == nil }
         if isPlain { replaced = history.replaceLatestNow(payload, sequence &+ 1) }
         mutex.unlock()

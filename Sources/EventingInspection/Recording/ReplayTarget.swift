@@ -55,8 +55,8 @@ extension EventPlayback {
             switch (stored.key, isAwaited) {
             case (let key?, true): await event.send(stored.payload, to: key, from: sender)
             case (let key?, false): event.post(stored.payload, to: key, from: sender)
-            case (nil, true): await event.sendUntargeted(stored.payload, from: sender)
-            case (nil, false): event.postUntargeted(stored.payload, from: sender)
+            case (nil, true): await event.untargeted.send(stored.payload, from: sender)
+            case (nil, false): event.untargeted.post(stored.payload, from: sender)
             }
           }
         },

@@ -118,7 +118,7 @@ extension RemoteKeyedEvent: HandlerRegistry {
   public var keys: [Key] { event.keys }
   /// Returns snapshots of the handlers of one key, without those of ``anyKey``. O(*n*) for *n*
   /// handlers of all keys.
-  public func handlers(of key: Key) async -> [HandlerSnapshot] { await event.handlers(of: key) }
+  public func handlers(of key: Key) async -> [HandlerSnapshot] { await event.handlers(where: .key(key)) }
 }
 
 extension RemoteKeyedEvent: CustomStringConvertible {

@@ -46,4 +46,7 @@ public struct RemoteOccurrence<Payload: Sendable>: Sendable {
 struct Delivered<Payload: Sendable>: Sendable {
   let occurrence: RemoteOccurrence<Payload>
   let loops: LoopAccount
+
+  /// Returns this message with another payload, which an interceptor has put in its place.
+  func with(_ payload: Payload) -> Delivered { Delivered(occurrence: occurrence.with { _ in payload }, loops: loops) }
 }

@@ -28,14 +28,10 @@ struct Keyed: Scenario {
       super.init(context, event) { [event, checks = context.checks] handlerLog, places, priority in
         switch handlerLog.audience {
         case .key(let key): return event[key].add(handlerLog, places, priority: priority)
-        case .untargeted: return event.untargeted.add(handlerLog, places, priority: priority)
         default: return Keyed.anyKey(of: event, checks).add(handlerLog, places, priority: priority)
         }
       }
-      // The witness, the trial's first handler, must receive every payload. So it is added twice:
-      // `add(witness)` adds it for payloads to any key, and the next line for payloads to no key.
       add(witness)
-      _ = event.untargeted.add(witness, places)
     }
   }
 
@@ -62,9 +58,7 @@ struct Keyed: Scenario {
       }
     }
     await trial.finish()
-    // Each log that is counted here has one handler in the event. The log of the witness, the
-    // trial's first handler, has two: one for payloads to any key, and one for payloads to no key.
-    let left = trial.handlerLogs.count { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) } + 1
+    let left = trial.handlerLogs.count { $0.removing == nil && !($0.isOnce && !$0.calls.isEmpty) }
     context.checks.expect(
       .g22, trial.event.handlerCount == left, "\(trial.event.handlerCount) handlers are left of \(left)")
     await objects.finish()
@@ -96,27 +90,25 @@ struct Keyed: Scenario {
       place, isOnce: worker.random.oneIn(6), throwsEvery: worker.random.oneIn(8) ? 5 : 0, trial.checks)
     handlerLog.audience =
       switch worker.random.below(8) {
-      case 0: .untargeted
-      case 1, 2: .anyKey
+      case 0...2: .anyKey
       default: .key(Int32(worker.random.below(Int(Keyed.keys))))
       }
     trial.add(handlerLog, by: worker, priority: worker.random.oneIn(2) ? 0 : worker.random.below(5) - 2)
   }
 
-  private func key(_ worker: Worker) -> Int32? {
-    worker.random.oneIn(8) ? nil : Int32(worker.random.below(Int(Keyed.keys)))
-  }
+  private func key(_ worker: Worker) -> Int32 { Int32(worker.random.below(Int(Keyed.keys))) }
 
   private func send(_ worker: Worker, _ trial: KeyedTrial) {
     let isSubmitted = worker.random.oneIn(5)
     worker.begin(isSubmitted ? .submit : .post)
-    let (event, payload) = (trial.event, worker.senderLog.next(to: key(worker)))
-    switch (isSubmitted, payload.key) {
-    case (true, let key?): worker.keep(event.submit(payload, to: key), of: payload)
-    case (true, nil): worker.keep(event.submitUntargeted(payload), of: payload)
-    case (false, let key?):
-      if worker.random.oneIn(8) { event.post(payload, to: [key, key]) } else { event.post(payload, to: key) }
-    case (false, nil): event.postUntargeted(payload)
+    let (event, key) = (trial.event, key(worker))
+    let payload = worker.senderLog.next(to: key)
+    if isSubmitted {
+      worker.keep(event.submit(payload, to: key), of: payload)
+    } else if worker.random.oneIn(8) {
+      event.post(payload, to: [key, key])
+    } else {
+      event.post(payload, to: key)
     }
     worker.posting.add(worker.senderLog.returned(payload))
     worker.activityLog.end()
@@ -124,11 +116,9 @@ struct Keyed: Scenario {
 
   private func sendAndWait(_ worker: Worker, _ trial: KeyedTrial) async {
     worker.begin(.send)
-    let payload = worker.senderLog.next(to: key(worker))
-    let event = trial.event
-    let report = await worker.awaiting {
-      if let key = payload.key { await event.send(payload, to: key) } else { await event.sendUntargeted(payload) }
-    }
+    let (event, key) = (trial.event, key(worker))
+    let payload = worker.senderLog.next(to: key)
+    let report = await worker.awaiting { await event.send(payload, to: key) }
     worker.sending.add(worker.senderLog.returned(payload))
     worker.senderLog.keep(report, of: payload)
     worker.activityLog.end()

@@ -21,15 +21,26 @@ extension Meddle.World {
     case 14..<18: keep(addOwned(to: source, worker))
     case 18..<20: keep(addOnce(to: source, worker))
     case 20: addValues(to: source, worker)
-    case 21:
-      let callee = Meddle.Callee(self, worker, limit: 1)
-      let isStopping = worker.random.oneIn(2)
-      keep(
-        source.intercept(named: name(worker), priority: 1) { freight in
-          try callee.call(freight)
-          return isStopping && freight.number % 16 < 4 ? .stop : .proceed
-        })
     default: keep(addIsolated(to: source, worker))
+    }
+  }
+
+  /// Adds an interceptor that stops some occurrences, and passes another payload on for others.
+  func intercept<Payload: Meddle.Freight>(_ event: Event<Payload>, _ worker: Worker) {
+    let (callee, owner) = (Meddle.Callee(self, worker, limit: 1), owners.current)
+    let (divisor, name) = (worker.random.below(4) + 2, name(worker))
+    let decide = { @Sendable (freight: Payload) throws -> Interception<Payload> in
+      try callee.call(freight)
+      return switch freight.number % 16 / divisor {
+      case 0: .stop
+      case 1: .proceed(with: .make(freight.number))
+      default: .proceed
+      }
+    }
+    switch worker.random.below(3) {
+    case 0: keep(event.intercept(.named(name), .priority(1), perform: decide))
+    case 1: keep(event.intercept(.once, .priority(2), perform: decide))
+    default: keep(event.intercept(.priority(3), owner: owner) { _, freight in try decide(freight) })
     }
   }
 

@@ -124,7 +124,11 @@ extension Meddle.World {
 
   private func waitForLatest(_ freight: some Meddle.Freight, _ canary: Canary) async {
     inspect(freight, "where a ticket is awaited")
-    if canary.isAlive, let ticket = tickets.last { inspect(await ticket.report) }
+    guard canary.isAlive, let ticket = tickets.last else { return }
+    let acceptance = await ticket.acceptance
+    let report = await ticket.report
+    inspect(report)
+    checks.expect(.g21, acceptance.dropped <= report.dropped, "\(acceptance), and then \(report)")
   }
 }
 

@@ -11,10 +11,19 @@ extension Meddle.World {
     switch worker.random.below(16) {
     case 0..<4: worker.action(.post) { event.post(worker.freight(), to: key, from: owners.current) }
     case 4: worker.action(.post) { event.post(worker.freight(), to: [key, other, key]) }
-    case 5: worker.action(.post) { event.postUntargeted(worker.freight()) }
+    case 5: worker.action(.post) { event.untargeted.post(worker.freight()) }
     case 6: worker.action(.submit) { tickets.put(event.submit(worker.freight(), to: key)) }
     case 7..<10: worker.change(.add) { add(to: event[key], worker) }
-    case 10: worker.change(.add) { add(to: event.untargeted, worker) }
+    case 10:
+      let callee = Meddle.Callee(self, worker, limit: 1)
+      worker.change(.add) {
+        keep(
+          event.intercept(.priority(1), owner: owners.current) { _, _, freight in
+            try callee.call(freight)
+            return freight.number % 8 < 2 ? .stop : .proceed(with: .make(freight.number))
+          })
+        add(to: event.untargeted, worker)
+      }
     case 11: worker.change(.add) { add(to: event.anyKey.map(\.payload), worker) }
     case 12:
       let callee = Meddle.Callee(self, worker, limit: 1)

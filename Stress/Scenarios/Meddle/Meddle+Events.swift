@@ -9,7 +9,8 @@ extension Meddle.World {
     case 10: worker.action(.post) { event.post(worker.freight(), from: owners.current) }
     case 11, 12: submit(to: event, worker)
     case 13..<18: worker.change(.add) { add(to: event, worker) }
-    case 18, 19: worker.change(.add) { addToView(of: event, worker) }
+    case 18: worker.change(.add) { addToView(of: event, worker) }
+    case 19: worker.change(.add) { intercept(event, worker) }
     case 20..<24: remove(from: event, worker)
     case 24..<28: lock(event, worker)
     case 28, 29: worker.action(.look) { look(at: event, worker) }

@@ -75,7 +75,7 @@ extension Meddle.World {
       await timed(worker, .send) {
         for report in await event.send(freight, to: [key, other]) { self.inspect(report) }
       }
-    case 3: await timed(worker, .send) { self.inspect(await event.sendUntargeted(freight)) }
+    case 3: await timed(worker, .send) { self.inspect(await event.untargeted.send(freight)) }
     case 4: await timed(worker, .send) { self.inspect(await objects.send(triple, to: owner)) }
     case 5:
       await timed(worker, .send) {
@@ -84,7 +84,7 @@ extension Meddle.World {
         }
       }
     case 6: await timed(worker, .look) { self.inspect(await event.handlers()) }
-    case 7: await timed(worker, .look) { self.inspect(await event.handlers(of: key)) }
+    case 7: await timed(worker, .look) { self.inspect(await event.handlers(where: .key(key))) }
     case 8: await timed(worker, .quiesce) { await objects.quiesce() }
     default: await timed(worker, .quiesce) { await event.quiesce() }
     }

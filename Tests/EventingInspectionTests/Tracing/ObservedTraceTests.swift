@@ -42,7 +42,7 @@ import Testing
     let combination = try #require(
       EventRegistry.events.first { event in
         !known.contains(event.id) && event.type == (Int, Int).self
-          && event.anchor.core?.livingRecords(where: { record, _ in record.id == b.id }).isEmpty == false
+          && event.anchor.core?.livingRecords(where: { $0.record.id == b.id }).isEmpty == false
       })
     let a = x.addHandler(.named("a")) { number in first.value = number }
     // The observed values themselves are not traced.

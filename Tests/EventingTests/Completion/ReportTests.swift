@@ -235,7 +235,7 @@ import Testing
 
   @Test func handlerWhoseOwnerIsGoneIsNotCountedAsStopped() async {
     let (event, live, calls) = (Event<Int>(), LiveCount(), Counter())
-    let interceptor = event.intercept(priority: 1) { _ in .stop }
+    let interceptor = event.intercept(.priority(1)) { _ in .stop }
     event.addHandler { _ in calls.add() }
     event.addHandler(on: .background) { _ in calls.add() }
     do {

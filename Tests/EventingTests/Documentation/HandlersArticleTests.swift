@@ -65,14 +65,17 @@ import Testing
   }
 
   @Test func interceptors() async {
-    let (progress, seen) = (Event<Double>(), Recorder<Double>())
+    final class View: Sendable { let scale = 0.5 }
+    let (progress, seen, view) = (Event<Double>(), Recorder<Double>(), View())
     progress.addHandler { seen.record($0) }
 
-    progress.intercept(priority: 10) { fraction in fraction > 1 ? .stop : .proceed }
+    progress.intercept(.priority(10)) { fraction in fraction > 1 ? .stop : .proceed }
+    progress.intercept(.priority(9), owner: view) { view, fraction in .proceed(with: fraction * view.scale) }
 
-    #expect(await progress.send(0.5).delivered == 2)
-    #expect(await progress.send(2).skipped == 1)
-    #expect(seen.values == [0.5])
+    #expect(await progress.send(0.5).delivered == 3)
+    #expect(await progress.send(2).skipped == 2)
+    #expect(seen.values == [0.25])
+    withExtendedLifetime(view) {}
   }
 
   @Test func everyExampleIsRunHere() throws {

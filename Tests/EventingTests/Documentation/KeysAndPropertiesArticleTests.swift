@@ -38,7 +38,7 @@ import Testing
     didTouch.anyKey.addHandler { key, touch in note(key, touch) }   // sent to any view
     didTouch.untargeted.addHandler { touch in show(touch) }         // sent to none
     didTouch.post(touch, to: view)
-    didTouch.postUntargeted(touch)
+    didTouch.untargeted.post(touch)
 
     #expect(shown.values == [7, 7])
     #expect(noted.values == [true])
@@ -47,8 +47,8 @@ import Testing
 
   @Test func failures() async {
     let rooms = KeyedEvent<String, Int>("rooms", onFailure: .removeHandler(afterFailures: 3))
-    rooms.deadLetters.addHandler { letter in print(letter.payload.key ?? "no key", letter.failure) }
-    rooms.unhandled.addHandler { occurrence in print("nobody in", occurrence.payload.key ?? "no room") }
+    rooms.deadLetters.addHandler { letter in print(letter.payload.key, letter.failure) }
+    rooms.unhandled.addHandler { occurrence in print("nobody in", occurrence.payload.key) }
 
     #expect(await rooms.send(1, to: "lobby").reachedNobody)
   }

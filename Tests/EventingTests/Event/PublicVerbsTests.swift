@@ -64,8 +64,8 @@ import Testing
     let (event, objects, seen) = (KeyedEvent<String, Int>(), KeyedEvent<ObjectKey, Int>(), Recorder<Int>())
     event.untargeted.addHandler { seen.record($0) }
     event["a"].addHandler { seen.record(-$0) }
-    #expect(await event.sendUntargeted(1).delivered == 1)
-    #expect(await event.submitUntargeted(2).report.delivered == 1)
+    #expect(await event.untargeted.send(1).delivered == 1)
+    #expect(await event.untargeted.submit(2).report.delivered == 1)
     let object = Owner()
     objects[object].addHandler { seen.record($0) }
     #expect(await objects.submit(3, to: object).report.delivered == 1)
@@ -107,7 +107,7 @@ import Testing
     keyed.post(4, to: "a")
     let none = keyed.untargeted.addHandler { seen.record("none \($0)") }
     #expect(keyed.untargeted.remove(none))
-    keyed.postUntargeted(5)
+    keyed.untargeted.post(5)
     #expect(seen.values.dropFirst() == ["in a 3", "too 3", "all", "in a 4"])
   }
 

@@ -90,7 +90,7 @@ import Testing
     let event = Event<Int>()
     let seen = Recorder<String>()
     event.addHandler(.priority(2)) { seen.record("before \($0)") }
-    event.intercept(priority: 1) { $0 < 0 ? .stop : .proceed }
+    event.intercept(.priority(1)) { $0 < 0 ? .stop : .proceed }
     event.addHandler { seen.record("inline \($0)") }
     event.once { seen.record("once \($0)") }
     event.addHandler(priority: -1, on: .background)

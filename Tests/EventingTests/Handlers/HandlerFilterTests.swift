@@ -58,3 +58,33 @@ import Testing
     #expect(stage.event.removeAll() == 1 && stage.event.handlerCount == 0)
   }
 }
+
+extension HandlerFilterTests {
+  /// A key whose `==` calls the event: it must not run under the mutex of the core.
+  private struct Curious: Hashable, Sendable {
+    let number: Int
+    let look: @Sendable () -> Void
+    static func == (a: Curious, b: Curious) -> Bool {
+      a.look()
+      return a.number == b.number
+    }
+    func hash(into hasher: inout Hasher) { hasher.combine(number) }
+  }
+
+  @Test func aFilterSelectsTheHandlersOfAKeyAndComparesKeysWithoutAMutex() async {
+    let event = KeyedEvent<Curious, Int>()
+    @Sendable func key(_ number: Int) -> Curious { Curious(number: number) { _ = event.handlerTable } }
+    for number in 0..<3 { event[key(number % 2)].addHandler(.named("\(number)")) { _ in } }
+    event.anyKey.addHandler(.named("any")) { _ in }
+    let curious = Curious(number: 0) { _ = event.isLocked }
+    await comesBack {
+      #expect(await event.handlers(where: .key(curious)).map(\.name) == ["0", "2"])
+      #expect(event.lockAll(where: .key(curious) && .named("0")) == 1)
+      #expect(event.contains(where: .key(key(1))) && !event.contains(where: .key(key(7))))
+      #expect(event.removeAll(where: .key(curious)) == 2)
+      #expect(event.removeAll(where: .key("of another type")) == 0)
+      #expect(event.handlerCount == 2)
+    }
+    #expect(Event<Int>().removeAll(where: .key(1)) == 0)
+  }
+}

@@ -20,7 +20,7 @@ import Testing
     event.post(2, to: "c")
     #expect(seen.values == ["second 2", "any2 c 2", "last 2"])
     seen.removeAll()
-    event.postUntargeted(3)
+    event.untargeted.post(3)
     #expect(seen.values == ["untargeted 3"])
   }
 
@@ -214,7 +214,7 @@ import Testing
 
   @Test func anInterceptorOfAnyKeyStopsTheHandlersOfAKey() async {
     let event = KeyedEvent<Int, Int>()
-    event.anyKey.intercept { _, number in number < 0 ? .stop : .proceed }
+    event.intercept { _, number in number < 0 ? .stop : .proceed }
     event[1].addHandler { _ in }
     event[1].addHandler(on: .background) { _ in }
     let report = await event.send(-1, to: 1)
@@ -258,7 +258,7 @@ extension KeyedTests {
       seen.record(
         "\(occurrence.eventName ?? "") \(occurrence.sequence) \(occurrence.payload.key) \(occurrence.sender === seen)")
     }
-    #expect(await event.handlers(of: 1).map(\.name) == ["one"])
+    #expect(await event.handlers(where: .key(1)).map(\.name) == ["one"])
     #expect(await event.handlers().count == 3)
     #expect(event.lockAll(where: .named("two")) == 1)
     event.post("x", to: [1, 2], from: seen)
@@ -299,10 +299,11 @@ extension KeyedTests {
     event[1].addHandler(.named("1")) { _ in }
     event.anyKey.addHandler(.named("any")) { _ in }
     for number in 0..<5 { event.post(number, to: 2) }
-    event.postUntargeted(5)
+    event.untargeted.post(5)
     event[2].addHandler(.named("2")) { _ in }
     event.post(6, to: 2)
     let counts = await Dictionary(uniqueKeysWithValues: event.handlers().map { ($0.name ?? "", $0.callCount) })
     #expect(counts == ["1": 0, "any": 6, "2": 1])
+    #expect(await event.untargeted.handlers().isEmpty && event.handlerCount == 3)
   }
 }

@@ -88,7 +88,7 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
 
   @Test(arguments: kinds) func interceptorsAndObserversAreSeen(kind: SerialKind) async {
     let warm = await WarmEvent(kind)
-    let stopping = warm.event.intercept(priority: 1) { $0 % 2 == 0 ? .stop : .proceed }
+    let stopping = warm.event.intercept(.priority(1)) { $0 % 2 == 0 ? .stop : .proceed }
     for number in 1...4 { warm.event.post(number) }
     warm.event.remove(stopping)
     for number in 5...6 { warm.event.post(number) }

@@ -72,7 +72,7 @@ extension LaterPostTests {
     scored[other].addHandler { seen.record("other \($0)") }
     scored.untargeted.addHandler { seen.record("none \($0)") }
     scored.post(1, to: ObjectKey(me), after: .seconds(1), clock: clock)
-    scored.postUntargeted(2, after: .seconds(2), clock: clock)
+    scored.untargeted.post(2, after: .seconds(2), clock: clock)
     #expect(await eventually { clock.sleeperCount == 1 })
     clock.advance(by: .seconds(2))
     #expect(await eventually { seen.count == 2 })

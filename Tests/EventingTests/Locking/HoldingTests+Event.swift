@@ -19,7 +19,7 @@ extension HoldingTests {
 
   @Test func heldOccurrencesPassTheInterceptors() async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
-    event.intercept(priority: 1) { $0 % 2 == 0 ? .stop : .proceed }
+    event.intercept(.priority(1)) { $0 % 2 == 0 ? .stop : .proceed }
     event.addHandler { seen.record($0) }
     event.addHandler(on: .background) { seen.record(10 * $0) }
     event.lock(holding: .oldest(9))
@@ -34,7 +34,7 @@ extension HoldingTests {
 
   @Test func anInterceptorDoesNotStopAReplayedPayload() async {
     let (event, seen) = (Event<Int>(replaying: .last(1)), Recorder<Int>())
-    event.intercept(priority: 1) { _ in .stop }
+    event.intercept(.priority(1)) { _ in .stop }
     event.lock(holding: .oldest(9))
     event.post(1)
     event.addHandler { seen.record($0) }

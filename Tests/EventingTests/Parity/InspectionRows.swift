@@ -94,7 +94,7 @@ import Testing
       try #require(report.failures.first), try #require(await event.handlers().first),
       try #require(occurrences.values.first),
       SyncDelivery.inline, SyncDelivery.background, AsyncDelivery.inOrder, AsyncDelivery.task, MainDelivery.main,
-      Interception.stop,
+      Interception<Int>.stop, InterceptorOption.once, await event.submit(3).acceptance,
       KeyedEvent<String, Int>("moved"), ObjectKey(event), EventBus(), EventKey<Int>("volume"), Observed(0.5),
       ValueChange(old: 1, new: 2), HandlerOption<Int>.once, EventingError.Code.payloadMismatch,
       PostedNotification(Notification.Name("n")),

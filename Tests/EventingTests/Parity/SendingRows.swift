@@ -110,7 +110,7 @@ import Testing
     for key in ["0", "", "default"] { messages[key].addHandler { seen.record("\(key):\($0)") } }
     messages.untargeted.addHandler { seen.record("untargeted:\($0)") }
     messages.post(1, to: "0")
-    messages.postUntargeted(2)
+    messages.untargeted.post(2)
     messages.post(3, to: "")
     #expect(seen.values == ["0:1", "untargeted:2", ":3"])
   }
@@ -138,7 +138,7 @@ import Testing
     didTouch.untargeted.addHandler { seen.record("untargeted \($0)") }
     didTouch.anyKey.addHandler { key, touch in seen.record("any \(key) \(touch)") }
     didTouch.post(1, to: "view")
-    didTouch.postUntargeted(2)
+    didTouch.untargeted.post(2)
     didTouch.post(3, to: "other")
     #expect(seen.values == ["view 1", "any view 1", "untargeted 2", "any other 3"])
   }

@@ -77,7 +77,7 @@ extension AcknowledgementTests {
     try simulate(1...20) { clock in
       let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
       let notes = Notes<Int>()
-      event.intercept(priority: 1) { _ in .proceed }
+      event.intercept(.priority(1)) { _ in .proceed }
       event.once { number async in notes.note(number) }
       for number in 1...2 { try await event.publish(number) }
       try await event.listen(as: "one", startingAt: .first)
@@ -140,7 +140,7 @@ extension AcknowledgementTests {
     try simulate(1...20) { clock in
       let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
       let (seen, notes) = (Notes<Int>(), Notes<Int>())
-      event.intercept(priority: 1) { number in
+      event.intercept(.priority(1)) { number in
         seen.note(number)
         return number % 2 == 0 ? .proceed : .stop
       }

@@ -50,7 +50,7 @@ import Testing
 
     orders.addHandler(.priority(10)) { order in print("before all others:", order.id) }
 
-    orders.intercept(priority: 10) { order in order.total < 0 ? .stop : .proceed }
+    orders.intercept(.priority(10)) { order in order.total < 0 ? .stop : .proceed }
 
     orders.post(Order(total: -1))
     #expect(calls.values == ["before all others: 7"])

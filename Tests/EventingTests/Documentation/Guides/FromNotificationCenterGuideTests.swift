@@ -116,7 +116,7 @@ extension Notification.Name {
     sales.post(order, to: shop)
     sales.post(order, to: other)
     #expect(calls.count == 1 && ledger.booked.count == 2 && shops.values == [true, false])
-    sales.postUntargeted(order)
+    sales.untargeted.post(order)
     #expect(ledger.booked.count == 2)
     withExtendedLifetime((shop, other, ledger)) {}
   }

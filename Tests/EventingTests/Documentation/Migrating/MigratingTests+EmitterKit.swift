@@ -103,7 +103,7 @@ extension MigratingTests {
     didTouch.post(touch, to: [view, other].map(ObjectKey.init))
     #expect(calls.values == ["here", "anywhere", "anywhere"])
     calls.removeAll()
-    didTouch.postUntargeted(touch)
+    didTouch.untargeted.post(touch)
     #expect(calls.values == ["nowhere"])
   }
 

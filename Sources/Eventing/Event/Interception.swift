@@ -1,0 +1,268 @@
+/// The decision of an interceptor on an occurrence: see
+/// ``Event/intercept(_:fileID:line:perform:)``.
+public struct Interception<Payload: Sendable>: Sendable {
+  enum Decision: Sendable {
+    case proceed
+    case proceedWith(Payload)
+    case stop
+  }
+  let decision: Decision
+
+  /// Passes the occurrence on to the handlers that follow.
+  public static var proceed: Interception { Interception(decision: .proceed) }
+
+  /// Passes another payload on to the handlers that follow, later interceptors included.
+  ///
+  /// - Parameter payload: The payload that they receive in the place of the one that was sent.
+  public static func proceed(with payload: Payload) -> Interception {
+    Interception(decision: .proceedWith(payload))
+  }
+
+  /// Keeps the occurrence from the handlers that follow; the report counts them as skipped.
+  public static var stop: Interception { Interception(decision: .stop) }
+
+  /// Returns the decision with another payload, made of the one that is passed on.
+  package func map<Whole: Sendable>(_ transform: (Payload) -> Whole) -> Interception<Whole> {
+    switch decision {
+    case .proceed: .proceed
+    case .proceedWith(let payload): .proceed(with: transform(payload))
+    case .stop: .stop
+    }
+  }
+
+  /// The decision without the type of the payload.
+  fileprivate var erased: InterceptorDecision {
+    switch decision {
+    case .proceed: .proceed
+    case .proceedWith(let payload): .substitute(Substitute(payload))
+    case .stop: .stop
+    }
+  }
+}
+
+extension Interception: CustomStringConvertible {
+  /// The decision, without the payload.
+  public var description: String {
+    switch decision {
+    case .proceed: "proceed"
+    case .proceedWith: "proceed(with: \(Payload.self))"
+    case .stop: "stop"
+    }
+  }
+}
+
+/// A choice about an interceptor: see ``Event/intercept(_:fileID:line:perform:)``.
+///
+/// Options may be given in any order. Of two options of a kind, the later one counts.
+public struct InterceptorOption: Sendable {
+  let setting: HandlerSetting
+
+  /// A name, by which ``HandlerFilter/named(_:)`` selects the interceptor.
+  public static func named(_ name: String) -> InterceptorOption { InterceptorOption(setting: .name(name)) }
+
+  /// Tags, in addition to those of other options, by which ``HandlerFilter/tagged(_:)`` selects the
+  /// interceptor.
+  public static func tagged(_ tags: String...) -> InterceptorOption { InterceptorOption(setting: .tags(tags)) }
+
+  /// The place of the interceptor in the order of calls. Give it a higher priority than the
+  /// handlers that it guards.
+  ///
+  /// - Parameter priority: The default is 0.
+  public static func priority(_ priority: Int) -> InterceptorOption {
+    InterceptorOption(setting: .priority(priority))
+  }
+
+  /// One call; then the interceptor is removed.
+  public static var once: InterceptorOption { InterceptorOption(setting: .once) }
+}
+
+extension InterceptorOption: CustomStringConvertible {
+  /// The option as it is written.
+  public var description: String { setting.description }
+}
+
+extension Event {
+  /// Adds an inline handler that can keep an occurrence from the handlers that follow in the order,
+  /// or change what they receive.
+  ///
+  ///     hits.intercept(.priority(10)) { hit in .proceed(with: hit.halved) }
+  ///
+  /// If the closure returns ``Interception/stop``, all following handlers are skipped, on lanes and
+  /// inline alike. The ``SendReport`` counts them as skipped, and once handlers are not used up.
+  ///
+  /// After ``Interception/proceed(with:)``, the new payload is what later interceptors, handlers,
+  /// sequences, views and forwards receive, what ``EventReplay`` repeats, and what their
+  /// ``deadLetters`` and ``unhandled`` contain. ``latest`` and traces show the payload that was
+  /// sent.
+  ///
+  /// An error is a failure like any other, and the occurrence proceeds as it is, unless the event's
+  /// policy is ``FailurePolicy/skipLaterHandlers``. A locked or removed interceptor changes
+  /// nothing.
+  ///
+  /// This takes effect before it returns, and may be called from any thread and inside any handler:
+  /// see ``EventSource``.
+  ///
+  /// - Parameters:
+  ///   - options: A name, tags, a priority, or ``InterceptorOption/once``.
+  ///   - fileID: The file where the interceptor is made, for snapshots and diagnostics.
+  ///   - line: The line where the interceptor is made.
+  ///   - body: The closure that is called with each payload, on the thread that delivers.
+  /// - Returns: A token that names the handler. Dropping it changes nothing.
+  /// - Complexity: O(1), or O(priorities) for the first handler of a priority. A payload that is
+  ///   passed on takes one allocation.
+  @discardableResult public nonisolated func intercept(
+    _ options: InterceptorOption..., fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Payload) throws -> Interception<Payload>
+  ) -> HandlerToken {
+    addInterceptor(options, fileID, line, body)
+  }
+
+  /// Adds an interceptor that lives as long as an object: see
+  /// ``intercept(_:fileID:line:perform:)``.
+  ///
+  /// - Parameters:
+  ///   - options: A name, tags, a priority, or ``InterceptorOption/once``.
+  ///   - owner: The object, which is held weakly. When it goes, so does the interceptor.
+  ///   - fileID: The file where the interceptor is made, for snapshots and diagnostics.
+  ///   - line: The line where the interceptor is made.
+  ///   - body: The closure that is called with the owner and each payload.
+  @discardableResult public nonisolated func intercept<Owner: AnyObject & Sendable>(
+    _ options: InterceptorOption..., owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Owner, Payload) throws -> Interception<Payload>
+  ) -> HandlerToken {
+    addInterceptor(options, owner, fileID, line, body)
+  }
+
+  package nonisolated func addInterceptor(
+    _ options: [InterceptorOption], _ fileID: StaticString, _ line: UInt,
+    _ body: @escaping @Sendable (Payload) throws -> Interception<Payload>
+  ) -> HandlerToken {
+    addInterceptor(options, nil, SourceLine(fileID, line)) { try body($0.payload.payload()).erased }
+  }
+
+  package nonisolated func addInterceptor<Owner: AnyObject & Sendable>(
+    _ options: [InterceptorOption], _ owner: Owner, _ fileID: StaticString, _ line: UInt,
+    _ body: @escaping @Sendable (Owner, Payload) throws -> Interception<Payload>
+  ) -> HandlerToken {
+    addInterceptor(options, owner, SourceLine(fileID, line)) { call in
+      try body(call.owner(), call.payload.payload()).erased
+    }
+  }
+
+  private nonisolated func addInterceptor(
+    _ options: [InterceptorOption], _ owner: (any AnyObject & Sendable)?, _ source: SourceLine,
+    _ body: @escaping @Sendable (HandlerArguments) throws -> InterceptorDecision
+  ) -> HandlerToken {
+    var handler = Handler<Payload>(.inline, .intercept(body))
+    handler.any.source = source
+    handler.any.apply(options.map(\.setting))
+    handler.options.owner = owner.map { Owner($0) }
+    handler.options.isOwnerBound = owner != nil
+    handler.options.isInterceptor = true
+    return add(handler)
+  }
+}
+
+extension KeyedEvent {
+  /// Adds an interceptor of all keys: see ``Event/intercept(_:fileID:line:perform:)``.
+  ///
+  ///     rooms.intercept { room, message in room == lobby ? .stop : .proceed }
+  ///
+  /// - Parameters:
+  ///   - options: A name, tags, a priority, or ``InterceptorOption/once``.
+  ///   - fileID: The file where the interceptor is made, for snapshots and diagnostics.
+  ///   - line: The line where the interceptor is made.
+  ///   - body: The closure that is called with each key and payload. It cannot change the key.
+  @discardableResult public func intercept(
+    _ options: InterceptorOption..., fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Key, Payload) throws -> Interception<Payload>
+  ) -> HandlerToken {
+    addInterceptor(options, fileID, line, body)
+  }
+
+  /// Adds an interceptor of all keys that lives as long as an object: see
+  /// ``Event/intercept(_:owner:fileID:line:perform:)``.
+  ///
+  /// - Parameters:
+  ///   - options: A name, tags, a priority, or ``InterceptorOption/once``.
+  ///   - owner: The object, which is held weakly. When it goes, so does the interceptor.
+  ///   - fileID: The file where the interceptor is made, for snapshots and diagnostics.
+  ///   - line: The line where the interceptor is made.
+  ///   - body: The closure that is called with the owner and each key and payload.
+  @discardableResult public func intercept<Owner: AnyObject & Sendable>(
+    _ options: InterceptorOption..., owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Owner, Key, Payload) throws -> Interception<Payload>
+  ) -> HandlerToken {
+    addInterceptor(options, owner, fileID, line, body)
+  }
+
+  package func addInterceptor(
+    _ options: [InterceptorOption], _ fileID: StaticString, _ line: UInt,
+    _ body: @escaping @Sendable (Key, Payload) throws -> Interception<Payload>
+  ) -> HandlerToken {
+    event.addInterceptor(options, fileID, line) { sent in
+      try body(sent.key, sent.payload).map { KeyedPayload(sent.key, $0) }
+    }
+  }
+
+  package func addInterceptor<Owner: AnyObject & Sendable>(
+    _ options: [InterceptorOption], _ owner: Owner, _ fileID: StaticString, _ line: UInt,
+    _ body: @escaping @Sendable (Owner, Key, Payload) throws -> Interception<Payload>
+  ) -> HandlerToken {
+    event.addInterceptor(options, owner, fileID, line) { owner, sent in
+      try body(owner, sent.key, sent.payload).map { KeyedPayload(sent.key, $0) }
+    }
+  }
+}
+
+/// An ``Interception`` without the type of the payload.
+@usableFromInline enum InterceptorDecision: Sendable {
+  case proceed
+  case substitute(Substitute)
+  case stop
+
+  var isStop: Bool { if case .stop = self { true } else { false } }
+}
+
+/// A payload that an interceptor has put in the place of the one that was sent.
+@usableFromInline final class Substitute: Sendable {
+  private let payload: OwnedPayload
+
+  init(_ payload: some Sendable) { self.payload = OwnedPayload(payload) }
+
+  /// The payload. Valid as long as this object exists.
+  var borrowed: BorrowedPayload { payload.borrowed }
+}
+
+extension DeliveryTally {
+  /// The payload for the handlers that follow.
+  enum ForLaterHandlers: UInt8 {
+    /// The payload that the handlers before them received.
+    case same
+    /// ``DeliveryTally/substitute``, from now on.
+    case substitute
+    /// Nothing: they are skipped.
+    case nothing
+  }
+
+  /// Applies the decision of an interceptor.
+  mutating func apply(_ decision: InterceptorDecision) {
+    switch decision {
+    case .proceed: break
+    case .stop: forLaterHandlers = .nothing
+    case .substitute(let substitute):
+      self.substitute = substitute
+      forLaterHandlers = .substitute
+    }
+  }
+
+  /// Returns the payload for the next handler.
+  ///
+  /// - Parameter payload: The payload that the handler before it received.
+  mutating func payloadForLater(_ payload: BorrowedPayload) -> BorrowedPayload {
+    guard forLaterHandlers == .substitute, let substitute else { return payload }
+    forLaterHandlers = .same
+    self.payload = substitute.borrowed
+    return substitute.borrowed
+  }
+}
