@@ -91,10 +91,6 @@ import Testing
     #expect(store.saved.values.allSatisfy { $0 == 0.5 || $0 == 0 || $0 == 12 })
   }
 
-  @Test func callSitesInAnAsynchronousFunctionAllReturn() async throws {
-    try await CallSites.asynchronous(CallSites.Downloader(), store: CallSites.Store())
-  }
-
   @MainActor @Test func callSitesInAViewModelReachTheModel() async {
     let d = CallSites.Downloader()
     let model = CallSites.ViewModel(d)
@@ -143,10 +139,6 @@ import Testing
     let event = Event<String>()
     await CallSites.generic(event, "text")
     #expect(await event.handlers().map(\.delivery) == ["inline", "in order"])
-  }
-
-  @Test func payloadsOfManyShapesHaveCallSites() {
-    CallSites.shapes(Event(), Event(), Event(), Event(), Event(), Event())
   }
 
   // MARK: Views, buses, batches

@@ -75,60 +75,6 @@ extension CallSites {
   @MainActor static func mainAsyncHandler(_ fraction: Double) async {}
   static func area(_ size: (Int, Int)) {}
 
-  // MARK: A labelled tuple, other payloads
-
-  static func shapes(
-    _ e: Event<(width: Int, height: Int)>, _ o: Event<Int?>, _ x: Event<any Sendable>, _ l: Event<[Int]>,
-    _ r: Event<Result<Int, any Error>>, _ f: Event<@Sendable () -> Void>
-  ) {
-    e.addHandler { width, height in print(width, height) }
-    e.addHandler { size in print(size.width) }
-    e.addHandler { print($0.width) }
-    e.post((width: 1, height: 2))
-    e.post((1, 2))
-    o.post(nil)
-    o.post(3)
-    o.addHandler { number in print(number ?? 0) }
-    x.post(3)
-    x.post("three")
-    x.addHandler { print($0) }
-    l.post([])
-    l.post([1, 2])
-    l.addHandler { print($0.count) }
-    r.post(.success(1))
-    r.addHandler { result in print(try result.get()) }
-    f.post { print("a closure is a payload") }
-    f.addHandler { $0() }
-  }
-
-  // MARK: An async nonisolated function
-
-  static func asynchronous(_ d: Downloader, store: Store) async throws {
-    d.progress.addHandler { print($0) }
-    d.progress.addHandler { try await store.save($0) }
-    d.progress.addHandler { fraction async in print(fraction) }
-    await d.progress.send(0.5)
-    await d.progress.send(0.5, from: d)
-    await d.cancelled.send()
-    await d.resized.send((3, 4))
-    await d.resized.send((3, 4), from: d)
-    let ticket = d.resized.submit((3, 4), from: d)
-    print(await ticket.report)
-    async let report = d.progress.send(0.1)
-    print(await report)
-    let copy = await d.progress.withLocked(d.progress.addHandler { print($0) }) { 3 }
-    print(copy)
-    do {
-      try await d.progress.withLocked(d.progress.addHandler { print($0) }) { () throws(Problem) in throw Problem() }
-    } catch { let problem: Problem = error; print("typed", problem) }
-    let bag = HandlerBag()
-    try await d.progress.withHandler(Handler(on: .main) { print("on main", $0) }) { try await store.save(1) }
-    try await d.progress.withHandler(Handler { try await store.save($0) }) { try await store.save(1) }
-    try await d.progress.withHandler(Handler(.named("x")) { print($0) }) { try await store.save(1) }
-    d.progress.occurrences.addHandler(on: .main) { o in print(o.payload) }.store(in: bag)
-    d.progress.occurrences.once { o in print(o.payload) }.store(in: bag)
-  }
-
   // MARK: A view model
 
   @MainActor final class ViewModel {
