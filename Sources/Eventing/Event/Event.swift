@@ -39,13 +39,26 @@ public final actor Event<Payload: Sendable> {
 
   /// Creates an event without handlers.
   ///
+  ///     let volume = Event("volume", replaying: .current(0.5))
+  ///     volume.addHandler { volume in show(volume) }   // 0.5, at once if the event is idle
+  ///
+  /// With replay, each send takes one more short critical section, and adding a handler costs
+  /// O(payloads replayed).
+  ///
   /// - Parameters:
   ///   - name: The name in logs, occurrences and snapshots.
+  ///   - replay: The past payloads that new handlers, sequences and forwards receive.
   ///   - policy: The treatment of handlers that throw. By default their errors are only collected.
-  public init(_ name: String? = nil, onFailure policy: FailurePolicy = .collect) {
+  public init(
+    _ name: String? = nil, replaying replay: EventReplay<Payload> = .none, onFailure policy: FailurePolicy = .collect
+  ) {
     self.name = name
     core = EventCore(Payload.self)
     if policy != .collect { _ = core.anchor.failures(policy) }
+    if let history = ReplayHistory(replay) {
+      if policy == .skipLaterHandlers { unsafe history.mayChange = true }
+      core.keep(history)
+    }
     NewEvents.tell(core, name)
   }
 

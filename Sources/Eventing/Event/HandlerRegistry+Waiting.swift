@@ -11,7 +11,8 @@ extension HandlerRegistry {
   /// event after the other, and not for events that are made meanwhile.
   ///
   /// The handlers of ``Event/deadLetters`` count, too, for letters about occurrences sent before.
-  /// For an ``Observed`` value, so do the handlers of ``combineLatest(_:_:)`` with this value.
+  /// For an ``Observed`` value, so do the handlers of ``Observed/combineLatest(_:)`` with this
+  /// value.
   ///
   /// **Inside a handler,** `quiesce` waits neither for that handler nor for a handler that waits
   /// for it. Cancellation of the task does not shorten the wait, as it does that of
@@ -38,19 +39,7 @@ extension HandlerRegistry {
     within limit: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) async -> Bool {
     let table = handlerTable
-    return await withTaskGroup(of: Bool?.self) { group in
-      group.addTask { await table.quiesce(orUntilCancelled: true) }
-      group.addTask {
-        try? await Sleeping.sleep(for: limit, on: clock)
-        return nil
-      }
-      // The limit cancels the wait, which then says what it has come to.
-      while let result = await group.next() {
-        group.cancelAll()
-        if let result { return result }
-      }
-      preconditionFailure("two tasks are in the group, and one has a result")
-    }
+    return await Sleeping.result(within: limit, on: clock) { await table.quiesce(orUntilCancelled: true) }
   }
 
   /// Ends the event: delivers everything sent before, then releases the handlers.

@@ -18,7 +18,7 @@
 ///
 /// Only this library and wrappers of its types conform: a wrapper forwards each requirement to the
 /// source that it holds, at once and once. It may give handlers a name, tags, a priority or
-/// ``HandlerOption/once`` by ``Handler/with(_:)``, and an owner by ``Handler/owned(by:)``.
+/// ``HandlerOption/once`` by ``Handler/with(_:)``.
 public protocol EventSource<Payload>: Sendable {
   /// The type of the values that handlers receive.
   associatedtype Payload: Sendable

@@ -49,7 +49,7 @@ public struct Handler<Payload: Sendable>: Sendable {
   /// receives its owner, or is isolated to an actor, the handler keeps the owner that it has.
   ///
   /// - Parameter owner: The object that the handler belongs to. It replaces an earlier owner.
-  public func owned(by owner: some AnyObject & Sendable) -> Handler {
+  package func owned(by owner: some AnyObject & Sendable) -> Handler {
     var copy = self
     if !options.isOwnerBound { copy.options.owner = Owner(owner, on: place) }
     return copy

@@ -187,7 +187,7 @@ public struct HandlerOption<Payload: Sendable>: Sendable {
   /// - Parameter key: A closure that returns the key of a payload. The thread that delivers the
   ///   occurrence calls the closure, and `==` and `hash(into:)` of the key.
   public static func inOrder<Key: Hashable & Sendable>(by key: @escaping @Sendable (Payload) -> Key) -> HandlerOption {
-    HandlerOption(.key(KeyRule { TypedLaneKeys<Key> { key($0.payload(Payload.self)) } }))
+    HandlerOption(.key(KeyRule(by: key)))
   }
 
   /// A new occurrence cancels the call that runs.
@@ -202,8 +202,9 @@ public struct HandlerOption<Payload: Sendable>: Sendable {
   /// inline handler the option does nothing, and a debug build says so. Calls for different keys of
   /// ``inOrder(by:)`` cancel one another, too.
   ///
-  /// A handler of batches has nothing to cancel, because all that waits makes a batch. For it, the
-  /// option is refused in a debug build, and otherwise changes nothing.
+  /// A handler behind ``EventSource/batches(of:within:clock:)`` has nothing to cancel, because all
+  /// that waits makes a batch. For it, the option is refused in a debug build, and otherwise
+  /// changes nothing.
   public static var cancellingPrevious: HandlerOption { HandlerOption(.cancellingPrevious) }
 }
 
@@ -217,6 +218,10 @@ extension HandlerOption: CustomStringConvertible {
 struct KeyRule: Sendable {
   /// Returns a new table of keys for one lane.
   let makeKeys: @Sendable () -> LaneKeys
+
+  init<Payload: Sendable, Key: Hashable & Sendable>(by key: @escaping @Sendable (Payload) -> Key) {
+    makeKeys = { TypedLaneKeys<Key> { key($0.payload(Payload.self)) } }
+  }
 }
 
 /// An option without the payload's type.
@@ -307,9 +312,6 @@ extension AnyHandler {
     case .cancellingPrevious:
       if case .inline = place {
         return warn("\(setting) does nothing: an inline handler has ended before the next call")
-      }
-      if options.modifiers.batch != nil {
-        return assertionFailure("expected a handler of single payloads for cancellingPrevious, got one of batches")
       }
       options.modifiers.isRestarting = true
     case .several(let settings): for setting in settings { apply(setting) }

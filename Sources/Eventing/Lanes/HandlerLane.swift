@@ -537,7 +537,26 @@ extension HandlerLane {
   /// call nor for work that waits for the call. Cancellation of the task does not shorten the wait.
   ///
   /// - Complexity: O(handlers and waiting calls).
-  public nonisolated(nonsending) func quiesce() async {
+  public nonisolated(nonsending) func quiesce() async { _ = await barrier().wait() }
+
+  /// Waits like ``quiesce()``, but no longer than a limit.
+  ///
+  /// Calls that still run at the limit go on. If the task is cancelled, this returns at once.
+  ///
+  /// - Parameters:
+  ///   - limit: The longest time to wait. More than a hundred years means for ever.
+  ///   - clock: The clock that measures the limit.
+  /// - Returns: Whether all calls have ended.
+  /// - Complexity: O(handlers and waiting calls).
+  @discardableResult public nonisolated(nonsending) func quiesce(
+    within limit: Duration, clock: any Clock<Duration> = ContinuousClock()
+  ) async -> Bool {
+    let completion = barrier()
+    return await Sleeping.result(within: limit, on: clock) { await completion.waitUnlessCancelled() }
+  }
+
+  /// Sends a barrier through the lane of each handler. Returns the completion that waits for them.
+  private func barrier() -> Completion {
     let completion = Completion(.ticket)
     for member in allMembers {
       completion.expect(member)
@@ -563,7 +582,7 @@ extension HandlerLane {
           }, by: Thread.current))
     }
     completion.finishDelivery(SendReport())
-    _ = await completion.wait()
+    return completion
   }
 
   /// The handlers on a shared lane, in the order in which they were added.

@@ -25,6 +25,25 @@ package enum Sleeping {
     }
     repeat { try await clock.sleep(for: min(delay, .forever)) } while delay.isForever
   }
+
+  /// Returns the result of a wait, which is cancelled at a limit of time. It then says what it has
+  /// come to.
+  static func result(
+    within limit: Duration, on clock: any Clock<Duration>, of wait: @escaping @Sendable () async -> Bool
+  ) async -> Bool {
+    await withTaskGroup(of: Bool?.self) { group in
+      group.addTask { await wait() }
+      group.addTask {
+        try? await sleep(for: limit, on: clock)
+        return nil
+      }
+      while let result = await group.next() {
+        group.cancelAll()
+        if let result { return result }
+      }
+      preconditionFailure("two tasks are in the group, and one has a result")
+    }
+  }
 }
 
 /// One task that sleeps until another thread wakes it.

@@ -244,16 +244,15 @@ extension EventCore {
     var substituted: (sequence: UInt64, payload: Substitute)?
     for (sequence, handler) in order {
       let (record, buffer) = held[handler]
+      if let (number, substitute) = substituted, number == sequence {
+        buffer.replace(sequence, with: substitute.borrowed)
+      }
       guard !record.has(HandlerFlags.notCallable), let slot = unsafe slot(of: record), unsafe !buffer.items.isEmpty,
         unsafe buffer.items.first.sequence == sequence
       else { continue }
-      let isReplayed = unsafe buffer.items.first.isReplayed
-      if stopped == sequence, !isReplayed {
+      if stopped == sequence, unsafe !buffer.items.first.isReplayed {
         unsafe skipHeld(buffer, slot)
       } else {
-        if let (number, substitute) = substituted, number == sequence, !isReplayed {
-          unsafe buffer.items.replaceFirst(with: substitute.borrowed)
-        }
         let tally = unsafe deliverHeld(buffer, slot)
         if tally.isStopped { stopped = sequence }
         if let substitute = tally.substitute { substituted = (sequence, substitute) }

@@ -58,6 +58,17 @@ final class HoldingBuffer: WaitNode, @unchecked Sendable {
   /// Stores the number of items in `knownCount`, where other threads read it. Isolation: core.
   func noteCount() { unsafe knownCount.store(items.count, ordering: .relaxed) }
 
+  /// Replaces the payload of an occurrence by one that an interceptor has put in its place.
+  /// Isolation: core.
+  func replace(_ sequence: UInt64, with payload: BorrowedPayload) {
+    guard
+      let place = unsafe (0..<items.count).first(where: {
+        unsafe items[$0].sequence == sequence && !items[$0].isReplayed
+      })
+    else { return }
+    unsafe items.replace(at: place, with: payload)
+  }
+
   /// `HandlerFlags.isHolding` if the newest lock keeps occurrences; otherwise 0. The caller holds
   /// `core.mutex`.
   var holdingFlag: UInt32 { unsafe locks.holding == nil ? 0 : HandlerFlags.isHolding }

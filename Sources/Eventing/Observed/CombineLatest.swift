@@ -1,56 +1,54 @@
-/// Returns a view of two values together: the pair as it is, and then a pair for each change.
-///
-///     combineLatest(first, last).addHandler { first, last in print(first, last) }
-///
-/// - **Order.** The sets of both values, by any threads, have one order, and each makes one pair. A
-///   pair is what both values were between two of these sets. So a handler receives no pair that
-///   never existed.
-/// - **Begin.** A handler receives the pair as it is when the handler is added. Then it receives a
-///   pair for each later change, without a gap.
-/// - **Delivery.** Handlers are called as those of an ``Observed`` value: on an idle combination,
-///   inline handlers have returned when the setter does. A handler may set either value. The pair
-///   that this makes is delivered after the current one has reached every handler.
-/// - **Failures.** An error that a handler throws stops no other handler. Only observers are told
-///   of it: see ``EventObserver/observeNewEvents()``.
-/// - **End.** When one of the values ends, the handlers and sequences of the combination end. The
-///   view keeps the values alive; a handler that was added through it does not.
-///
-/// Handlers of a combination are not handlers of its values: methods such as
-/// ``HandlerRegistry/removeAll(where:)`` do not reach them. Remove one with its token, which every
-/// combination of these values in this order accepts: `combineLatest(first, last).remove(token)`.
-/// Handlers of the combination and handlers of the values have no common order.
-/// ``HandlerRegistry/quiesce()`` of a value waits for both.
-///
-/// A value that is part of a combination with handlers, or with sequences, takes longer to set.
-///
-/// - Parameters:
-///   - first: The first value of each pair.
-///   - second: The second value of each pair.
-/// - Returns: A view of the pairs.
-/// - Complexity: O(1). Setting a value then also costs O(combinations), and what their handlers
-///   cost.
-public func combineLatest<First: Sendable, Second: Sendable>(
-  _ first: Observed<First>, _ second: Observed<Second>
-) -> some EventSource<(First, Second)> {
-  CombinedSource(first: first.storage, second: second.storage, third: Observed<Void>.Storage?.none) { values in
-    guard let first = values.first, let second = values.second else { return nil }
-    return (first, second)
+extension Observed {
+  /// Returns a view of this value and another one: the pair as it is, and then a pair for each
+  /// change.
+  ///
+  ///     first.combineLatest(last).addHandler { first, last in print(first, last) }
+  ///
+  /// - **Order.** The sets of both values, by any threads, have one order, and each makes one pair.
+  ///   A pair is what both values were between two of these sets. So a handler receives no pair
+  ///   that never existed.
+  /// - **Begin.** A handler receives the pair as it is when the handler is added. Then it receives
+  ///   a pair for each later change, without a gap.
+  /// - **Delivery.** Handlers are called as those of an ``Observed`` value: on an idle combination,
+  ///   inline handlers have returned when the setter does. A handler may set either value. The pair
+  ///   that this makes is delivered after the current one has reached every handler.
+  /// - **Failures.** An error that a handler throws stops no other handler. Only observers are told
+  ///   of it: see ``EventObserver/observeNewEvents()``.
+  /// - **End.** When one of the values ends, the handlers and sequences of the combination end. The
+  ///   view keeps the values alive; a handler that was added through it does not.
+  ///
+  /// Handlers of a combination are not handlers of its values: methods such as
+  /// ``HandlerRegistry/removeAll(where:)`` do not reach them. Remove one with its token, by
+  /// ``HandlerToken/remove()`` or through any combination of these values in this order. Handlers
+  /// of the combination and handlers of the values have no common order.
+  /// ``HandlerRegistry/quiesce()`` of a value waits for both.
+  ///
+  /// A value that is part of a combination with handlers, or with sequences, takes longer to set.
+  ///
+  /// - Parameter other: The second value of each pair.
+  /// - Returns: A view of the pairs.
+  /// - Complexity: O(1). Setting a value then also costs O(combinations), and what their handlers
+  ///   cost.
+  public func combineLatest<Other: Sendable>(_ other: Observed<Other>) -> some EventSource<(Value, Other)> {
+    CombinedSource(first: storage, second: other.storage, third: Observed<Void>.Storage?.none) { values in
+      guard let first = values.first, let second = values.second else { return nil }
+      return (first, second)
+    }
   }
-}
 
-/// Returns a view of three values together. Otherwise like ``combineLatest(_:_:)``.
-///
-/// - Parameters:
-///   - first: The first value of each triple.
-///   - second: The second value of each triple.
-///   - third: The third value of each triple.
-/// - Returns: A view of the triples.
-public func combineLatest<First: Sendable, Second: Sendable, Third: Sendable>(
-  _ first: Observed<First>, _ second: Observed<Second>, _ third: Observed<Third>
-) -> some EventSource<(First, Second, Third)> {
-  CombinedSource(first: first.storage, second: second.storage, third: third.storage) { values in
-    guard let first = values.first, let second = values.second, let third = values.third else { return nil }
-    return (first, second, third)
+  /// Returns a view of this value and two others. Otherwise like ``combineLatest(_:)``.
+  ///
+  /// - Parameters:
+  ///   - second: The second value of each triple.
+  ///   - third: The third value of each triple.
+  /// - Returns: A view of the triples.
+  public func combineLatest<Second: Sendable, Third: Sendable>(
+    _ second: Observed<Second>, _ third: Observed<Third>
+  ) -> some EventSource<(Value, Second, Third)> {
+    CombinedSource(first: storage, second: second.storage, third: third.storage) { values in
+      guard let first = values.first, let second = values.second, let third = values.third else { return nil }
+      return (first, second, third)
+    }
   }
 }
 

@@ -31,8 +31,8 @@ extension Observed {
     /// ``Tracking``). Guarded by: core.mutex.
     @exclusivity(unchecked) var trackedReads: TrackedReads?
 
-    init(_ value: Value, _ policy: FailurePolicy) {
-      event = Event<ValueChange<Value>>(onFailure: policy)
+    init(_ value: Value, _ name: String?, _ policy: FailurePolicy) {
+      event = Event<ValueChange<Value>>(name, onFailure: policy)
       core = event.core
       pendingWork = core.pendingWork
       box = ObservedValue(value)

@@ -15,7 +15,7 @@ public import Observation
 /// Reading, computing and setting are three steps, so one of two racing threads may overwrite the
 /// other's result. Use ``update(_:)`` to compute a value from the old one.
 ///
-/// ``combineLatest(_:_:)`` is a view of two values together. An `Observed` takes part in Swift's
+/// ``combineLatest(_:)`` is a view of two values together. An `Observed` takes part in Swift's
 /// Observation: a SwiftUI view that reads ``value`` follows it.
 ///
 /// An `Observed` is a reference: its copies share one value and one event.
@@ -27,12 +27,15 @@ public struct Observed<Value: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - value: The value to begin with.
+  ///   - name: A name for logs, occurrences and snapshots.
   ///   - policy: The treatment of handlers that throw. By default their errors are only collected.
-  public init(_ value: Value, onFailure policy: FailurePolicy = .collect) { storage = Storage(value, policy) }
+  public init(_ value: Value, name: String? = nil, onFailure policy: FailurePolicy = .collect) {
+    storage = Storage(value, name, policy)
+  }
   /// Creates the value of a property; the compiler calls this for `@Observed` and for
-  /// `@Observed(onFailure: …)`.
-  public init(wrappedValue: Value, onFailure policy: FailurePolicy = .collect) {
-    self.init(wrappedValue, onFailure: policy)
+  /// `@Observed("volume")`.
+  public init(wrappedValue: Value, _ name: String? = nil, onFailure policy: FailurePolicy = .collect) {
+    self.init(wrappedValue, name: name, onFailure: policy)
   }
 
   /// The current value.

@@ -199,11 +199,11 @@ struct PayloadAlone: PayloadHeader {}
     unsafe (headers.unsafelyUnwrapped + head).initialize(to: header)
   }
 
-  /// Replaces the payload of the first element by a copy of another one. Never called under a
-  /// mutex.
-  mutating func replaceFirst(with payload: BorrowedPayload) {
-    unsafe layout.destroy(place(head))
-    unsafe layout.copy(payload, to: place(head))
+  /// Replaces the payload of the element at a distance from the first by a copy of another one.
+  /// Never called under a mutex.
+  mutating func replace(at distance: Int, with payload: BorrowedPayload) {
+    unsafe layout.destroy(place(head &+ distance))
+    unsafe layout.copy(payload, to: place(head &+ distance))
   }
 
   /// If the queue is empty, starts at the front again. Frees the memory if a burst of payloads has

@@ -20,26 +20,6 @@ public struct EventReplay<Payload: Sendable>: Sendable {
 }
 
 extension Event {
-  /// Creates an event whose new handlers, sequences and forwards receive past payloads.
-  ///
-  ///     let volume = Event("volume", replaying: .current(0.5))
-  ///     volume.addHandler { volume in show(volume) }   // 0.5, at once if the event is idle
-  ///
-  /// Each send takes one more short critical section than without replay. Adding a handler costs
-  /// O(payloads replayed).
-  ///
-  /// - Parameters:
-  ///   - name: The name in logs, occurrences and snapshots.
-  ///   - replay: The past payloads that a new handler receives.
-  ///   - policy: The treatment of handlers that throw. By default their errors are only collected.
-  public init(_ name: String? = nil, replaying replay: EventReplay<Payload>, onFailure policy: FailurePolicy = .collect)
-  {
-    self.init(name, onFailure: policy)
-    guard let history = ReplayHistory(replay) else { return }
-    if policy == .skipLaterHandlers { unsafe history.mayChange = true }
-    core.keep(history)
-  }
-
   /// The payload that was sent last, even if it is still queued, or was stopped.
   ///
   /// Before the first send it is the value of ``EventReplay/current(_:)``, or else `nil`. An event

@@ -24,7 +24,7 @@ extension EventSource {
   ///   the loop's own.
   /// - An iterator belongs to one task at a time. If a second task calls `next` while another task
   ///   waits, the second one gets `nil`, and a warning is written to standard error.
-  /// - ``EventSequence/batches(of:)`` gives all payloads that wait as one array.
+  /// - A sequence of ``batches(of:within:clock:)`` gives all payloads that wait as one array.
   /// - To use an iterator directly, call `next(isolation: #isolation)`. For an opaque type the
   ///   compiler does not see that `next()` does not throw.
   ///
@@ -36,7 +36,7 @@ extension EventSource {
   /// - Complexity: O(1) for each payload, however many wait.
   @inlinable public nonisolated func payloads(
     named name: String? = nil, buffering: Buffering = .unbounded
-  ) -> some EventSequence<Payload> {
+  ) -> some AsyncSequence<Payload, Never> & Sendable {
     PayloadSequence(Subscription(to: self, buffering, named: name))
   }
 
@@ -44,7 +44,7 @@ extension EventSource {
   /// were dropped. Otherwise like ``payloads(named:buffering:)``.
   @inlinable public nonisolated func arrivals(
     named name: String? = nil, buffering: Buffering = .unbounded
-  ) -> some EventSequence<EventArrival<Payload>> {
+  ) -> some AsyncSequence<EventArrival<Payload>, Never> & Sendable {
     ArrivalSequence(Subscription(to: self, buffering, named: name))
   }
 }
@@ -61,7 +61,7 @@ extension EventSource {
   deinit { hub.release() }
 }
 
-@usableFromInline struct PayloadSequence<Payload: Sendable>: EventSequence {
+@usableFromInline struct PayloadSequence<Payload: Sendable>: AsyncSequence, Sendable {
   @usableFromInline typealias Element = Payload
   @usableFromInline typealias Failure = Never
   @usableFromInline let subscription: Subscription<Payload>
@@ -83,7 +83,7 @@ extension EventSource {
   }
 }
 
-@usableFromInline struct ArrivalSequence<Payload: Sendable>: EventSequence {
+@usableFromInline struct ArrivalSequence<Payload: Sendable>: AsyncSequence, Sendable {
   @usableFromInline typealias Element = EventArrival<Payload>
   @usableFromInline typealias Failure = Never
   @usableFromInline let subscription: Subscription<Payload>

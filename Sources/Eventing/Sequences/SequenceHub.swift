@@ -32,14 +32,29 @@
   /// The payloads that were dropped for want of room, until `destroyDropped()` destroys them after
   /// the unlock of `mutex`. Isolation: core.
   @exclusivity(unchecked) private var dropped: PayloadQueue<PayloadAlone>
-  /// The record of the handler. Set before the first iterator is made.
+  /// The record of the handler that gives the payloads. Set before the first iterator is made.
   let recordReference = OnceReference<HandlerRecord>()
 
-  let type: PayloadType
+  /// The content of the buffers. Set before the handler is added.
+  @exclusivity(unchecked) private var content: (type: PayloadType, batch: BatchRule?)
+  /// The type of the payloads in the buffers.
+  var type: PayloadType { unsafe content.type }
+  /// How the iterators make batches of the payloads; `nil` if they give single ones.
+  var batch: BatchRule? { unsafe content.batch }
+
   init(_ buffering: Buffering, _ type: PayloadType) {
-    self.type = type
+    unsafe content = (type, nil)
     self.buffering = buffering
     isBounded = buffering.isBounded
+    unsafe dropped = PayloadQueue(type)
+    unsafe origin = IteratorBuffer(buffering, type)
+    noteOnly()
+  }
+
+  /// Lets the buffers have single payloads, of which the iterators make batches. Called before the
+  /// handler is added.
+  func gather(by rule: BatchRule, of type: PayloadType) {
+    unsafe content = (type, rule)
     unsafe dropped = PayloadQueue(type)
     unsafe origin = IteratorBuffer(buffering, type)
     noteOnly()
@@ -90,7 +105,6 @@
     var handler = Handler<Payload>(.sequence(buffering), .sequence(self))
     handler.options.name = name
     let token = source.add(handler)
-    _ = recordReference.set(token.record)
     mutex.withLock { unsafe self.token = unsafe isEnded ? nil : token }
   }
 

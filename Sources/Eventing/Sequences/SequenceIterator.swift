@@ -10,6 +10,8 @@
   let record: HandlerRecord?
   /// The payloads that were taken from the buffer.
   @exclusivity(unchecked) private var batch: PayloadQueue<PayloadAlone>
+  /// The batch that the loop receives next, if it receives batches. Empty between two requests.
+  @exclusivity(unchecked) private var gathered: PayloadQueue<PayloadAlone>
   /// The marks of the payloads in the batch.
   @exclusivity(unchecked) private var marks = MarkQueue()
   /// The marks of the payloads that the loop received at its last request. When the loop requests
@@ -26,6 +28,7 @@
     self.hub = hub
     buffer = hub.makeBuffer()
     unsafe batch = PayloadQueue(hub.type)
+    unsafe gathered = PayloadQueue(hub.batch?.type ?? hub.type)
     record = hub.recordReference.load()
   }
 
@@ -45,25 +48,47 @@
     -> EventArrival<Payload>?
   {
     while true {
-      if let payload = takeNext() { return .payload(payload.moved(to: Payload.self)) }
-      guard await fill(isolation: isolation) else { return nil }
       if let missing = takeLag() { return .dropped(missing) }
+      if let payload = takeNext(tellsLag: true) { return .payload(payload.moved(to: Payload.self)) }
+      guard await fill(isolation: isolation) else { return nil }
     }
   }
 
   /// Returns the next payload, which the caller moves out; `nil` if the batch is empty, or no
   /// payload may be taken any more.
   ///
-  /// - Parameter isAsked: Whether this payload answers a new request of the loop. A loop that makes
-  ///   a request has handled the payloads that it received before. False for each payload of an
-  ///   array that the loop receives as a whole: the caller has called `noteHandled()` once for the
-  ///   array.
-  @usableFromInline func takeNext(isAsked: Bool = true) -> BorrowedPayload? {
-    if isAsked { noteHandled() }
+  /// If the loop receives batches, the payload is an array of all payloads that wait, up to the
+  /// limit.
+  ///
+  /// - Parameter tellsLag: Whether the loop is told where payloads were dropped. Then a batch ends
+  ///   there.
+  @usableFromInline func takeNext(tellsLag: Bool = false) -> BorrowedPayload? {
+    noteHandled()
     guard unsafe !batch.isEmpty, mayGoOn else { return nil }
+    if let rule = hub.batch { return takeBatch(rule, tellsLag: tellsLag) }
     _ = unsafe batch.takeFirst()
-    if unsafe marks.isOn, let mark = unsafe marks.popFirst() { unsafe current.append(mark) }
+    noteTaken()
     return unsafe batch.taken
+  }
+
+  /// Keeps the mark of a payload that the loop receives now.
+  @inline(__always) private func noteTaken() {
+    if unsafe marks.isOn, let mark = unsafe marks.popFirst() { unsafe current.append(mark) }
+  }
+
+  @inline(never) private func takeBatch(_ rule: BatchRule, tellsLag: Bool) -> BorrowedPayload? {
+    var payloads = PayloadQueue<PayloadAlone>(hub.type)
+    repeat {
+      while unsafe !batch.isEmpty, payloads.count < rule.count {
+        unsafe payloads.append(batch.takeFirst(), takenFrom: &batch)
+        noteTaken()
+      }
+      if payloads.count == rule.count || !refill() { break }
+    } while unsafe !tellsLag || lag == 0
+    unsafe gathered.recycle()
+    unsafe rule.append(&payloads, &gathered)
+    _ = unsafe gathered.takeFirst()
+    return unsafe gathered.taken
   }
 
   /// Calls `handled()` of the marks of the payloads that the loop received at its last request.

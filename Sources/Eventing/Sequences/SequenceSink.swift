@@ -9,6 +9,7 @@ import Synchronization
 
   init(_ record: DetailedRecord, _ anchor: EventAnchor, _ hub: SequenceHub) {
     self.hub = hub
+    _ = hub.recordReference.set(record)
     super.init(record, anchor)
   }
 

@@ -113,10 +113,9 @@ extension HandlerCell {
       try await run.expect([1, 1, 1, 1], dead: [1])
     },
     HandlerCell(name: "batchThrows") { run in
-      run.event.add(
-        Handler<Int>(batchesOf: 3, within: .milliseconds(50), clock: run.clock) { _ async throws in
-          throw HandlerCellRun.Refused()
-        })
+      run.event.batches(of: 3, within: .milliseconds(50), clock: run.clock).addHandler { _ async throws in
+        throw HandlerCellRun.Refused()
+      }
       try await run.begin(1...3)
       try await run.expect([], dead: [1, 2, 3])
     },

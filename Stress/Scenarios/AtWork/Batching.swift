@@ -23,12 +23,11 @@ struct Batching: Scenario {
     handlerLog.neverThrows = true  // if a call threw, all occurrences of its batch would count as failed
     handlerLog.fate = trial.context.makeFate()
     handlerLog.adding = .open
-    handlerLog.token = trial.event.add(
-      Handler(batchesOf: count, within: limit) { batch async throws in
-        handlerLog.checks.expect(
-          .g13, (1...count).contains(batch.count), "\(handlerLog) got a batch of \(batch.count), not 1 to \(count)")
-        for payload in batch { try await handlerLog.call(payload, canary, pausing: false) }
-      })
+    handlerLog.token = trial.event.batches(of: count, within: limit).addHandler { batch async throws in
+      handlerLog.checks.expect(
+        .g13, (1...count).contains(batch.count), "\(handlerLog) got a batch of \(batch.count), not 1 to \(count)")
+      for payload in batch { try await handlerLog.call(payload, canary, pausing: false) }
+    }
     handlerLog.adding.finish()
     trial.extraHandlerLogs.append(handlerLog)
   }

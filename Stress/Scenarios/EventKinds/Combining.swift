@@ -37,7 +37,7 @@ struct Combining: Scenario {
 
   func round(_ context: ScenarioContext) async {
     let (first, second) = (Observed(0), Observed(0))
-    let both = combineLatest(first, second)
+    let both = first.combineLatest(second)
     func added(_ number: Int) -> Pairs {
       let pairs = Pairs(context.checks)
       switch number % 3 {

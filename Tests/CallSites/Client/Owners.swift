@@ -16,9 +16,7 @@ import World
     d.progress.add(Handler(.debounced(for: .seconds(1)), on: .main, owner: self) { $0.fraction = $1 })
     d.progress.once(on: .main) { [weak self] in self?.fraction = $0 }
     $volume.addHandler(on: .main, owner: self) { me, volume in me.fraction = volume }
-    #if ALL
-      d.progress.batches(of: 10).addHandler(on: .main, owner: self) { me, batch in me.counts.append(batch.count) }
-    #endif
+    d.progress.batches(of: 10).addHandler(on: .main, owner: self) { me, batch in me.counts.append(batch.count) }
   }
 
   func load(_ fraction: Double) async { self.fraction = fraction }
@@ -45,9 +43,7 @@ actor Accountant {
     d.progress.addHandler(.named("total"), .retrying(.immediately(attempts: 3)), isolatedTo: self) { $0.total += $1 }
     d.progress.add(Handler(.debounced(for: .seconds(1)), isolatedTo: self) { me, fraction in me.add(fraction) })
     await changed.withLocked(changed.addHandler { print($0) }) { total += 1 }
-    #if ALL
-      d.progress.batches(of: 100).addHandler(isolatedTo: self) { me, batch in me.total += batch.reduce(0, +) }
-    #endif
+    d.progress.batches(of: 100).addHandler(isolatedTo: self) { me, batch in me.total += batch.reduce(0, +) }
   }
 
   func add(_ fraction: Double) { total += fraction }
@@ -78,9 +74,7 @@ func listen<S: EventSource<Int>>(_ source: S, _ any: any EventSource<Int>, windo
   source.remove(token)
   any.addHandler(.named("x"), on: .main) { window.fraction = Double($0) }
   for await number in any.payloads() { print(number) }
-  #if ALL
-    any.batches(of: 3).addHandler { print($0.count) }
-  #endif
+  any.batches(of: 3).addHandler { print($0.count) }
 }
 
 func manage<E: EventSource<Int> & HandlerRegistry>(_ event: E, _ token: HandlerToken) async {

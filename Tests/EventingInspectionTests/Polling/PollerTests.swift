@@ -179,7 +179,7 @@ import Testing
     defer { EventRegistry.stop() }
     let event = Event<Bool>("fails")
     let body: @Sendable ([Bool]) async throws -> Void = { batch in if batch[0] { throw CancellationError() } }
-    let token = event.add(Handler(batchesOf: 5, within: .seconds(3_600), clock: ManualClock(), perform: body))
+    let token = event.batches(of: 5, within: .seconds(3_600), clock: ManualClock()).addHandler(perform: body)
     let (poller, id) = (Poller(), event.identity.number)
     func interval(_ outcomes: [Bool]) async {
       for fails in outcomes { for _ in 0..<5 { event.post(fails) } }

@@ -37,7 +37,7 @@ import Testing
     defer { EventRegistry.stop() }
     let (x, first, second) = (Event<Int>("x"), Observed(0), Observed(0))
     let known = Set(EventRegistry.events.map(\.id))
-    let pairs = combineLatest(first, second)
+    let pairs = first.combineLatest(second)
     let b = pairs.addHandler(.named("b")) { pair in if pair.0 > 0, pair.0 < 3 { first.value = pair.0 + 1 } }
     let combination = try #require(
       EventRegistry.events.first { event in

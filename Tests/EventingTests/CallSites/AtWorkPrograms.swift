@@ -73,10 +73,9 @@ actor Importer {
   private(set) var inserts: [[String]] = []
 
   init(clock: any Clock<Duration> = ContinuousClock()) {
-    rows.add(
-      Handler(batchesOf: 100, within: .milliseconds(500), clock: clock) { [weak self] rows async in
-        await self?.insert(rows)
-      })
+    rows.batches(of: 100, within: .milliseconds(500), clock: clock).addHandler { [weak self] rows async in
+      await self?.insert(rows)
+    }
   }
 
   private func insert(_ rows: [String]) { inserts.append(rows) }

@@ -17,17 +17,17 @@ final class Auditor: Sendable {
 }
 
 @MainActor static func combined(_ person: Person, _ auditor: Auditor) -> [HandlerToken] {
-  let names = combineLatest(person.first, person.last)
+  let names = person.first.combineLatest(person.last)
   var name = ""
   var tokens = [
-    combineLatest(person.first, person.last).addHandler { first, last in print(first, last) },
+    person.first.combineLatest(person.last).addHandler { first, last in print(first, last) },
     names.addHandler(on: .main) { first, last in name = first + last; print(name) },
     names.addHandler { first, last in await Task.yield(); print(first, last) },
     names.addHandler(owner: auditor) { auditor, names in auditor.seen.record(names.0 + names.1) },
     names.map { first, last in "\(first) \(last)" }.removeDuplicates().addHandler { name in print(name) },
     names.filter { first, last in first != last }.addHandler(.named("filtered"), on: .background) { first, last in print(first, last) },
     names.removeDuplicates(by: ==).once { first, last in print(first, last) },
-    combineLatest(person.first, person.last, person.born).addHandler { first, last, born in print(first, last, born) },
+    person.first.combineLatest(person.last, person.born).addHandler { first, last, born in print(first, last, born) },
   ]
   tokens += names.add(Handler { first, last in print(first, last) }, Handler(on: .main) { names in print(names) })
   return tokens
@@ -47,7 +47,7 @@ static func everywhere(_ bus: EventBus, _ auditor: Auditor) -> [HandlerToken] {
 
 static func inBatches(_ orders: Event<Order>) async -> [Int] {
   var counts: [Int] = []
-  for await batch in orders.payloads(buffering: .newest(1_000)).batches(of: 100) { counts.append(batch.count); orders.finish() }
+  for await batch in orders.batches(of: 100).payloads(buffering: .newest(1_000)) { counts.append(batch.count); orders.finish() }
   return counts
 }
 }

@@ -24,7 +24,7 @@ import Testing
     event.addHandler(on: .concurrent(limit: 2)) { _ async in await gate.opened() }
     event.addHandler(on: .task) { _ async in await gate.opened() }
     event.addHandler(on: .background) { _ in }
-    event.add(Handler(batchesOf: 9, within: .seconds(1_000)) { (_: [Int]) async in })
+    event.batches(of: 9, within: .seconds(1_000)).addHandler { (_: [Int]) async in }
     event.addHandler(.debounced(for: .seconds(1_000))) { _ in }
     event.forward(to: target)
     let payloads = event.payloads()
@@ -38,6 +38,7 @@ import Testing
     #expect((acceptance.accepted, acceptance.dropped, acceptance.held) == (10, 0, 1))
     #expect("\(acceptance)" == "10 accepted, 0 dropped, 1 held")
     gate.open()
+    await event.quiesce()  // delivers what waits for a batch or a pace
     let report = await ticket.report
     #expect((report.skipped, report.held) == (2, 1))
     withExtendedLifetime(payloads) {}

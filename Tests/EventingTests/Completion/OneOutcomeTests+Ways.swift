@@ -178,19 +178,19 @@ extension OneOutcomeTests {
         w.submit(2)
         w.event.unlock(token)
       },
-      Way("batch", [[.delivered], [.delivered]], { w in Handler(batchesOf: 2, within: .seconds(1)) { _ in } }) {
+      Way("batch", [[.delivered], [.delivered]], { w in Handler { _ in }.batched(of: 2, within: .seconds(1)) }) {
         w, _ in w.submit(2)
       },
       Way(
         "batch that throws", [[.failed], [.failed]],
         { w in
-          Handler(batchesOf: 2, within: .seconds(1)) { _ async throws in throw Problem() }
+          Handler { _ async throws in throw Problem() }.batched(of: 2, within: .seconds(1))
         }
       ) { w, _ in w.submit(2) },
       Way(
         "batch, removed meanwhile", [[.skipped], [.skipped]],
         { w in
-          Handler(batchesOf: 3, within: .seconds(1), clock: w.clock) { _ in }
+          Handler { _ in }.batched(of: 3, within: .seconds(1), clock: w.clock)
         }
       ) { w, token in
         w.submit(2)

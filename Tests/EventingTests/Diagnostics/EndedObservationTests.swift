@@ -112,11 +112,10 @@ import Testing
     let slow = Recorder<Finding>()
     event.observe(with: watch.diagnostics)
     event.observe(with: EventDiagnostics(slowerThan: .zero) { slow.record($0) })
-    event.add(
-      Handler(batchesOf: 10, within: .seconds(3_600)) { (_: [Int]) async in
-        begun.open()
-        await gate.opened()
-      })
+    event.batches(of: 10, within: .seconds(3_600)).addHandler { (_: [Int]) async in
+      begun.open()
+      await gate.opened()
+    }
     for number in 0..<10 { event.post(number) }
     await begun.opened()
     watch.look(4)

@@ -294,7 +294,7 @@ import Testing
     let (bus, orders) = (EventBus(), Event<Order>("orders"))
     bus.all(as: Order.self).addHandler { _ in }
     let (first, second) = (Observed(Order()), Observed(Price()))
-    combineLatest(first, second).addHandler { _, _ in }
+    first.combineLatest(second).addHandler { _, _ in }
     let recorder = EventRecorder(orders)
     async let payloads = recorder.expect(1)
     while orders.handlerCount == 0 { await Task.yield() }

@@ -61,7 +61,7 @@ extension StuckTests {
     event.observe(with: watch.diagnostics)
     let locked = event.addHandler(on: .queue(queue)) { _ in }
     event.lock(locked, holding: .oldest(9))
-    event.add(Handler(batchesOf: 9, within: .seconds(1), clock: clock) { (_: [Int]) async in })
+    event.batches(of: 9, within: .seconds(1), clock: clock).addHandler { (_: [Int]) async in }
     event.addHandler(.debounced(for: .seconds(1), clock: clock), on: .queue(queue)) { (_: Int) in }
     let lines = event.payloads()
     event.post(1)

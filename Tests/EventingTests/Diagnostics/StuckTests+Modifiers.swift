@@ -25,11 +25,11 @@ extension StuckTests {
         }
         return blocking.with(.retrying(.immediately(attempts: 2)))
       case .timedOut: return handler.with(.timingOut(after: .seconds(3_600)))
-      case .batch: return Handler(batchesOf: 1) { batch in try await body(batch[0]) }
+      case .batch: return Handler { batch in try await body(batch[0]) }.batched(of: 1)
       case .key: return Handler(.inOrder { _ in 0 }, on: .concurrent(limit: 2), perform: body)
       case .keyedBatch:
-        return Handler(.inOrder { _ in 0 }, batchesOf: 1, on: .concurrent(limit: 2)) { batch in try await body(batch[0])
-        }
+        return Handler(on: .concurrent(limit: 2)) { batch in try await body(batch[0])
+        }.batched(of: 1, by: { _ in 0 })
       case .paced: return handler.with(.debounced(for: .zero))
       }
     }

@@ -37,14 +37,14 @@ import Testing
 
   @Test func batches() async {
     let (orders, insert) = (Event<Order>(), HandlersAtWorkArticleTests.insert)
-    orders.add(Handler(batchesOf: 100, within: .milliseconds(50)) { batch in try await insert(batch) })
+    orders.batches(of: 100, within: .milliseconds(50)).addHandler { batch in try await insert(batch) }
 
     #expect(await orders.send(Order()).delivered == 1)
   }
 
   @Test func aSendWaitsForTheRestOfTheWindowOfItsBatch() async {
     let (clock, orders, calls, arrived) = (ManualClock(), Event<Int>(), Recorder<String>(), Counter())
-    orders.add(Handler(batchesOf: 100, within: .seconds(2), clock: clock) { batch in calls.record("batch \(batch)") })
+    orders.batches(of: 100, within: .seconds(2), clock: clock).addHandler { batch in calls.record("batch \(batch)") }
     orders.addHandler { _ in arrived.add() }
     orders.post(1)
     await clock.advanceWhenIdle(by: .seconds(1))

@@ -32,7 +32,7 @@ import Testing
     let (orders, stored) = (Event<Order>(), Recorder<Int>())
     @Sendable func store(_ batch: [Order]) async { stored.record(batch.count) }
     let loop = Task {
-      for await batch in orders.payloads(buffering: .newest(1_000)).batches(of: 100) { await store(batch) }
+      for await batch in orders.batches(of: 100).payloads(buffering: .newest(1_000)) { await store(batch) }
     }
     #expect(await eventually { orders.handlerCount == 1 })
     for _ in 0..<250 { orders.post(Order()) }

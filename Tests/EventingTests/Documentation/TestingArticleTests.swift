@@ -66,7 +66,7 @@ import Testing
     ) { order async throws in try bill(order) }
     orders.addHandler(.debounced(for: .milliseconds(300), clock: clock)) { order in show(order) }
     orders.addHandler(.throttled(every: .milliseconds(100), clock: clock)) { order in list(order) }
-    orders.add(Handler(batchesOf: 100, within: .seconds(2), clock: clock) { batch in store(batch) })
+    orders.batches(of: 100, within: .seconds(2), clock: clock).addHandler { batch in store(batch) }
     orders.post("tea")
     await clock.advanceWhenIdle(by: .seconds(3))  // starts attempts 2 and 3 of bill, one call of show, and one batch
     await clock.waitUntilIdle()

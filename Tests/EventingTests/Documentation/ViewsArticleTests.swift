@@ -45,6 +45,21 @@ import Testing
     #expect(await progress.send(0.5).delivered == 2)
   }
 
+  @Test func severalSources() async {
+    let (reading, forecast, outside) = (Event<Int>(), Event<Int>(), Observed(5))
+    let shown = Recorder<String>()
+    @Sendable func show(_ text: String) { shown.record(text) }
+
+    // swift-format-ignore
+    let token = reading.merge(forecast, outside).addHandler { celsius in show("\(celsius)") }
+
+    await reading.send(1)
+    await forecast.send(2)
+    outside.value = 3
+    #expect(shown.values == ["5", "1", "2", "3"])
+    #expect(token.remove() && reading.handlerCount == 0)
+  }
+
   // swift-format-ignore
   @MainActor @Test func severalValues() async {
     let shown = Recorder<String>()
@@ -52,9 +67,9 @@ import Testing
     var title = ""
 
     let (first, last) = (Observed("Ada"), Observed("King"))
-    combineLatest(first, last).addHandler { first, last in show(first + " " + last) }   // Ada King
+    first.combineLatest(last).addHandler { first, last in show(first + " " + last) }   // Ada King
     last.value = "Lovelace"                                                             // Ada Lovelace
-    combineLatest(first, last).removeDuplicates(by: ==).addHandler(on: .main) { first, last in title = first + last }
+    first.combineLatest(last).removeDuplicates(by: ==).addHandler(on: .main) { first, last in title = first + last }
 
     await last.quiesce()
     #expect(shown.values == ["Ada King", "Ada Lovelace"] && title == "AdaLovelace")
@@ -111,7 +126,7 @@ import Testing
   @Test func everyExampleIsRunHere() throws {
     let run = try Documentation.lines(ofTests: "ViewsArticleTests")
     let code = try Documentation.examples(Documentation.article("Views.md"))
-    #expect(code.count == 4)
+    #expect(code.count == 5)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in ViewsArticleTests.swift as it stands in the article: \(example.first ?? "")")

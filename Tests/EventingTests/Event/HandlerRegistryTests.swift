@@ -180,7 +180,7 @@ import Testing
     struct Wrong: Error {}
     let gate = Gate()
     let (first, second) = (Observed(1), Observed(2))
-    combineLatest(first, second).addHandler { _, _ in await gate.opened() }
+    first.combineLatest(second).addHandler { _, _ in await gate.opened() }
     first.value = 3
     #expect(await first.quiesce(within: .zero) == false)
     let event = Event<Int>()

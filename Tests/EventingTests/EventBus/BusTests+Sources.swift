@@ -64,7 +64,7 @@ extension BusTests {
 
   @Test func handlersOfAllPayloadsTakeBatchesOnTheMainActor() async {
     let (bus, seen) = (EventBus(), Recorder<Int>())
-    bus.all(as: Int.self).add(Handler(batchesOf: 2, on: .main) { (batch: [Int]) in seen.record(batch.count) })
+    bus.all(as: Int.self).batches(of: 2).addHandler(on: .main) { (batch: [Int]) in seen.record(batch.count) }
     await bus.send(1)
     #expect(seen.values == [1])
   }

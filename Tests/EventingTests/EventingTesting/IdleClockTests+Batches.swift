@@ -17,12 +17,12 @@ extension IdleClockTests {
   func theCallOfAFullBatchHoldsTheClock(isKeyed: Bool, isRetried: Bool) async {
     let (event, clock, gate, seen) = (Event<Int>(), ManualClock(), Gate(), Recorder<Duration>())
     let attempts = Counter()
-    var handler = Handler<Int>(batchesOf: 2, within: .seconds(60), on: .concurrent(limit: 2), clock: clock) { _ in
+    var handler = Handler<[Int]>(on: .concurrent(limit: 2)) { _ in
       attempts.add()
       if isRetried, attempts.value == 1 { throw Refused() }
       await gate.opened()
       seen.record(clock.now.offset)
-    }
+    }.batched(of: 2, within: .seconds(60), clock: clock)
     if isKeyed { handler = handler.with(.inOrder { $0 % 1 }) }
     if isRetried {
       handler = handler.with(.retrying(.exponential(from: .seconds(1), to: .seconds(1), attempts: 2), clock: clock))

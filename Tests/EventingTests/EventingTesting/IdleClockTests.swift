@@ -108,7 +108,7 @@ import Testing
         Handler(.retrying(policy, clock: clock), on: delivery) { _ async throws in if call() < 3 { throw Failed() } }
       }
       func batched() -> Handler<Int> {
-        Handler(batchesOf: 5, within: .seconds(3), clock: clock) { _ async throws in _ = call() }
+        Handler { _ async throws in _ = call() }.batched(of: 5, within: .seconds(3), clock: clock)
       }
       switch self {
       case .retriedInOrder: event.add(retried(.inOrder))

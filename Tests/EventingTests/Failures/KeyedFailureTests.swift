@@ -46,7 +46,7 @@ import Testing
     let (moved, letters, clock) = (KeyedEvent<String, Int>(), Recorder<String>(), ManualClock())
     moved.deadLetters.addHandler { letters.record("\($0.payload.key) \($0.payload.payload)") }
     moved["ada"].addHandler(.debounced(for: .seconds(1), clock: clock)) { _ in throw Refused() }
-    moved["bob"].add(Handler(batchesOf: 2, within: .seconds(1_000)) { (_: [Int]) async throws in throw Refused() })
+    moved["bob"].batches(of: 2, within: .seconds(1_000)).addHandler { (_: [Int]) async throws in throw Refused() }
     moved.post(1, to: "ada")
     moved.post(2, to: "bob")
     moved.post(3, to: "bob")

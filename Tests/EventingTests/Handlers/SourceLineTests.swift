@@ -73,7 +73,7 @@ import Testing
     expect(bus.event(for: Int.self).addHandler(on: .main, owner: desk) { @MainActor _, _ in })
     expect(bus.event(for: Int.self).addHandler(on: .main, owner: desk) { @MainActor _, _ in await Task.yield() })
     expect(EventQuestion<Int, Int>().addResponder { $0 })
-    expect(event.add(Handler(.once, batchesOf: 2) { _ async in }))
+    expect(event.batches(of: 2).addHandler(.once) { _ async in })
     expect(event.addHandler(.debounced(for: .seconds(1))) { _ in })
   }
 

@@ -29,7 +29,7 @@ extension TokenTests {
     { s in Handler(.throttled(every: .seconds(1), clock: s.clock)) { (_: Int) async in } },
     { s in Handler(.debounced(for: .seconds(1), clock: s.clock)) { (_: Int) in } },
     { s in Handler(.timingOut(after: .seconds(1), clock: s.clock)) { (_: Int) async in } },
-    { s in Handler(batchesOf: 2, within: .seconds(1), clock: s.clock) { _ in } },
+    { s in Handler { _ in }.batched(of: 2, within: .seconds(1), clock: s.clock) },
   ]
 
   @Test(arguments: 0..<8, ["removed", "finished", "behind a view", "behind removeDuplicates"])

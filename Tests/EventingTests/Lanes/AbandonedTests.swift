@@ -42,7 +42,7 @@ import Testing
     case .concurrent: Handler(on: .concurrent(limit: 1), perform: body)
     case .timed: Handler(.timingOut(after: .seconds(1), clock: clock), on: .inOrder, perform: body)
     case .restarted: Handler(.cancellingPrevious, on: .inOrder, perform: body)
-    case .batched: Handler(batchesOf: 1) { batch in for payload in batch { try await body(payload) } }
+    case .batched: Handler { batch in for payload in batch { try await body(payload) } }.batched(of: 1)
     case .keyed: Handler(.inOrder { _ in 0 }, on: .concurrent(limit: 2), perform: body)
     case .retried: Handler(.retrying(.immediately(attempts: 2)), on: .inOrder, perform: body)
     case .throttled: Handler(.throttled(every: .seconds(1), clock: clock), on: .inOrder, perform: body)

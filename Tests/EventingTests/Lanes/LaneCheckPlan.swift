@@ -137,16 +137,16 @@ struct LaneCheckPlan: Sendable, CustomStringConvertible {
       guard let batch else {
         return Handler(.buffering(bound), on: .main) { @MainActor payload in try body([payload]) }
       }
-      return Handler(.buffering(bound), batchesOf: batch, within: within, on: .main) { @MainActor batch in
+      return Handler(.buffering(bound), on: .main) { @MainActor batch in
         try body(batch)
-      }
+      }.batched(of: batch, within: within)
     case .mainAsync:
       guard let batch else {
         return Handler(.buffering(bound), on: .main) { @MainActor payload in try await async([payload]) }
       }
-      return Handler(.buffering(bound), batchesOf: batch, within: within, on: .main) { @MainActor batch in
+      return Handler(.buffering(bound), on: .main) { @MainActor batch in
         try await async(batch)
-      }
+      }.batched(of: batch, within: within)
     case .actor:
       guard let batch else {
         return Handler(isolatedTo: stage) { stage, payload in
@@ -154,15 +154,15 @@ struct LaneCheckPlan: Sendable, CustomStringConvertible {
           try await async([payload])
         }
       }
-      return Handler(batchesOf: batch, within: within, isolatedTo: stage) { stage, batch in
+      return Handler(isolatedTo: stage) { stage, batch in
         stage.assertIsolated()
         try await async(batch)
-      }
+      }.batched(of: batch, within: within)
     case .inOrder, .backgroundAsync, .concurrent, .task, .shared, .sharedWide:
       guard let batch else { return Handler(.buffering(bound), on: delivery(on: lane)) { try await async([$0]) } }
-      return Handler(.buffering(bound), batchesOf: batch, within: within, on: delivery(on: lane)) {
+      return Handler(.buffering(bound), on: delivery(on: lane)) {
         try await async($0)
-      }
+      }.batched(of: batch, within: within)
     }
   }
 

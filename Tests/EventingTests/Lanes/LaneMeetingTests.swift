@@ -8,8 +8,8 @@ import Testing
   @Test func batchesOfDifferentTypesShareALane() async {
     let (lane, numbers, texts) = (HandlerLane(), Event<Int>(), Event<String>())
     let (sum, seen) = (Recorder<Int>(), Recorder<String>())
-    numbers.add(Handler(batchesOf: 3, on: .lane(lane)) { batch async throws in for one in batch { sum.record(one) } })
-    texts.add(Handler(batchesOf: 3, on: .lane(lane)) { batch async throws in for one in batch { seen.record(one) } })
+    numbers.batches(of: 3).addHandler(on: .lane(lane)) { batch async throws in for one in batch { sum.record(one) } }
+    texts.batches(of: 3).addHandler(on: .lane(lane)) { batch async throws in for one in batch { seen.record(one) } }
     for round in 0..<20 {
       for number in 0..<3 {
         numbers.post(3 * round + number)
@@ -31,7 +31,7 @@ import Testing
     }
     for number in 0..<2 { second.post(number) }
     await begun.opened()
-    let token = first.add(Handler(batchesOf: 5, on: .lane(lane)) { _ async throws in })
+    let token = first.batches(of: 5).addHandler(on: .lane(lane)) { _ async throws in }
     first.post(1)
     for number in 2..<100 { second.post(number) }
     for number in 2...5 { first.post(number) }
@@ -44,12 +44,11 @@ import Testing
 
   @Test func keyedPayloadsGatherAlsoWhileTheCallOfTheirKeyRuns() async {
     let (event, clock, gate, batches) = (Event<Int>(), ManualClock(), Gate(), Recorder<[Int]>())
-    event.add(
-      Handler(.inOrder { _ in 0 }, batchesOf: 2, within: .seconds(60), on: .concurrent(limit: 2), clock: clock) {
-        batch async throws in
-        batches.record(batch)
-        if batch == [1, 2] { await gate.opened() }
-      })
+    event.batches(of: 2, within: .seconds(60), by: { _ in 0 }, clock: clock).addHandler(on: .concurrent(limit: 2)) {
+      batch async throws in
+      batches.record(batch)
+      if batch == [1, 2] { await gate.opened() }
+    }
     for number in 1...3 { event.post(number) }
     #expect(await eventually { batches.count == 1 && clock.sleeperCount == 1 })
     gate.open()

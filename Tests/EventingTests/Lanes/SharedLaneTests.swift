@@ -190,7 +190,7 @@ import Testing
 
   @Test func quiesceEndsTheWaitingOfBatchesAndPaces() async {
     let (lane, one, other, clock, seen) = (HandlerLane(), Event<Int>(), Event<Int>(), ManualClock(), Recorder<[Int]>())
-    one.add(Handler(batchesOf: 9, within: .seconds(1), on: .lane(lane), clock: clock) { seen.record($0) })
+    one.batches(of: 9, within: .seconds(1), clock: clock).addHandler(on: .lane(lane)) { seen.record($0) }
     other.add(
       Handler(.debounced(for: .seconds(1), clock: clock), on: .lane(lane)) { payload async throws in
         seen.record([payload])

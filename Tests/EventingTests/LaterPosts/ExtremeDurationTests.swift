@@ -55,7 +55,7 @@ import Testing
     { limit, seen in Handler(.debounced(for: limit)) { (payload: Int) in seen.record(payload) } },
     { limit, seen in Handler(.debounced(for: .seconds(1), atMost: limit)) { (payload: Int) in seen.record(payload) } },
     { limit, seen in Handler(.debounced(for: limit, atMost: limit)) { (payload: Int) in seen.record(payload) } },
-    { limit, seen in Handler(batchesOf: .max, within: limit) { batch in for payload in batch { seen.record(payload) } }
+    { limit, seen in Handler { batch in for payload in batch { seen.record(payload) } }.batched(of: .max, within: limit)
     },
     { limit, seen in
       Handler(.timingOut(after: max(limit, .seconds(60)))) { (payload: Int) async in seen.record(payload) }
@@ -123,7 +123,7 @@ import Testing
     few.lock(holding: .oldest(.min))
     #expect(await event.send(1).held == 1)
     event.unlock(token)
-    var batches = event.payloads(buffering: .newest(.max)).batches(of: .max).makeAsyncIterator()
+    var batches = event.batches(of: .max).payloads(buffering: .newest(.max)).makeAsyncIterator()
     event.post(2)
     event.finish()
     let first = try? await batches.next()

@@ -9,11 +9,10 @@ import Testing
 
   @Test func aCallTakesAllThatWaitsAtMostTheCount() async {
     let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<[Int]>())
-    event.add(
-      Handler(batchesOf: 3) { batch async throws in
-        seen.record(batch)
-        await gate.opened()
-      })
+    event.batches(of: 3).addHandler { batch async throws in
+      seen.record(batch)
+      await gate.opened()
+    }
     event.post(1)
     #expect(await eventually { seen.count == 1 })
     for payload in 2...8 { event.post(payload) }
@@ -27,11 +26,12 @@ import Testing
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<[Int]>())
     let window = Duration.milliseconds(50)
     switch place {
-    case "main": event.add(Handler(batchesOf: 3, within: window, on: .main, clock: clock) { seen.record($0) })
+    case "main": event.batches(of: 3, within: window, clock: clock).addHandler(on: .main) { seen.record($0) }
     case "main, async":
-      event.add(
-        Handler(batchesOf: 3, within: window, on: .main, clock: clock) { batch async throws in seen.record(batch) })
-    default: event.add(Handler(batchesOf: 3, within: window, clock: clock) { batch in seen.record(batch) })
+      event.batches(of: 3, within: window, clock: clock).addHandler(on: .main) { batch async throws in
+        seen.record(batch)
+      }
+    default: event.batches(of: 3, within: window, clock: clock).addHandler { batch in seen.record(batch) }
     }
     for payload in 1...4 { event.post(payload) }
     #expect(await eventually { seen.count == 1 && clock.sleeperCount > 0 })
@@ -49,11 +49,10 @@ import Testing
   /// before 6 comes, it drops none, which is right, too.
   @Test func aBoundDropsOnePayloadOfABatchThatALockHolds() async {
     let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<[Int]>())
-    let token = event.add(
-      Handler(.buffering(.newest(4)), batchesOf: 4, on: .inOrder) { batch async throws in
-        seen.record(batch)
-        if batch == [1] { await gate.opened() }
-      })
+    let token = event.batches(of: 4).addHandler(.buffering(.newest(4)), on: .inOrder) { batch async throws in
+      seen.record(batch)
+      if batch == [1] { await gate.opened() }
+    }
     event.post(1)
     #expect(await eventually { seen.count == 1 })
     for payload in 2...4 { event.post(payload) }
@@ -72,10 +71,9 @@ import Testing
 
   @Test func theReportOfEachOccurrenceCountsTheBatch() async {
     let (event, clock) = (Event<Int>(), ManualClock())
-    event.add(
-      Handler(batchesOf: 2, within: .seconds(1), clock: clock) { batch async throws in
-        if batch.contains(3) { throw Refused() }
-      })
+    event.batches(of: 2, within: .seconds(1), clock: clock).addHandler { batch async throws in
+      if batch.contains(3) { throw Refused() }
+    }
     let tickets = (1...4).map { event.submit($0) }
     var reports: [SendReport] = []
     for ticket in tickets { reports.append(await ticket.report) }
@@ -84,7 +82,7 @@ import Testing
 
   @Test func quiesceAndFinishEndTheWaiting() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<[Int]>())
-    event.add(Handler(batchesOf: 9, within: .seconds(1_000), clock: clock) { seen.record($0) })
+    event.batches(of: 9, within: .seconds(1_000), clock: clock).addHandler { seen.record($0) }
     event.post(1)
     event.post(2)
     await event.quiesce()
@@ -98,7 +96,7 @@ import Testing
   @Test func theEventsEndDeliversABatchThatWaits() async {
     let (clock, seen) = (ManualClock(), Recorder<[Int]>())
     var event: Event<Int>? = Event()
-    event?.add(Handler(batchesOf: 9, within: .seconds(1_000), clock: clock) { seen.record($0) })
+    event?.batches(of: 9, within: .seconds(1_000), clock: clock).addHandler { seen.record($0) }
     event?.post(1)
     event = nil
     #expect(await eventually { seen.values == [[1]] })
@@ -106,11 +104,10 @@ import Testing
 
   @Test func aLaneThatIsFullMakesABatchAndDropsTheOldest() async {
     let (event, clock, gate, seen) = (Event<Int>(), ManualClock(), Gate(), Recorder<[Int]>())
-    event.add(
-      Handler(.buffering(.newest(2)), batchesOf: 9, within: .seconds(1_000), on: .inOrder, clock: clock) {
-        seen.record($0)
-        await gate.opened()
-      })
+    event.batches(of: 9, within: .seconds(1_000), clock: clock).addHandler(.buffering(.newest(2)), on: .inOrder) {
+      seen.record($0)
+      await gate.opened()
+    }
     for payload in 1...2 { event.post(payload) }
     #expect(await eventually { seen.values == [[1, 2]] })
     let dropped = event.submit(3)
@@ -124,7 +121,7 @@ import Testing
   @Test func aRemovedHandlerTakesNoBatchAndPayloadsAreReleased() async {
     let (event, clock, live) = (Event<Canary>(), ManualClock(), LiveCount())
     let seen = Recorder<Int>()
-    let token = event.add(Handler(batchesOf: 9, within: .seconds(1), clock: clock) { seen.record($0.count) })
+    let token = event.batches(of: 9, within: .seconds(1), clock: clock).addHandler { seen.record($0.count) }
     let ticket = event.submit(Canary(live))
     event.remove(token)
     #expect(await ticket.report.skipped == 1)
@@ -134,7 +131,7 @@ import Testing
 
   @Test func aLockThatHoldsKeepsTheBatch() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<[Int]>())
-    let token = event.add(Handler(batchesOf: 2, within: .seconds(1), clock: clock) { seen.record($0) })
+    let token = event.batches(of: 2, within: .seconds(1), clock: clock).addHandler { seen.record($0) }
     let first = event.submit(1)
     event.lock(token, holding: .oldest(9))
     event.post(2)
@@ -148,7 +145,7 @@ import Testing
 
   @Test func aOnceHandlerTakesOneBatch() async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<[Int]>())
-    event.add(Handler(.once, batchesOf: 2, within: .seconds(1), clock: clock) { seen.record($0) })
+    event.batches(of: 2, within: .seconds(1), clock: clock).addHandler(.once) { seen.record($0) }
     for payload in 1...4 { event.post(payload) }
     await event.quiesce()
     #expect(seen.values == [[1, 2]] && event.handlerCount == 0)
@@ -156,11 +153,11 @@ import Testing
 
   @Test func aBatchIsTriedAgainAsAWhole() async {
     let (event, seen) = (Event<Int>(), Recorder<[Int]>())
-    event.add(
-      Handler(.retrying(.immediately(attempts: 2)), batchesOf: 2, within: .seconds(1_000)) { batch async throws in
-        seen.record(batch)
-        if seen.count == 1 { throw Refused() }
-      })
+    event.batches(of: 2, within: .seconds(1_000)).addHandler(.retrying(.immediately(attempts: 2))) {
+      batch async throws in
+      seen.record(batch)
+      if seen.count == 1 { throw Refused() }
+    }
     let tickets = [event.submit(1), event.submit(2)]
     for ticket in tickets { #expect(await ticket.report.delivered == 1) }
     #expect(seen.values == [[1, 2], [1, 2]])
@@ -168,10 +165,9 @@ import Testing
 
   @Test func aBatchThatSendsToItsOwnKeyDoesNotWaitForItself() async {
     let (event, reports) = (Event<Int>(), Recorder<Int>())
-    event.add(
-      Handler(.inOrder { $0 % 2 }, batchesOf: 1, on: .concurrent(limit: 4)) { batch async throws in
-        if batch[0] == 0 { reports.record(await event.send(2).deferred) }
-      })
+    event.batches(of: 1, by: { $0 % 2 }).addHandler(on: .concurrent(limit: 4)) { batch async throws in
+      if batch[0] == 0 { reports.record(await event.send(2).deferred) }
+    }
     _ = await event.send(0)
     await event.quiesce()
     #expect(reports.values == [1])
@@ -179,13 +175,12 @@ import Testing
 
   @Test func aFullLaneStartsAsManyBatchesAsThereAreSlots() async {
     let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<Int>())
-    event.add(
-      Handler(
-        .buffering(.oldest(4)), .inOrder { $0 }, batchesOf: 100, within: .seconds(1_000), on: .concurrent(limit: 4)
-      ) {
-        seen.record($0.count)
-        await gate.opened()
-      })
+    event.batches(of: 100, within: .seconds(1_000), by: { $0 }).addHandler(
+      .buffering(.oldest(4)), on: .concurrent(limit: 4)
+    ) {
+      seen.record($0.count)
+      await gate.opened()
+    }
     for payload in 0..<4 { event.post(payload) }
     #expect(await eventually { seen.count == 4 })
     gate.open()
@@ -194,9 +189,9 @@ import Testing
 
   @Test func aBatchHasOneKey() async {
     let (event, seen) = (Event<Int>(), Recorder<[Int]>())
-    event.add(
-      Handler(.inOrder { $0 % 2 }, batchesOf: 2, within: .seconds(1_000), on: .concurrent(limit: 2)) { seen.record($0) }
-    )
+    event.batches(of: 2, within: .seconds(1_000), by: { $0 % 2 }).addHandler(on: .concurrent(limit: 2)) {
+      seen.record($0)
+    }
     for payload in 1...4 { event.post(payload) }
     await event.quiesce()
     #expect(Set(seen.values) == [[1, 3], [2, 4]])

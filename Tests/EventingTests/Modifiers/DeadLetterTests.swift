@@ -19,7 +19,7 @@ import Testing
   @Test func eachPayloadOfABatchMakesALetter() async {
     let (event, letters) = (Event<Int>(), Recorder<Int>())
     event.deadLetters.addHandler { letters.record($0.payload) }
-    event.add(Handler(batchesOf: 3, within: .seconds(1_000)) { (_: [Int]) async throws in throw Refused() })
+    event.batches(of: 3, within: .seconds(1_000)).addHandler { (_: [Int]) async throws in throw Refused() }
     for payload in 1...3 { event.post(payload) }
     #expect(await eventually { letters.count == 3 })
     #expect(letters.values == [1, 2, 3])
@@ -45,7 +45,7 @@ import Testing
   func aViewThatMakesPayloadsOfTheSameTypeMakesNoLetter(place: String) async {
     let handler =
       switch place {
-      case "batch": Handler(batchesOf: 1, within: .seconds(1_000)) { (_: [Int]) async throws in throw Refused() }
+      case "batch": Handler { (_: [Int]) async throws in throw Refused() }.batched(of: 1, within: .seconds(1_000))
       case "paced": RetryTests.handler("inline", .init(failures: 99)).with(.debounced(for: .nanoseconds(1)))
       case "paced, async": RetryTests.handler("inOrder", .init(failures: 99)).with(.debounced(for: .nanoseconds(1)))
       case "retried": RetryTests.handler("inOrder", .init(failures: 99)).with(.retrying(.immediately(attempts: 2)))

@@ -69,9 +69,9 @@ import Testing
 
   @Test func batchesComeToTheActor() async {
     let (event, clock, store) = (Event<Int>(), ManualClock(), Store())
-    event.add(
-      Handler(batchesOf: 3, within: .seconds(60), isolatedTo: store, clock: clock) { store, batch in store.take(batch) }
-    )
+    event.batches(of: 3, within: .seconds(60), clock: clock).addHandler(isolatedTo: store) { store, batch in
+      store.take(batch)
+    }
     for number in 1...4 { event.post(number) }
     await event.quiesce()
     #expect(await store.seen == [[1, 2, 3], [4]])

@@ -75,10 +75,9 @@ import Testing
         return TalkativeKey(number: payload % 5, told: told)
       }
       if isBatched {
-        event.add(
-          Handler(.inOrder(by: key), batchesOf: 3, on: .concurrent(limit: 2)) { batch in
-            for payload in batch { seen.record(payload) }
-          })
+        event.batches(of: 3, by: key).addHandler(on: .concurrent(limit: 2)) { batch in
+          for payload in batch { seen.record(payload) }
+        }
       } else {
         event.add(
           Handler(.inOrder(by: key), on: .concurrent(limit: 2)) { payload async throws in seen.record(payload) })

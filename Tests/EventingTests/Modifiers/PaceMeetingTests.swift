@@ -20,7 +20,7 @@ import Testing
 
   @Test func quiesceOfABusEndsTheWaitingOfABatchAndOfAPace() async {
     let (bus, clock, batches, seen) = (EventBus(), ManualClock(), Recorder<[Int]>(), Recorder<String>())
-    bus.event(for: Int.self).add(Handler(batchesOf: 9, within: .seconds(1), clock: clock) { batches.record($0) })
+    bus.event(for: Int.self).batches(of: 9, within: .seconds(1), clock: clock).addHandler { batches.record($0) }
     bus.event(for: String.self).add(
       Handler(.debounced(for: .seconds(1), clock: clock)) { text async throws in seen.record(text) })
     for payload in 1...3 { bus.post(payload) }
@@ -32,13 +32,12 @@ import Testing
   @Test func aBatchOnASharedLaneIsOneOfItsCalls() async {
     let (lane, one, other, clock) = (HandlerLane(), Event<Int>(), Event<Int>(), ManualClock())
     let (running, seen, gate) = (RunningCalls(), Recorder<[Int]>(), Gate())
-    one.add(
-      Handler(batchesOf: 2, within: .seconds(1), on: .lane(lane), clock: clock) { batch in
-        running.begin()
-        seen.record(batch)
-        await Task.yield()
-        running.end()
-      })
+    one.batches(of: 2, within: .seconds(1), clock: clock).addHandler(on: .lane(lane)) { batch in
+      running.begin()
+      seen.record(batch)
+      await Task.yield()
+      running.end()
+    }
     other.addHandler(on: .lane(lane)) { payload in
       running.begin()
       seen.record([payload])

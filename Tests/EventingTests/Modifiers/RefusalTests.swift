@@ -13,18 +13,15 @@ import Testing
       #expect(said.contains(text), sourceLocation: sourceLocation)
     }
 
-    @Test func batchesWithATaskForEachCallAreRefused() async {
-      let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = Handler<Int>(batchesOf: 2, on: .task) { _ in }
-      }
-      expect("expected a lane for batches, got the delivery task", in: result)
-    }
-
     @Test func batchesThatCancelThePreviousAreRefused() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        _ = Handler<Int>(.cancellingPrevious, batchesOf: 2) { _ in }
+        Event<Int>().batches(of: 2).addHandler(.cancellingPrevious) { _ async in }
       }
-      expect("expected a handler of single payloads for cancellingPrevious, got one of batches", in: result)
+      expect("expected no cancellingPrevious and no inOrder(by:) for batches", in: result)
+      let keyed = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        Event<Int>().batches(of: 2).addHandler(.inOrder(by: \.count)) { _ async in }
+      }
+      expect("see batches(of:by:)", in: keyed)
     }
 
     @Test func aBoundOfAHandlerForWhichNothingWaitsIsAWarning() async {
@@ -55,10 +52,10 @@ import Testing
     @Test func batchesIgnoreThatTheyRestart() async {
       let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<[Int]>())
       event.add(
-        Handler(.cancellingPrevious, batchesOf: 9) { (batch: [Int]) async in
+        Handler(.cancellingPrevious) { (batch: [Int]) async in
           seen.record(batch)
           await gate.opened()
-        }, Handler(.cancellingPrevious, batchesOf: 9, on: .inOrder) { (_: [Int]) async in })
+        }.batched(of: 9), Handler(.cancellingPrevious, on: .inOrder) { (_: [Int]) async in }.batched(of: 9))
       let first = event.submit(1)
       #expect(await eventually { seen.count == 1 })
       for payload in 2...4 { event.post(payload) }

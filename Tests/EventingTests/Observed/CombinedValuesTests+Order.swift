@@ -6,7 +6,7 @@ extension CombinedValuesTests {
   @Test func aSetOfABusyValueCountsWhenItIsMadeNotWhenItIsDelivered() async {
     let (first, second, seen) = (Observed(0), Observed(0), Recorder<Pair>())
     let (inside, gate) = (Gate(), Gate())
-    combineLatest(first, second).map { Pair($0, $1) }.addHandler { seen.record($0) }
+    first.combineLatest(second).map { Pair($0, $1) }.addHandler { seen.record($0) }
     first.newValues.addHandler(.once) { _ in
       inside.open()
       gate.wait()
@@ -27,7 +27,7 @@ extension CombinedValuesTests {
   @Test func eachSetIsOneStepInOneChainUnderRacingThreads() async {
     let values = [Observed(0), Observed(0), Observed(0)]
     let seen = Recorder<[Int]>()
-    combineLatest(values[0], values[1], values[2]).addHandler { seen.record([$0, $1, $2]) }
+    values[0].combineLatest(values[1], values[2]).addHandler { seen.record([$0, $1, $2]) }
     await onThreads(3) { index in
       for number in 1...2_000 {
         if index == 2 { values[index].update { $0 += 1 } } else { values[index].value = number }
@@ -57,9 +57,9 @@ extension CombinedValuesTests {
     let busy = startThread { while !isOver.isOpen { first.addHandler(.once) { _ in } } }
     for _ in 0..<200 {
       let (seen, before) = (Recorder<Pair>(), (first.value, second.value))
-      let token = combineLatest(first, second).addHandler { seen.record(Pair($0, $1)) }
+      let token = first.combineLatest(second).addHandler { seen.record(Pair($0, $1)) }
       while seen.count < 5 { await Task.yield() }
-      combineLatest(first, second).remove(token)
+      first.combineLatest(second).remove(token)
       let pairs = seen.values
       #expect(pairs[0].first >= before.0 && pairs[0].second >= before.1)
       for pair in pairs { #expect(pair.first == pair.second || pair.first == pair.second + 1) }
@@ -76,9 +76,9 @@ extension CombinedValuesTests {
     let (first, second, third) = (Observed(0), Observed(0), Observed(0))
     let calls = Counter()
     first.addHandler { _ in if second.value < 1_000 { second.update { $0 += 1 } } }
-    combineLatest(first, second).addHandler { one, _ in third.value = one }
-    combineLatest(second, third).addHandler { two, _ in if two < 900, two % 3 == 0 { first.update { $0 += 1 } } }
-    combineLatest(third, second).addHandler { _ in calls.add() }
+    first.combineLatest(second).addHandler { one, _ in third.value = one }
+    second.combineLatest(third).addHandler { two, _ in if two < 900, two % 3 == 0 { first.update { $0 += 1 } } }
+    third.combineLatest(second).addHandler { _ in calls.add() }
     await onThreads(3) { index in
       for _ in 0..<500 { [first, second, third][index].update { $0 += 1 } }
     }
@@ -96,11 +96,11 @@ extension CombinedValuesTests {
     await onThreads(3) { _ in
       for round in 0..<500 {
         let (closure, began) = (Canary(live), Counter())
-        let token = combineLatest(first, second).addHandler(round % 3 == 0 ? .once : .options()) { [closure] _ in
+        let token = first.combineLatest(second).addHandler(round % 3 == 0 ? .once : .options()) { [closure] _ in
           closure.sing()
           began.add()
         }
-        if round % 2 == 0 { combineLatest(first, second).remove(token) } else { token.store(in: HandlerBag()) }
+        if round % 2 == 0 { first.combineLatest(second).remove(token) } else { token.store(in: HandlerBag()) }
       }
     }
     isOver.open()
@@ -117,8 +117,8 @@ extension CombinedValuesTests {
     for _ in 0..<500 {
       let first = Observed(Canary(live))
       let closure = Canary(live)
-      combineLatest(first, second).addHandler { [closure] _ in closure.sing() }
-      combineLatest(second, first).addHandler(on: .background) { [closure] _ in closure.sing() }
+      first.combineLatest(second).addHandler { [closure] _ in closure.sing() }
+      second.combineLatest(first).addHandler(on: .background) { [closure] _ in closure.sing() }
     }
     isOver.open()
     await setter.opened()
@@ -139,7 +139,7 @@ extension CombinedValuesTests {
 
     @Test func aSetTakesTheChangesOfAThreadThatStandsStillAlong() async {
       let (first, second, seen) = (Observed(0), Observed(0), Recorder<CombinedValuesTests.Pair>())
-      combineLatest(first, second).addHandler { seen.record(.init($0, $1)) }
+      first.combineLatest(second).addHandler { seen.record(.init($0, $1)) }
       let (hold, setter) = await held(first)
       second.value = 1
       await second.quiesce()
@@ -153,10 +153,10 @@ extension CombinedValuesTests {
     @Test func aNewHandlerBeginsWithAChangeThatCanBeReadThoughItsThreadStandsStill() async {
       let (first, second) = (Observed(0), Observed(0))
       let (early, late) = (Recorder<CombinedValuesTests.Pair>(), Recorder<CombinedValuesTests.Pair>())
-      combineLatest(first, second).addHandler { early.record(.init($0, $1)) }
+      first.combineLatest(second).addHandler { early.record(.init($0, $1)) }
       let (hold, setter) = await held(first)
       #expect(first.value == 1)
-      combineLatest(first, second).addHandler { late.record(.init($0, $1)) }
+      first.combineLatest(second).addHandler { late.record(.init($0, $1)) }
       await second.quiesce()
       #expect(early.values == [.init(0, 0), .init(1, 0)] && late.values == [.init(1, 0)])
       hold.release()
@@ -170,14 +170,14 @@ extension CombinedValuesTests {
         SyncPoints.watch({ point in if point == .foundBusy { count += 1 } }, during: { first.value += 1 })
         return count
       }
-      let view = combineLatest(first, second)
+      let view = first.combineLatest(second)
       #expect(enqueued() == 0)
       let tokens = [view.addHandler { _ in }, view.addHandler { _ in }]
       #expect(enqueued() == 1)
       view.remove(tokens[0])
       view.once { _ in }
       #expect(enqueued() == 1)
-      combineLatest(first, second).remove(tokens[1])
+      first.combineLatest(second).remove(tokens[1])
       #expect(enqueued() == 0)
     }
   }

@@ -13,7 +13,7 @@ import Testing
   @Test func aHandlerGetsThePairAsItIsAndOneForEachChange() {
     let (first, second, seen) = (Observed("Ada"), Observed(1), Recorder<String>())
     second.value = 2
-    combineLatest(first, second).addHandler { first, second in seen.record("\(first) \(second)") }
+    first.combineLatest(second).addHandler { first, second in seen.record("\(first) \(second)") }
     first.value = "Bob"
     second.value = 3
     second.update { $0 += 1 }
@@ -23,7 +23,7 @@ import Testing
 
   @Test func threeValuesMakeTriples() {
     let (first, second, third, seen) = (Observed(1), Observed("a"), Observed(0.5), Recorder<String>())
-    combineLatest(first, second, third).addHandler { first, second, third in seen.record("\(first) \(second) \(third)")
+    first.combineLatest(second, third).addHandler { first, second, third in seen.record("\(first) \(second) \(third)")
     }
     third.value = 1.5
     second.value = "b"
@@ -33,9 +33,9 @@ import Testing
 
   @Test func oneValueMayStandInSeveralPlacesAndChangesInAllAtOnce() {
     let (value, other, seen) = (Observed<Int?>(1), Observed(0), Recorder<String>())
-    combineLatest(value, value).addHandler { seen.record("\($0 ?? 0) \($1 ?? 0)") }
-    combineLatest(value, other, value).addHandler { seen.record("\($0 ?? 0) \($1) \($2 ?? 0)") }
-    combineLatest(other, value, value).addHandler { seen.record("\($0) \($1 ?? 0) \($2 ?? 0)") }
+    value.combineLatest(value).addHandler { seen.record("\($0 ?? 0) \($1 ?? 0)") }
+    value.combineLatest(other, value).addHandler { seen.record("\($0 ?? 0) \($1) \($2 ?? 0)") }
+    other.combineLatest(value, value).addHandler { seen.record("\($0) \($1 ?? 0) \($2 ?? 0)") }
     value.value = nil
     #expect(seen.values == ["1 1", "1 0 1", "0 1 1", "0 0", "0 0 0", "0 0 0"])
   }
@@ -43,12 +43,12 @@ import Testing
   @Test func handlersHaveAllOptionsOfAnEvent() async {
     final class Owner: Sendable {}
     let (first, second, seen) = (Observed(1), Observed(1), Recorder<String>())
-    let sums = combineLatest(first, second).map { $0 + $1 }
+    let sums = first.combineLatest(second).map { $0 + $1 }
     var owner: Owner? = Owner()
     sums.addHandler { seen.record("late \($0)") }
     sums.addHandler(.priority(1)) { seen.record("early \($0)") }
     if let owner { sums.addHandler(owner: owner) { _, sum in seen.record("owned \(sum)") } }
-    combineLatest(first, second).filter { $0 < $1 }.once { seen.record("once \($0) \($1)") }
+    first.combineLatest(second).filter { $0 < $1 }.once { seen.record("once \($0) \($1)") }
     #expect(seen.values == ["late 2", "early 2", "owned 2"])
     seen.removeAll()
     owner = nil
@@ -56,7 +56,7 @@ import Testing
     second.value = 3
     #expect(seen.values == ["early 3", "late 3", "once 1 2", "early 4", "late 4"])
     let background = Recorder<Int>()
-    combineLatest(first, second).addHandler(on: .background) { background.record(10 * $0 + $1) }
+    first.combineLatest(second).addHandler(on: .background) { background.record(10 * $0 + $1) }
     first.value = 2
     await first.quiesce()
     #expect(background.values == [13, 23])
@@ -64,7 +64,7 @@ import Testing
 
   @Test func duplicatesAreLeftOutByARuleForPairs() {
     let (first, second, seen) = (Observed(1), Observed(1), Recorder<Int>())
-    combineLatest(first, second).removeDuplicates(by: ==).addHandler { seen.record(10 * $0 + $1) }
+    first.combineLatest(second).removeDuplicates(by: ==).addHandler { seen.record(10 * $0 + $1) }
     first.value = 1
     second.value = 2
     second.value = 2
@@ -73,7 +73,7 @@ import Testing
 
   @Test func aGroupBeginsTogether() {
     let (first, second, seen) = (Observed(1), Observed(1), Recorder<String>())
-    let tokens = combineLatest(first, second).add(
+    let tokens = first.combineLatest(second).add(
       Handler(.named("a")) { seen.record("a \($0)") }, Handler { seen.record("b \($0)") })
     first.value = 2
     #expect(tokens.map(\.name) == ["a", nil])
@@ -82,11 +82,11 @@ import Testing
 
   @Test func everyEqualCombinationTakesATokenAndNoOther() {
     let (first, second, seen) = (Observed(1), Observed(1), Recorder<Int>())
-    let token = combineLatest(first, second).addHandler { first, _ in seen.record(first) }
-    #expect(!combineLatest(second, first).remove(token) && !first.remove(token))
-    #expect(combineLatest(first, second).remove(token) && !combineLatest(first, second).remove(token))
+    let token = first.combineLatest(second).addHandler { first, _ in seen.record(first) }
+    #expect(!second.combineLatest(first).remove(token) && !first.remove(token))
+    #expect(first.combineLatest(second).remove(token) && !first.combineLatest(second).remove(token))
     let bag = HandlerBag()
-    combineLatest(first, second).addHandler { first, _ in seen.record(-first) }.store(in: bag)
+    first.combineLatest(second).addHandler { first, _ in seen.record(-first) }.store(in: bag)
     first.value = 2
     bag.removeAll()
     first.value = 3
@@ -97,7 +97,7 @@ import Testing
     let second = Observed(1)
     var pairs: [Pair] = []
     var first: Observed<Int>? = Observed(1)
-    let sequence = combineLatest(first!, second).map { Pair($0, $1) }.payloads()
+    let sequence = first!.combineLatest(second).map { Pair($0, $1) }.payloads()
     first?.value = 2
     second.value = 2
     first = nil
@@ -111,7 +111,7 @@ import Testing
     var view: (any EventSource<(Canary, Int)>)?
     do {
       let first = Observed(Canary(live))
-      view = combineLatest(first, second)
+      view = first.combineLatest(second)
     }
     #expect(live.alive == 1)
     let closure = Canary(live)
@@ -128,7 +128,7 @@ import Testing
 
   @Test func afterTheLastHandlerNoValueIsKept() {
     let (first, second, live) = (Observed<Canary?>(nil), Observed(1), LiveCount())
-    let view = combineLatest(first, second)
+    let view = first.combineLatest(second)
     let tokens = (0..<2).map { _ in view.addHandler { _ in } }
     first.value = Canary(live)
     first.value = Canary(live)
@@ -144,11 +144,11 @@ import Testing
 
   @Test func whatAHandlerSetsComesAfterTheHandlersOfTheCurrentPair() {
     let (first, second, seen) = (Observed(0), Observed(0), Recorder<String>())
-    combineLatest(first, second).addHandler { one, two in
+    first.combineLatest(second).addHandler { one, two in
       seen.record("a \(one) \(two)")
       if one > two { second.value = one }
     }
-    combineLatest(first, second).addHandler { seen.record("b \($0) \($1)") }
+    first.combineLatest(second).addHandler { seen.record("b \($0) \($1)") }
     first.value = 1
     #expect(seen.values == ["a 0 0", "b 0 0", "a 1 0", "b 1 0", "a 1 1", "b 1 1"])
   }
@@ -159,7 +159,7 @@ import Testing
     second.changes(prior: true).addHandler { change in
       if !change.isPrior { first.value = change.new + 1 }
     }
-    combineLatest(first, second).map { Pair($0, $1) }.addHandler { seen.record($0) }
+    first.combineLatest(second).map { Pair($0, $1) }.addHandler { seen.record($0) }
     first.value = 1
     let due = [(0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (3, 2), (3, 3), (4, 3), (4, 4), (5, 4)]
     #expect(seen.values == due.map { Pair($0, $1) })
@@ -168,8 +168,8 @@ import Testing
   @Test func anErrorStopsNoOtherHandler() {
     struct Problem: Error {}
     let (first, second, seen) = (Observed(0), Observed(0), Recorder<Int>())
-    combineLatest(first, second).addHandler { _ in throw Problem() }
-    combineLatest(first, second).addHandler { first, _ in seen.record(first) }
+    first.combineLatest(second).addHandler { _ in throw Problem() }
+    first.combineLatest(second).addHandler { first, _ in seen.record(first) }
     first.value = 1
     #expect(seen.values == [0, 1])
   }
@@ -178,7 +178,7 @@ import Testing
     let (first, second, seen) = (Observed(1), Observed(1), Recorder<Int>())
     let event = Event<(Int, Int)>()
     event.addHandler { seen.record(10 * $0 + $1) }
-    combineLatest(first, second).forward(to: event)
+    first.combineLatest(second).forward(to: event)
     second.value = 2
     #expect(seen.values == [11, 12])
   }

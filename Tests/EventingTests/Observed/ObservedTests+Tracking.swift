@@ -106,7 +106,7 @@ extension ObservedTests {
   @Test func handlersAndCombinationsReceiveATrackedValue() async {
     let (value, other, seen) = (Observed(0), Observed(0), Recorder<Int>())
     value.changes().addHandler { seen.record(($0.old ?? -1) * 10 + $0.new) }
-    combineLatest(value, other).addHandler { seen.record(100 * $0 + $1) }
+    value.combineLatest(other).addHandler { seen.record(100 * $0 + $1) }
     for new in 1...3 {
       withObservationTracking {
         _ = value.value

@@ -29,10 +29,9 @@
       }
       await #expect(processExitsWith: .failure) {
         let event = Event<Int>()
-        guard let payloads = event.payloads() as? PayloadSequence<Int> else { return }
+        guard let batches = event.batches(of: 1).payloads() as? PayloadSequence<[Int]> else { return }
         event.post(1)
-        let batch: [UInt]? = await SequenceIterator(payloads.subscription.hub).nextBatch(of: 1, isolation: nil)
-        print(batch?.count ?? 0)
+        print(await SequenceIterator(batches.subscription.hub).next([UInt].self, isolation: nil)?.count ?? 0)
       }
     }
 

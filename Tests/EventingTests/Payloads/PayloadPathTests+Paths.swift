@@ -120,12 +120,11 @@ enum Path: String, PayloadPath {
   private func runModified<Payload: Sendable>(_ travel: Travel<Payload>) async {
     let event = Event<Payload>()
     switch self {
-    case .batches: event.add(Handler(batchesOf: 7) { batch async in batch.forEach(travel.see) })
+    case .batches: event.batches(of: 7).addHandler { batch async in batch.forEach(travel.see) }
     case .batchesBounded, .batchesRemoved:
-      event.add(
-        Handler(.buffering(.newest(6)), batchesOf: 4, within: .seconds(3_600), on: .inOrder) { batch async in
-          batch.forEach(travel.see)
-        })
+      event.batches(of: 4, within: .seconds(3_600)).addHandler(.buffering(.newest(6)), on: .inOrder) { batch async in
+        batch.forEach(travel.see)
+      }
     case .byKey:
       event.add(
         Handler(.inOrder { travel.number($0) % 3 }, on: .concurrent(limit: 2)) { payload async in travel.see(payload) })

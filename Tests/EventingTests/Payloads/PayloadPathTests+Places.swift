@@ -112,7 +112,7 @@ enum PlacePath: String, PayloadPath {
     case .deadLettersAsync:
       event.addHandler(.retrying(.immediately(attempts: 2)), on: .inOrder) { _ async throws in throw Refused() }
     case .deadLettersOfBatches:
-      event.add(Handler(batchesOf: 4) { (_: [Payload]) async throws in throw Refused() })
+      event.batches(of: 4).addHandler { (_: [Payload]) async throws in throw Refused() }
     default:
       let gate = Gate()
       event.addHandler(on: .task) { payload async in

@@ -29,9 +29,9 @@ extension SequenceTests {
     }
     for line in 5...6 { event.post(line) }
     #expect(event.handlerCount == 1)
-    for await batch in lines.batches(of: 2) {
-      seen += batch
-      if batch.contains(4) { break }
+    for await line in lines {
+      seen.append(line)
+      if line == 4 { break }
     }
     for await line in lines {
       seen.append(line)

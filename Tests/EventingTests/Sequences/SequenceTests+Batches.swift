@@ -6,9 +6,9 @@ extension SequenceTests {
   @Test(arguments: [Buffering.unbounded, .newest(100), .oldest(100), .suspendingSender(100)])
   func aBatchIsAllThatWaitsAndAtMostTheCount(buffering: Buffering) async {
     let event = Event<Int>()
-    let sequence = event.payloads(buffering: buffering)
+    let sequence = event.batches(of: 4).payloads(buffering: buffering)
     for number in 1...10 { event.post(number) }
-    var batches = sequence.batches(of: 4).makeAsyncIterator()
+    var batches = sequence.makeAsyncIterator()
     #expect(await batches.next(isolation: #isolation) == [1, 2, 3, 4])
     event.post(11)
     #expect(await batches.next(isolation: #isolation) == [5, 6, 7, 8])
@@ -24,7 +24,7 @@ extension SequenceTests {
 
   @Test func aBatchWaitsForItsFirstPayloadAndForNoOther() async {
     let (event, seen) = (Event<Int>(), Recorder<[Int]>())
-    let batches = event.payloads().batches(of: 100)
+    let batches = event.batches(of: 100).payloads()
     let loop = Task {
       for await batch in batches { seen.record(batch) }
     }
@@ -39,7 +39,7 @@ extension SequenceTests {
 
   @Test func aCountBelowOneCountsAsOne() async {
     let event = Event<Int>()
-    let batches = event.payloads().batches(of: -3)
+    let batches = event.batches(of: -3).payloads()
     event.post(1)
     event.post(2)
     event.finish()
@@ -50,25 +50,23 @@ extension SequenceTests {
 
   @Test func aBoundedBufferDropsAndArrivalsSayWhere() async {
     let event = Event<Int>()
-    let (newest, oldest) = (event.payloads(buffering: .newest(3)), event.arrivals(buffering: .oldest(2)))
-    let latest = event.arrivals(named: "latest", buffering: .newest(2))
+    let newest = event.batches(of: 2).payloads(buffering: .newest(3))
+    let oldest = event.batches(of: 10).arrivals(buffering: .oldest(2))
+    let latest = event.batches(of: 2).arrivals(named: "latest", buffering: .newest(2))
     for number in 1...5 { event.post(number) }
     event.finish()
     var payloads: [[Int]] = []
-    for await batch in newest.batches(of: 2) { payloads.append(batch) }
+    for await batch in newest { payloads.append(batch) }
     #expect(payloads == [[3, 4], [5]])
-    var arrivals: [[EventArrival<Int>]] = []
-    for await batch in oldest.batches(of: 10) { arrivals.append(batch) }
-    for await batch in latest.batches(of: 2) { arrivals.append(batch) }
-    #expect(
-      arrivals == [
-        [.payload(1), .payload(2), .dropped(3)], [.dropped(3), .payload(4)], [.payload(5)],
-      ])
+    var arrivals: [EventArrival<[Int]>] = []
+    for await batch in oldest { arrivals.append(batch) }
+    for await batch in latest { arrivals.append(batch) }
+    #expect(arrivals == [.payload([1, 2]), .dropped(3), .dropped(3), .payload([4, 5])])
   }
 
   @Test func aBatchMakesRoomForTheSendsThatWait() async {
     let event = Event<Int>()
-    var batches = event.payloads(buffering: .suspendingSender(2)).batches(of: 10).makeAsyncIterator()
+    var batches = event.batches(of: 10).payloads(buffering: .suspendingSender(2)).makeAsyncIterator()
     let senders = (1...5).map { number in Task { await event.send(number).delivered } }
     var seen: [Int] = []
     while seen.count < 5, let batch = await batches.next(isolation: #isolation) { seen += batch }
@@ -78,7 +76,7 @@ extension SequenceTests {
 
   @Test func cancellationEndsBatchesAndTheSequenceLeaves() async {
     let event = Event<Int>()
-    let batches = event.payloads().batches(of: 10)
+    let batches = event.batches(of: 10).payloads()
     let loop = Task { () -> Int in
       var count = 0
       for await batch in batches { count += batch.count }
@@ -92,7 +90,7 @@ extension SequenceTests {
 
   @Test func aRemovedHandlerGivesNoBatch() async {
     let event = Event<Int>()
-    let batches = event.payloads(named: "batches").batches(of: 10)
+    let batches = event.batches(of: 10).payloads(named: "batches")
     event.post(1)
     event.removeAll(where: .named("batches"))
     for await batch in batches { Issue.record("\(batch)") }
@@ -100,9 +98,9 @@ extension SequenceTests {
 
   @Test func iteratorsOfBatchesAreIndependentAndOccurrencesHaveThem() async {
     let event = Event<Int>("n")
-    let batches = event.payloads().batches(of: 2)
+    let batches = event.batches(of: 2).payloads()
     var (one, other) = (batches.makeAsyncIterator(), batches.makeAsyncIterator())
-    let occurrences = event.occurrences.payloads(buffering: .newest(2)).batches(of: 5)
+    let occurrences = event.occurrences.batches(of: 5).payloads(buffering: .newest(2))
     for number in 1...3 { event.post(number) }
     event.finish()
     #expect(await one.next(isolation: #isolation) == [1, 2])
@@ -113,7 +111,7 @@ extension SequenceTests {
 
   @Test func payloadsOfABatchAreReleasedWithIt() async {
     let (event, live) = (Event<Canary>(), LiveCount())
-    var batches = event.payloads().batches(of: 3).makeAsyncIterator()
+    var batches = event.batches(of: 3).payloads().makeAsyncIterator()
     for _ in 0..<4 { event.post(Canary(live)) }
     #expect(await batches.next(isolation: #isolation)?.count == 3)
     #expect(live.alive == 1)
@@ -123,7 +121,7 @@ extension SequenceTests {
 
   @Test func racingPostsAreInTheBatchesOnceAndInOrder() async {
     let event = Event<Int>()
-    let batches = event.payloads().batches(of: 7)
+    let batches = event.batches(of: 7).payloads()
     let loop = Task {
       var seen: [Int] = []
       for await batch in batches {

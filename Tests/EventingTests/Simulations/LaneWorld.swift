@@ -149,12 +149,10 @@ final class LaneWorld: @unchecked Sendable {
         try await called(hearer, [payload])
       }
     }
-    return Handler(
-      batchesOf: batch, within: hearer.plan.gathers ? .milliseconds(1) : nil, on: delivery, clock: Simulation.clock
-    ) { [self] batch async throws in
+    return Handler(on: delivery) { [self] batch async throws in
       defer { canary.sing() }
       try await called(hearer, batch)
-    }
+    }.batched(of: batch, within: hearer.plan.gathers ? .milliseconds(1) : nil, clock: Simulation.clock)
   }
 
   private func modified(_ handler: Handler<Occurrence>, _ hearer: Hearer) -> Handler<Occurrence> {

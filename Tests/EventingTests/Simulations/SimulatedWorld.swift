@@ -222,10 +222,10 @@ final class SimulatedWorld: @unchecked Sendable {
           try await alone(number) { try await calledAsync(number, send, canary) }
         }
       case .sharedBatched:
-        Handler(batchesOf: 2, within: .milliseconds(1), on: .lane(lane), clock: Simulation.clock) {
+        Handler(on: .lane(lane)) {
           [self] batch async throws in
           try await alone(number) { try await calledWithBatch(number, batch, canary) }
-        }
+        }.batched(of: 2, within: .milliseconds(1), clock: Simulation.clock)
       case .sharedRetried:
         Handler(.retrying(SimulatedWorld.policy, clock: Simulation.clock), on: .lane(lane)) {
           [self] send async throws in
@@ -244,21 +244,19 @@ final class SimulatedWorld: @unchecked Sendable {
           try await withKey(number, send) { try await calledAsync(number, send, canary) }
         }
       case .batchedByKey, .newestByKey:
-        Handler(
-          .buffering(place == .newestByKey ? .newest(1) : .unbounded), .inOrder { $0 % 2 }, batchesOf: 2,
-          within: .milliseconds(1), on: .concurrent(limit: 2), clock: Simulation.clock
-        ) { [self] batch async throws in
+        Handler(.buffering(place == .newestByKey ? .newest(1) : .unbounded), on: .concurrent(limit: 2)) {
+          [self] batch async throws in
           if Set(batch.map { $0 % 2 }).count > 1 { fail("H7: a batch of handler \(number) has two keys") }
           try await withKey(number, batch[0]) { try await calledWithBatch(number, batch, canary) }
-        }
+        }.batched(of: 2, within: .milliseconds(1), by: { $0 % 2 }, clock: Simulation.clock)
       case .isolatedRetried:
         Handler(.retrying(SimulatedWorld.policy, clock: Simulation.clock), isolatedTo: room) { [self] _, send in
           try await calledAsync(number, send, canary)
         }
       case .batched:
-        Handler(batchesOf: 2, within: .milliseconds(1), clock: Simulation.clock) { [self] batch async throws in
+        Handler { [self] batch async throws in
           try await calledWithBatch(number, batch, canary)
-        }
+        }.batched(of: 2, within: .milliseconds(1), clock: Simulation.clock)
       case .retried:
         Handler(
           .retrying(.exponential(from: .milliseconds(1), to: .milliseconds(2), attempts: 2), clock: Simulation.clock),

@@ -39,7 +39,7 @@ import Testing
         try await clock.sleep(for: .seconds(1))
         return event
       }
-      func first<Element>(_ sequence: some EventSequence<Element>) async -> Element? {
+      func first<Element>(_ sequence: some AsyncSequence<Element, Never>) async -> Element? {
         for await element in sequence { return element }
         return nil
       }

@@ -89,7 +89,7 @@ import Testing
       let bus = InMemoryTransport(clock: clock)
       let event = RemoteEvent<Int>("numbers", over: bus)
       let (notes, rest) = (Notes<[Int]>(), Notes<Int>())
-      let batches = event.payloads(named: "batches").batches(of: 2)
+      let batches = event.batches(of: 2).payloads(named: "batches")
       try await event.listen(as: "one")
       for number in 1...4 { try await event.publish(number) }
       try await clock.sleep(for: .milliseconds(1))

@@ -8,7 +8,7 @@ import Testing
 /// forwards.
 @Suite(.timeLimit(.minutes(10))) struct ViewSequenceTests {
   /// Returns the numbers that a loop takes until it breaks at one of them.
-  private static func loop(_ numbers: some EventSequence<Int>, until last: Int) async -> [Int] {
+  private static func loop(_ numbers: some AsyncSequence<Int, Never> & Sendable, until last: Int) async -> [Int] {
     var taken: [Int] = []
     for await number in numbers {
       taken.append(number)
@@ -101,8 +101,8 @@ import Testing
     try simulate(1...30) { clock in
       let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
       let (notes, rest) = (Notes<[Int]>(), Notes<Int>())
-      let batches = event.map { $0 }.payloads().batches(of: 2)
-      let arrivals = event.map { $0 }.arrivals(buffering: .oldest(10)).batches(of: 1)
+      let batches = event.map { $0 }.batches(of: 2).payloads()
+      let arrivals = event.map { $0 }.batches(of: 1).arrivals(buffering: .oldest(10))
       try await event.listen(as: "one")
       for number in 1...6 { try await event.publish(number) }
       try await clock.sleep(for: .milliseconds(1))
@@ -110,7 +110,7 @@ import Testing
         notes.note(batch)
         if batch.contains(4) { break }
       }
-      for await arrival in arrivals where arrival == [.payload(4)] { break }
+      for await arrival in arrivals where arrival == .payload([4]) { break }
       try require(notes.values == [[1, 2], [3, 4]], "\(notes.values)")
       event.removeAll()
       event.addHandler { rest.note($0) }

@@ -72,7 +72,7 @@ import Testing
     placed.addHandler(.buffering(.suspendingSender(8))) { order in try await save(order) }
     placed.addHandler(.buffering(.latest), on: .main) { order in show(order) }
     placed.addHandler(.buffering(.newest(100))) { order in try await save(order) }
-    placed.add(Handler(batchesOf: 100) { batch in try await saveAll(batch) })
+    placed.batches(of: 100).addHandler { batch in try await saveAll(batch) }
     placed.addHandler(.throttled(every: .milliseconds(100)), on: .main) { order in show(order) }
 
     #expect(await placed.send(Order()).delivered == 5)

@@ -37,7 +37,7 @@ extension CookbookGuideTests {
     @Sendable func bill(_ order: Order) async throws { calls.record("billed") }
     @Sendable func save(_ value: some Sendable) async { calls.record("saved") }
 
-    orders.add(Handler(batchesOf: 100, within: .milliseconds(50)) { batch in try await insert(batch) })
+    orders.batches(of: 100, within: .milliseconds(50)).addHandler { batch in try await insert(batch) }
 
     orders.addHandler(.retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5))) { order in try await bill(order) }
     orders.deadLetters.addHandler { letter in print("given up:", letter.payload) }
@@ -78,7 +78,7 @@ extension CookbookGuideTests {
     count.newValues.addHandler { count in print("now", count) }
     count.update { count in count += 1 }
 
-    combineLatest(first, last).addHandler(on: .main) { first, last in window.title = first + " " + last }
+    first.combineLatest(last).addHandler(on: .main) { first, last in window.title = first + " " + last }
 
     let log = Event<String>("log", replaying: .last(2))
     for line in ["one", "two", "three"] { log.post(line) }

@@ -43,8 +43,8 @@ extension FromCombineGuideTests {
     @Sendable func insert(_ batch: [Order]) async throws { noted.record("inserted \(batch.count)") }
 
     placed.map(\.id).addHandler { id in newest.value = id }
-    combineLatest(newest, last).addHandler { id, last in note("\(id) \(last)") }
-    placed.add(Handler(batchesOf: 2, within: .seconds(3_600)) { batch in try await insert(batch) })
+    newest.combineLatest(last).addHandler { id, last in note("\(id) \(last)") }
+    placed.batches(of: 2, within: .seconds(3_600)).addHandler { batch in try await insert(batch) }
     placed.post(Order())
     await placed.send(Order())
     #expect(noted.values == ["0 King", "7 King", "7 King", "inserted 2"])

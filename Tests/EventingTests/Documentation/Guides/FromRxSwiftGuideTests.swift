@@ -74,13 +74,15 @@ import Testing
     placed.compactMap { order in order.customer }.addHandler { name in note(name) }
     placed.filter { order in order.id > 1 }.addHandler { order in book(order) }
     placed.map(\.id).removeDuplicates().addHandler { id in note(id) }
-    combineLatest(first, last).addHandler { first, last in note(first + last) }
+    first.combineLatest(last).addHandler { first, last in note(first + last) }
     placed.addHandler { order in note(order.id + count.value) }
     web.forward(to: placed)
     phone.forward(to: placed)
+    web.merge(phone).addHandler { order in book(order) }
     await web.send(order)
     await phone.send(order)
-    #expect(noted.values == ["AdaKing", "7", "ada", "booked", "7", "10", "7", "ada", "booked", "10"])
+    #expect(
+      noted.values == ["AdaKing", "7", "ada", "booked", "7", "10", "booked", "7", "ada", "booked", "10", "booked"])
     withExtendedLifetime(placed) {}
   }
 
@@ -93,7 +95,7 @@ import Testing
 
     search.addHandler(.debounced(for: .milliseconds(300))) { text in note(text) }
     search.addHandler(.throttled(every: .milliseconds(100))) { text in note(text) }
-    placed.add(Handler(batchesOf: 100, within: .milliseconds(50)) { batch in try await insert(batch) })
+    placed.batches(of: 100, within: .milliseconds(50)).addHandler { batch in try await insert(batch) }
     placed.addHandler { order in try await bill(order) }
     placed.addHandler(on: .concurrent(limit: 4)) { order in try await bill(order) }
     search.addHandler(.cancellingPrevious) { text in try await find(text) }

@@ -24,7 +24,7 @@ func eventingRoutes() -> [Route] {
       event.addHandler(.retrying(.immediately(attempts: 3))) { (value: Int) async throws in handler(value) }
     },
     route("batches of 100") { event, handler in
-      event.add(Handler(batchesOf: 100) { (values: [Int]) async in for value in values { handler(value) } })
+      event.batches(of: 100).addHandler { (values: [Int]) async in for value in values { handler(value) } }
     },
     route("in order by key, 1,000 keys", isConcurrent: true) { event, handler in
       event.addHandler(.inOrder { $0 % 1_000 }, on: .concurrent(limit: 4)) { (value: Int) async in handler(value) }

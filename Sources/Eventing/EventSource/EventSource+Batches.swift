@@ -1,0 +1,183 @@
+// A batch is a call, or an element of a sequence, that is an array of payloads.
+
+extension EventSource {
+  /// Returns a view whose handlers and sequences receive several payloads at once.
+  ///
+  ///     orders.batches(of: 100, within: .milliseconds(50)).addHandler { batch in
+  ///       try await database.insert(batch)
+  ///     }
+  ///
+  /// A call gets all payloads that wait, in order, at least one and at most `count`. So a slow
+  /// handler gets large batches, and a fast one small ones. With `limit`, the call is not made
+  /// before there are `count` payloads, or the first one has waited for that time.
+  /// ``HandlerRegistry/quiesce()`` and ``HandlerRegistry/finish()`` end the waiting for further
+  /// payloads.
+  ///
+  /// - **Outcome.** The call counts for each of its occurrences: all are delivered, or all fail
+  ///   with the one error. A ``Event/send(_:from:)`` waits for its batch. A once handler takes one
+  ///   batch.
+  /// - **Where.** A handler runs where it is added to run, and never during the delivery: one that
+  ///   is inline runs on a background queue, one on ``AsyncDelivery/task`` with
+  ///   ``AsyncDelivery/concurrent(limit:)`` without a limit, and one on the main actor in a later
+  ///   block of the main queue.
+  /// - **Bounds** (``HandlerOption/buffering(_:)``) count payloads. A full lane makes a batch at
+  ///   once.
+  /// - **Further views** behind this one, and forwards, run with the call. What fails there, fails
+  ///   for the occurrences of the batch.
+  /// - **Sequences** take what waits when the loop asks. With `limit` or keys, their buffers hold
+  ///   batches.
+  ///
+  /// Propagated task-local values (``EventContext``) are not bound: a batch has several senders.
+  ///
+  /// - Parameters:
+  ///   - count: The largest number of payloads in a batch. A number below 1 counts as 1.
+  ///   - limit: How long a batch waits for further payloads after its first one; `nil` if it does
+  ///     not wait.
+  ///   - clock: The clock that measures `limit`.
+  /// - Returns: A view of arrays that are never empty.
+  /// - Complexity: O(1) for each payload.
+  public nonisolated func batches(
+    of count: Int, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
+  ) -> some EventSource<[Payload]> {
+    BatchSource(base: self, rule: BatchRule(of: Payload.self, count, limit, clock), key: nil)
+  }
+
+  /// Returns a view whose handlers and sequences receive several payloads of one key at once.
+  /// Otherwise like ``batches(of:within:clock:)``.
+  ///
+  /// The batches of a key come in order, one at a time. With ``AsyncDelivery/concurrent(limit:)``
+  /// the batches of different keys overlap: see ``HandlerOption/inOrder(by:)``.
+  ///
+  /// - Parameters:
+  ///   - count: The largest number of payloads in a batch. A number below 1 counts as 1.
+  ///   - limit: How long a batch waits for further payloads after its first one; `nil` if it does
+  ///     not wait.
+  ///   - key: Returns the key of a payload. Called where the event delivers.
+  ///   - clock: The clock that measures `limit`.
+  public nonisolated func batches<Key: Hashable & Sendable>(
+    of count: Int, within limit: Duration? = nil, by key: @escaping @Sendable (Payload) -> Key,
+    clock: any Clock<Duration> = ContinuousClock()
+  ) -> some EventSource<[Payload]> {
+    BatchSource(base: self, rule: BatchRule(of: Payload.self, count, limit, clock), key: KeyRule(by: key))
+  }
+}
+
+/// A view of arrays of another source's payloads.
+struct BatchSource<Base: EventSource>: EventSource {
+  let base: Base
+  let rule: BatchRule
+  let key: KeyRule?
+
+  func add(contentsOf handlers: [Handler<[Base.Payload]>]) -> [HandlerToken] {
+    base.add(contentsOf: handlers.map { $0.batched(rule, key) })
+  }
+  func add(_ handler: Handler<[Base.Payload]>) -> HandlerToken { base.add(handler.batched(rule, key)) }
+  func remove(_ token: HandlerToken) -> Bool { base.remove(token) }
+}
+
+extension Handler {
+  /// Returns a handler of single payloads, which gives them to this handler of arrays in batches.
+  package func batched<Element: Sendable>(
+    of count: Int, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
+  ) -> Handler<Element> where Payload == [Element] {
+    batched(BatchRule(of: Element.self, count, limit, clock), nil)
+  }
+
+  /// Returns a handler of single payloads, which gives them to this handler of arrays in batches of
+  /// one key.
+  package func batched<Element: Sendable, Key: Hashable & Sendable>(
+    of count: Int, within limit: Duration? = nil, by key: @escaping @Sendable (Element) -> Key,
+    clock: any Clock<Duration> = ContinuousClock()
+  ) -> Handler<Element> where Payload == [Element] {
+    batched(BatchRule(of: Element.self, count, limit, clock), KeyRule(by: key))
+  }
+
+  fileprivate func batched<Element: Sendable>(_ rule: BatchRule, _ key: KeyRule?) -> Handler<Element>
+  where Payload == [Element] {
+    var modifiers = HandlerModifiers()
+    var (place, body) = (any.place.forBatches, any.body)
+    if case .sequence(let hub) = body, rule.within == nil, key == nil {
+      hub.gather(by: rule, of: Element.self)
+    } else {
+      if body.isTransformed {
+        place = .inOrder(nil, any.place.buffering)
+        body = HandlerBody(async: passing)
+      } else {
+        modifiers = options.modifiers
+        if modifiers.isRestarting || modifiers.key != nil {
+          assertionFailure("expected no cancellingPrevious and no inOrder(by:) for batches: see batches(of:by:)")
+        }
+        modifiers.isRestarting = false
+      }
+      (modifiers.batch, modifiers.key) = (rule, key)
+    }
+    var handler = Handler<Element>(place, body)
+    handler.options = options
+    handler.options.letter = .same
+    handler.options.modifierBox = modifiers.batch == nil ? nil : ModifierBox(modifiers)
+    handler.isOnce = isOnce
+    handler.any.source = any.source
+    return handler
+  }
+
+  /// A closure that passes payloads through a private event, whose only handler is this one, and
+  /// throws what this one throws. What belongs to a record, such as the name, is left to the
+  /// handler that calls the closure.
+  private var passing: @Sendable (Payload) async throws -> Void {
+    var handler = self
+    handler.isOnce = false
+    handler.options = HandlerOptions()
+    handler.options.owner = options.owner
+    handler.options.isForward = options.isForward
+    handler.options.bridge = options.bridge
+    let event = Event<Payload>(untold: nil)
+    event.add(handler)
+    return { payload in
+      if let failure = await event.send(payload).failures.first { throw failure.error }
+    }
+  }
+}
+
+extension ExecutionPlace {
+  /// The place where a handler that was added here takes batches: a lane, because what waits there
+  /// makes a batch.
+  fileprivate var forBatches: ExecutionPlace {
+    switch self {
+    case .inline: SyncDelivery.background.place
+    case .task: .concurrent(.max, .unbounded)
+    default: self
+    }
+  }
+}
+
+/// How payloads become batches.
+final class BatchRule: Sendable {
+  /// The largest number of payloads in a batch.
+  let count: Int
+  /// The time for which a batch waits for further payloads after its first one; `nil` if the batch
+  /// does not wait.
+  let within: Duration?
+  let clock: any Clock<Duration>
+  /// The type of a batch.
+  let type: PayloadType
+  /// Moves the payloads of a queue into an array, and returns the array as one payload.
+  let make: @Sendable (inout PayloadQueue<Item>) -> OwnedPayload
+  /// Moves the payloads that a loop has received into an array, and appends it to a queue.
+  let append: @Sendable (inout PayloadQueue<PayloadAlone>, inout PayloadQueue<PayloadAlone>) -> Void
+  /// Lends each payload of an array to a closure.
+  let forEach: @Sendable (BorrowedPayload, (BorrowedPayload) -> Void) -> Void
+
+  init<Payload: Sendable>(of _: Payload.Type, _ count: Int, _ limit: Duration?, _ clock: any Clock<Duration>) {
+    self.count = max(1, count)
+    within = limit.map { max(.zero, $0) }
+    self.clock = clock
+    type = [Payload].self
+    make = { queue in OwnedPayload(queue.takeAllPayloads(Payload.self)) }
+    append = { payloads, batches in
+      lend(payloads.takeAllPayloads(Payload.self)) { batches.append(PayloadAlone(), $0) }
+    }
+    forEach = { batch, body in
+      for payload in batch.payload([Payload].self) { lend(payload) { body($0) } }
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import Eventing
+import EventingTesting
+import Testing
+
+/// Tests of batches as a view: what stands behind it runs with the call, and the handler belongs to
+/// the event like any other.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BatchViewTests {
+  struct Refused: Error {}
+
+  @Test func viewsBehindBatchesRunWithTheCall() async {
+    let (event, seen) = (Event<Int>(), Recorder<Int>())
+    let batches = event.batches(of: 3, within: .seconds(1_000))
+    let token = batches.map(\.count).filter { $0 > 1 }.addHandler(.named("count"), on: .background) { seen.record($0) }
+    for number in 1...2 { event.post(number) }
+    #expect(seen.values.isEmpty)
+    let report = await event.send(3)
+    #expect((report.delivered, seen.values) == (1, [3]))
+    event.post(4)  // a batch of one, which the filter leaves out
+    await event.quiesce()
+    #expect(seen.values == [3])
+    #expect(await event.handlers().map(\.name) == ["count"])
+    #expect(event.remove(token) && event.handlerCount == 0)
+    for number in 1...3 { event.post(number) }
+    await event.quiesce()
+    #expect(seen.values == [3])
+  }
+
+  /// The handler behind the view throws; each payload of its batch has failed, and has a letter.
+  @Test func aFailureBehindAViewIsOneOfTheBatch() async {
+    let (event, letters, attempts) = (Event<Int>(), Recorder<Int>(), Counter())
+    event.deadLetters.addHandler { letters.record($0.payload) }
+    event.batches(of: 2, within: .seconds(1_000)).map(\.count).addHandler(
+      .retrying(.immediately(attempts: 3))
+    ) { _ async throws in
+      attempts.add()
+      throw Refused()
+    }
+    event.post(1)
+    let report = await event.send(2)
+    #expect(report.failures.count == 1 && report.failures.first?.error is Refused)
+    await event.quiesce()
+    #expect((letters.values, attempts.value) == ([1, 2], 3))
+  }
+
+  @Test func batchesAreForwarded() async {
+    let (event, target, seen) = (Event<Int>(), Event<[Int]>(), Recorder<[Int]>())
+    target.addHandler { seen.record($0) }
+    event.batches(of: 2, within: .seconds(1_000)).forward(to: target)
+    #expect(event.contains(where: .forwarding(to: target)))
+    for number in 1...4 { event.post(number) }
+    await event.quiesce()
+    #expect(seen.values == [[1, 2], [3, 4]])
+    #expect(event.removeAll(where: .forwarding(to: target)) == 1)
+  }
+
+  @Test func aSequenceWithATimeToGatherHasBatches() async {
+    let (event, clock) = (Event<Int>(), ManualClock())
+    let batches = event.batches(of: 2, within: .seconds(1), clock: clock).payloads()
+    let keyed = event.batches(of: 2) { $0 % 2 }.payloads()
+    for number in 1...3 { event.post(number) }
+    #expect(await eventually { clock.sleeperCount == 1 })
+    clock.advance(by: .seconds(1))
+    await event.quiesce()
+    event.finish()
+    var (seen, ofKeys): ([[Int]], [[Int]]) = ([], [])
+    for await batch in batches { seen.append(batch) }
+    for await batch in keyed { ofKeys.append(batch) }
+    #expect(seen == [[1, 2], [3]])
+    #expect(ofKeys.allSatisfy { $0.allSatisfy { [first = $0[0]] in $0 % 2 == first % 2 } })
+    #expect(ofKeys.flatMap(\.self).sorted() == [1, 2, 3])
+  }
+
+  /// A handler takes its batches where it is added to run, and in the forms that others have.
+  @Test func everyKindOfHandlerTakesBatches() async {
+    final class Store: Sendable { let rows = Recorder<[Int]>() }
+    actor Database {
+      let rows = Recorder<[Int]>()
+      func insert(_ batch: [Int]) { rows.record(batch) }
+    }
+    let (event, store, database, seen) = (Event<Int>(), Store(), Database(), Recorder<[Int]>())
+    let batches = event.batches(of: 2, within: .seconds(1_000))
+    batches.addHandler { seen.record($0) }
+    batches.addHandler(on: .task) { batch async in seen.record(batch) }
+    batches.addHandler(on: .main) { seen.record($0) }
+    batches.addHandler(owner: store) { store, batch in store.rows.record(batch) }
+    batches.addHandler(.retrying(.immediately(attempts: 2)), isolatedTo: database) { $0.insert($1) }
+    batches.once { seen.record($0) }
+    for number in 1...4 { event.post(number) }
+    await event.quiesce()
+    #expect(store.rows.values == [[1, 2], [3, 4]] && database.rows.values == [[1, 2], [3, 4]])
+    #expect(seen.values.filter { $0 == [1, 2] }.count == 4 && seen.values.filter { $0 == [3, 4] }.count == 3)
+    #expect(event.handlerCount == 5)
+  }
+
+  @Test func theHandlerBehindAViewEndsWithItsOwnerAndItsEvent() async {
+    let live = LiveCount()
+    do {
+      let event = Event<Int>()
+      var owner: Canary? = Canary(live)
+      let captured = Canary(live)
+      if let owner {
+        event.batches(of: 2).map(\.count).addHandler(owner: owner) { owner, _ in owner.sing() }
+      }
+      event.batches(of: 2).map(\.count).addHandler { _ in captured.sing() }
+      await event.send(1)
+      owner = nil
+      await event.send(2)
+      #expect(event.handlerCount == 1)
+    }
+    #expect(await eventually { live.alive == 0 })
+  }
+}

@@ -1,0 +1,86 @@
+import Eventing
+import EventingTesting
+import Testing
+
+/// Tests of merged sources: one handler, one token and one lane for all of them.
+@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct MergeTests {
+  @Test(arguments: SerialKind.allCases) func aHandlerGetsThePayloadsOfEachSourceInItsOrder(kind: SerialKind) async {
+    let (first, second, rooms) = (Event<Int>(), Event<Int>(), KeyedEvent<Int, Int>())
+    let seen = Recorder<Int>()
+    let all = Event<Int>()
+    add(kind, to: all) { seen.record($0) }
+    first.merge(second.filter { $0 > 0 }, rooms[7]).forward(to: all)
+    await onThreads(2) { index in
+      for number in 1...100 {
+        if index == 0 { first.post(number) } else { second.post(1_000 + number) }
+      }
+    }
+    #expect(await rooms.send(5_000, to: 7).delivered == 1)
+    for event in [first, second, all] { await event.quiesce() }
+    #expect(seen.values.filter { $0 < 1_000 } == Array(1...100))
+    #expect(seen.values.filter { (1_000..<5_000).contains($0) } == (1...100).map { 1_000 + $0 })
+    #expect(seen.values.filter { $0 == 5_000 }.count == 1)
+  }
+
+  @Test func theTokenAndTheViewRemoveTheHandlerFromAllSources() async {
+    let (first, second, seen, live) = (Event<Int>(), Event<Int>(), Recorder<Int>(), LiveCount())
+    let merged = first.merge(second)
+    var canary: Canary? = Canary(live)
+    let one = merged.addHandler { [canary] number in
+      canary?.sing()
+      seen.record(number)
+    }
+    canary = nil
+    let other = merged.addHandler(on: .background) { _ in }
+    #expect(!first.merge(second).remove(one))
+    #expect(merged.remove(one) && !merged.remove(one))
+    #expect(other.remove())
+    #expect(await eventually { first.handlerCount == 0 && second.handlerCount == 0 && live.alive == 0 })
+    await first.send(1)
+    #expect(seen.values.isEmpty)
+  }
+
+  @Test func aPaceALimitAndAnOnceHandlerCountAllSourcesTogether() async {
+    let (first, second, clock) = (Event<Int>(), Event<Int>(), ManualClock())
+    let (paced, once) = (Recorder<Int>(), Recorder<Int>())
+    first.merge(second).addHandler(.debounced(for: .seconds(1), clock: clock)) { paced.record($0) }
+    first.merge(second).once { once.record($0) }
+    first.post(1)
+    second.post(2)
+    #expect(await eventually { clock.sleeperCount == 1 })
+    clock.advance(by: .seconds(1))
+    #expect(await eventually { paced.count == 1 })
+    #expect((paced.values, once.values) == ([2], [1]))
+  }
+
+  @Test func aSequenceEndsWhenAllSourcesHaveEnded() async {
+    let (first, second) = (Event<Int>(), Event<Int>())
+    let payloads = first.merge(second).payloads()
+    first.post(1)
+    first.finish()
+    second.post(2)
+    second.finish()
+    var seen: [Int] = []
+    for await number in payloads { seen.append(number) }
+    #expect(seen == [1, 2])
+  }
+
+  @Test func theHandlerDoesNotKeepItsSourcesAlive() async {
+    let live = LiveCount()
+    let ends: Task<[Int], Never>
+    do {
+      let (first, second) = (Event<Int>(), Event<Int>())
+      let canary = Canary(live)
+      first.addHandler { _ in canary.sing() }
+      let payloads = first.merge(second).payloads()
+      ends = Task {
+        var seen: [Int] = []
+        for await number in payloads { seen.append(number) }
+        return seen
+      }
+      second.post(1)
+    }
+    #expect(await ends.value == [1])
+    #expect(await eventually { live.alive == 0 })
+  }
+}
