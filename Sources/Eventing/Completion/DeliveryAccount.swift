@@ -157,9 +157,7 @@ package struct BegunSend: Sendable {
 
   /// The outcome, if every handler has finished; otherwise `nil`.
   package var knownOutcome: DeliveryOutcome? {
-    guard let report = completion.finishedReport else { return nil }
-    WaitingSends.end(completion, wasNoted: false)
-    return account.outcome(report)
+    completion.finishedReport.map { account.outcome($0) }
   }
 
   /// Notes that the transport gets the occurrence back, because it was not handled. Views with
@@ -216,7 +214,7 @@ extension EventCore {
       deliverQueued(payload, completion)
       leave(own)
     } else {
-      WaitingSends.expect(completion, at: anchorReference.load())
+      noteWait(.send, completion)
       enqueue(payload, completion)
     }
   }

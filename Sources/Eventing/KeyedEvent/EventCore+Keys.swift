@@ -37,7 +37,7 @@ extension EventCore {
   ) -> PendingSend {
     if DeliveryDepth.isTooDeep {
       let completion = Completion(.send, from: sender)
-      WaitingSends.expect(completion, at: anchorReference.load())
+      noteWait(.send, completion)
       setAside(payload, completion)
       return PendingSend(report: SendReport(), completion: completion)
     }
@@ -138,8 +138,8 @@ extension EventCore {
     var needed = PathNeeded.fast
     if isForAny { index.countForAny() }
     if let keyTable { keyTable.countOffered() }
-    if tally.isTraced {
-      traced(payload, completion, &tally) { needed = visitEach(payload, keyTable, isForAny: isForAny, &$0) }
+    if tally.observed != nil {
+      watched(payload, completion, &tally) { needed = visitEach(payload, keyTable, isForAny: isForAny, &$0) }
     } else {
       needed = visitEach(payload, keyTable, isForAny: isForAny, &tally)
     }

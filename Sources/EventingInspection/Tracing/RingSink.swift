@@ -18,7 +18,9 @@ final class RingSink: TraceSink {
     ring.append(record(.occurrenceEnded, event.number, sequence, at: InspectionClock.now))
   }
 
-  func began(_ call: TracedCall, of handler: TracedHandler) { append(.callBegan, call, handler, at: call.begunAt) }
+  func began(_ call: TracedCall, of handler: TracedHandler) {
+    append(.callBegan, call, handler, at: InspectionClock.now)
+  }
 
   func ended(_ call: TracedCall, of handler: TracedHandler, _ end: TracedEnd) {
     let kind: TraceRecord.Kind =

@@ -1,3 +1,5 @@
+import Eventing
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -10,7 +12,7 @@
 
 /// The clock of inspections and traces: nanoseconds since its first use, on a clock that does not
 /// go back.
-package enum InspectionClock {
+enum InspectionClock {
   private static let origin: (instant: UInt64, wall: UInt64) = {
     var time = timespec()
     _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
@@ -18,12 +20,16 @@ package enum InspectionClock {
   }()
 
   /// The time since the process first used this clock, in nanoseconds.
-  package static var now: UInt64 {
+  static var now: UInt64 {
     let origin = origin
     return DrainQuota.exactNow &- origin.instant
   }
 
+  /// Returns the time of an instant, given as `DrainQuota.exactNow`; 0 if it was before the first
+  /// use.
+  static func time(_ instant: UInt64) -> UInt64 { instant > origin.instant ? instant - origin.instant : 0 }
+
   /// The time of day at which the process first used this clock, in milliseconds since the year
   /// 1970.
-  package static var epoch: UInt64 { origin.wall }
+  static var epoch: UInt64 { origin.wall }
 }
