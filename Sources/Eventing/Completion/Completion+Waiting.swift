@@ -7,7 +7,7 @@ extension Completion {
   /// Waits until all outstanding work is done, except work that waits for the calling task.
   ///
   /// Runs the `.task` handlers of a `send` as child tasks meanwhile.
-  func wait() async -> SendReport {
+  package func wait() async -> SendReport {
     let id = purpose == .send ? 1 : addWaiter(Invocation.current)  // `init` has added the waiter of a send, as number 1
     let wait = beginWait(id)
     var wake = await nextWake(id)
@@ -32,7 +32,7 @@ extension Completion {
 
   /// The report, if no work is outstanding and no `.task` handler has to be started; otherwise
   /// `nil`.
-  var finishedReport: SendReport? {
+  package var finishedReport: SendReport? {
     withMutex {
       guard isDelivered, open == 0, children.isEmpty else { return nil }
       var report = report

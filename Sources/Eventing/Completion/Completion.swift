@@ -55,7 +55,7 @@ import Synchronization
   /// does not count these handlers.
   let root: Completion?
   /// The skips by locks and the outcomes behind forwards, if a transport brought the occurrence.
-  private let ownAccount: DeliveryAccount?
+  private let ownAccount: (any DeliveryAccount)?
 
   /// The amount of outstanding work: one for each event that has not delivered yet (this one, and
   /// those forwarded to), and one for each item on a lane. Guarded by: mutex.
@@ -150,7 +150,7 @@ import Synchronization
   }
 
   /// Creates the completion of an occurrence that a transport brought. It belongs to no invocation.
-  init(accountedIn account: DeliveryAccount) {
+  init(accountedIn account: any DeliveryAccount) {
     purpose = .send
     sender = nil
     context = CarriedContext.current()
@@ -180,7 +180,7 @@ import Synchronization
 
   /// The account of the occurrence. If the occurrence is forwarded, its completions in the targets
   /// have this account, too.
-  var account: DeliveryAccount? { root.map(\.ownAccount) ?? ownAccount }
+  var account: (any DeliveryAccount)? { root.map(\.ownAccount) ?? ownAccount }
 
   /// Notes when the occurrence was sent, and by which call, for a trace. Called before another
   /// thread has the completion.
