@@ -93,15 +93,17 @@ extension EventCore {
       number, tally.sequence, tracing.observers, slot.pointee.held, anchor,
       outer: tracing.cell._withUnsafeGuaranteedRef { $0.begin(number) })
     unsafe tracing.observers._withUnsafeGuaranteedRef { $0.only?.began(call) }
-    var failure: (any Error)?
-    do { unsafe try slot.pointee.call(payload) } catch { failure = error }
-    unsafe tracing.cell._withUnsafeGuaranteedRef { $0.call.store(call.outer, ordering: .relaxed) }
-    let end = failure.map { WatchedCall.End.threw($0) } ?? .returned
-    unsafe tracing.observers._withUnsafeGuaranteedRef { $0.only?.ended(call, end) }
-    if let failure {
-      unsafe tally.fail(slot.pointee.record, self.anchor, failure)
-    } else {
+    do {
+      unsafe try slot.pointee.call(payload)
+      end(.returned)
       tally.report.delivered &+= 1
+    } catch {
+      end(.threw(error))
+      unsafe tally.fail(slot.pointee.record, self.anchor, error)
+    }
+    func end(_ end: WatchedCall.End) {
+      unsafe tracing.cell._withUnsafeGuaranteedRef { $0.call.store(call.outer, ordering: .relaxed) }
+      unsafe tracing.observers._withUnsafeGuaranteedRef { $0.only?.ended(call, end) }
     }
   }
 

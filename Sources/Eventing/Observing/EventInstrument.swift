@@ -45,8 +45,10 @@ package struct WatchedOccurrence {
   }
 
   /// The number of the call, which no other call of the process has; 0 if there is no call.
-  package let number: UInt64
-  package let sequence: UInt64
+  @usableFromInline package let number: UInt64
+  @usableFromInline package let sequence: UInt64
+  /// The number of the event.
+  @usableFromInline package let eventNumber: UInt64
   /// The number of the attempt.
   package let attempt: Int
   /// Whether the call is that of a batch, of which another payload has been told.
@@ -56,9 +58,9 @@ package struct WatchedOccurrence {
   /// The number of the call that was in the ``CallCell`` before this one; 0 for none. The end of
   /// this call puts it back.
   let outer: UInt64
-  private let recordPointer: Unmanaged<HandlerRecord>
+  @usableFromInline let recordPointer: Unmanaged<HandlerRecord>
   private let anchorPointer: Unmanaged<EventAnchor>
-  private let lanePointer: Unmanaged<DeliveryTarget>?
+  @usableFromInline let lanePointer: Unmanaged<DeliveryTarget>?
   private let observers: Unmanaged<Observers>
 
   init(
@@ -78,6 +80,7 @@ package struct WatchedOccurrence {
     isFurther: Bool = false, isHandOver: Bool = false, outer: UInt64
   ) {
     (self.number, self.sequence, self.attempt) = (number, sequence, attempt)
+    eventNumber = unsafe observers._withUnsafeGuaranteedRef { $0.event.number }
     (self.isFurther, self.isHandOver, self.outer) = (isFurther, isHandOver, outer)
     unsafe (self.recordPointer, self.anchorPointer) = unsafe (record, anchor)
     unsafe (lanePointer, self.observers) = unsafe (lane, observers)
@@ -87,7 +90,7 @@ package struct WatchedOccurrence {
   package var handler: HandlerToken {
     unsafe HandlerToken(recordPointer.takeUnretainedValue(), anchorPointer.takeUnretainedValue())
   }
-  package var record: Unmanaged<HandlerRecord> { unsafe recordPointer }
+  @inlinable package var record: Unmanaged<HandlerRecord> { unsafe recordPointer }
   /// The lane that runs the call; `nil` for a call that runs inline.
-  package var lane: DeliveryTarget? { unsafe lanePointer?.takeUnretainedValue() }
+  @inlinable package var lane: DeliveryTarget? { unsafe lanePointer?.takeUnretainedValue() }
 }

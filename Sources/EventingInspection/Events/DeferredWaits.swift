@@ -26,9 +26,10 @@ enum DeferredWaits {
 
   /// Notes a wait that is about to end.
   static func note(_ wait: WatchedWait, by invocation: Invocation?) {
-    guard let wait = PolledWait(wait, by: invocation, since: InspectionClock.now), !wait.deferred.isEmpty else {
-      return
-    }
+    guard let completion = wait.completion, completion.isTracked,
+      completion.withMutex({ completion.waiters.contains { $0.id == wait.waiter && !$0.deferredNodes.isEmpty } }),
+      let wait = PolledWait(wait, by: invocation, since: InspectionClock.now), !wait.deferred.isEmpty
+    else { return }
     let key = Key(event: wait.event, deferred: wait.deferred)
     waits.withLock { waits in
       if waits.count >= most, waits[key] == nil, let oldest = waits.min(by: { $0.value.id < $1.value.id }) {

@@ -19,7 +19,8 @@ final class RingSink: TraceSink {
   }
 
   func began(_ call: TracedCall, of handler: TracedHandler) {
-    append(.callBegan, call, handler, at: InspectionClock.now)
+    let lane = call.lane.flatMap { LaneNumbers.number(of: $0) }
+    append(.callBegan, call, handler, at: InspectionClock.now, lane: lane ?? 0)
   }
 
   func ended(_ call: TracedCall, of handler: TracedHandler, _ end: TracedEnd) {
@@ -48,11 +49,13 @@ final class RingSink: TraceSink {
     ring.append(record) { TraceRing.HandlerNames(handler: handler.name, lane: handler.laneName) }
   }
 
-  private func append(_ kind: TraceRecord.Kind, _ call: TracedCall, _ handler: TracedHandler, at time: UInt64) {
-    var record = record(kind, call.event, call.sequence, at: time)
+  private func append(
+    _ kind: TraceRecord.Kind, _ call: TracedCall, _ handler: TracedHandler, at time: UInt64, lane: UInt64 = 0
+  ) {
+    var record = record(kind, call.eventNumber, call.sequence, at: time)
     record.handler = handler.id
     record.call = call.number
-    record.detail = call.lane ?? 0
+    record.detail = lane
     ring.append(record) { TraceRing.HandlerNames(handler: handler.name, lane: handler.laneName) }
   }
 
