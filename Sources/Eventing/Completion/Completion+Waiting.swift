@@ -77,8 +77,9 @@ extension Completion {
 
   /// Tells the instruments that a waiter waits; `nil` if there are none.
   private func beginWait(_ id: Int) -> WatchedWait? {
-    guard Instruments.areOn else { return nil }
     let notes = unsafe notes
+    if let wait = notes?.wait { return wait.with(self) }
+    guard Instruments.areOn else { return nil }
     return Instruments.began(notes?.kind ?? (purpose == .send ? .send : .ticket), at: notes?.anchor, self, as: id)
   }
 

@@ -183,15 +183,17 @@ import Synchronization
   var account: (any DeliveryAccount)? { root.map(\.ownAccount) ?? ownAccount }
 
   /// Notes when the occurrence was sent, and by which call, for a trace. Called before another
-  /// thread has the completion.
-  func noteOrigin() {
-    unsafe notes = CompletionNotes(origin: TraceOrigin(), kind: notes?.kind, anchor: notes?.anchor)
-  }
+  /// thread has the completion, and before the other notes.
+  func noteOrigin() { unsafe notes = CompletionNotes(origin: TraceOrigin(), kind: nil, anchor: nil) }
 
   /// Notes the kind of the wait and the anchor of its event. Called before another thread has the
   /// completion.
+  ///
+  /// The wait of a send begins here: an instrument knows it before the handlers are called. The
+  /// sender waits afterwards in any case, unless a transport asks for the outcome first.
   fileprivate func note(_ kind: WatchedWait.Kind, at anchor: EventAnchor?) {
-    unsafe notes = CompletionNotes(origin: notes?.origin, kind: kind, anchor: anchor)
+    let wait = kind == .send && account == nil ? Instruments.began(kind, at: anchor, self, as: 1).with(nil) : nil
+    unsafe notes = CompletionNotes(origin: notes?.origin, kind: kind, anchor: anchor, wait: wait)
   }
 
   /// Whether a `send` brought the occurrence, even if a lock has held it since. A handler's buffer

@@ -77,15 +77,17 @@ package struct TraceOrigin: Sendable {
   init(isKnown: Bool = true) { (postedAt, cause) = isKnown ? (DrainQuota.exactNow, CallCell.cause) : (0, 0) }
 }
 
-/// The part of a completion that only instruments need: when its occurrence was sent and
-/// by which call (`origin`), the kind of its wait, and the anchor of its event. Immutable.
+/// The part of a completion that only instruments need: when its occurrence was sent and by which
+/// call (`origin`), the kind of its wait, the anchor of its event, and the wait if it has begun
+/// with the send. Immutable.
 final class CompletionNotes: Sendable {
   let origin: TraceOrigin?
   let kind: WatchedWait.Kind?
   let anchor: EventAnchor?
+  let wait: WatchedWait?
 
-  init(origin: TraceOrigin?, kind: WatchedWait.Kind?, anchor: EventAnchor?) {
-    (self.origin, self.kind, self.anchor) = (origin, kind, anchor)
+  init(origin: TraceOrigin?, kind: WatchedWait.Kind?, anchor: EventAnchor?, wait: WatchedWait? = nil) {
+    (self.origin, self.kind, self.anchor, self.wait) = (origin, kind, anchor, wait)
   }
 }
 

@@ -96,7 +96,7 @@ extension EventCore {
     do {
       unsafe try slot.pointee.call(payload)
       end(.returned)
-      tally.report.delivered &+= 1
+      tally.report.counts.delivered &+= 1
     } catch {
       end(.threw(error))
       unsafe tally.fail(slot.pointee.record, self.anchor, error)

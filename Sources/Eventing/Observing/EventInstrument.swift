@@ -91,6 +91,7 @@ package struct WatchedOccurrence {
     unsafe HandlerToken(recordPointer.takeUnretainedValue(), anchorPointer.takeUnretainedValue())
   }
   @inlinable package var record: Unmanaged<HandlerRecord> { unsafe recordPointer }
+  @inlinable package var isInline: Bool { unsafe lanePointer == nil }
   /// The lane that runs the call; `nil` for a call that runs inline.
   @inlinable package var lane: DeliveryTarget? { unsafe lanePointer?.takeUnretainedValue() }
 }

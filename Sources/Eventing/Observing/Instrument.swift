@@ -74,10 +74,18 @@ package struct WatchedWait: Sendable {
   /// The anchor of the event, if it is known.
   package let anchor: EventAnchor?
   /// The completion; `nil` if `kind` is `next`.
-  package let completion: Completion?
+  package fileprivate(set) var completion: Completion?
   /// The number of the waiter in the completion.
   package let waiter: Int
   fileprivate let instruments: [any Instrument]
+
+  /// The wait with another completion. The notes of a completion have it without one, because it
+  /// would retain the completion.
+  func with(_ completion: Completion?) -> WatchedWait {
+    var wait = self
+    wait.completion = completion
+    return wait
+  }
 
   /// Tells the instruments of the end.
   @inline(never) func end() { for each in instruments { each.ended(self) } }
