@@ -100,8 +100,8 @@ let package = Package(
       name: "EventingTests",
       // The code of the guides uses the bridges where their frameworks exist.
       dependencies: [
-        "Eventing", "EventingCombine", "EventingDiagnostics", "EventingFoundation", "EventingPrograms",
-        "EventingSwiftUI", "EventingTesting",
+        "Eventing", "EventingCombine", "EventingDiagnostics", "EventingFoundation", "EventingInspection",
+        "EventingPrograms", "EventingSwiftUI", "EventingTesting",
       ],
       exclude: selection == "memory" ? callsOnly : [], sources: some[selection]),
     .testTarget(

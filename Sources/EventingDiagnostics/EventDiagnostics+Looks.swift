@@ -70,8 +70,8 @@ extension EventDiagnostics {
   }
 
   /// Returns the calls that exactly three looks have seen, this one included.
-  private func stuckCalls() -> [RunningCalls.Call] {
-    let running = RunningCalls.all.filter { $0.isObserved { ($0 as? EventDiagnostics) === self } }
+  private func stuckCalls() -> [RunningCall] {
+    let running = runningCalls
     let ages = looks.withLock { looks in
       let before = looks.calls
       looks.calls = [:]

@@ -23,6 +23,9 @@ public final class EventDiagnostics: EventObserver, Sendable {
   let report: @Sendable (Finding) -> Void
   /// The handlers of each observed event.
   private let events = Guarded<[EventIdentity: Handlers]>([:])
+  /// The running calls, if there is a limit for stuck calls. In several tables, so that lanes of
+  /// different handlers seldom contend.
+  private let running: [Guarded<[RunningCall.Key: RunningCall]>]
   /// The running calls and the lanes, as the last look of the timer found them.
   let looks = Guarded(Looks())
 
@@ -74,6 +77,7 @@ public final class EventDiagnostics: EventObserver, Sendable {
     self.stuck = stuck.map { max(.zero, $0) }
     self.most = most
     self.report = report
+    running = stuck == nil ? [] : (0..<16).map { _ in Guarded([:]) }
   }
 
   // MARK: Steps
@@ -85,15 +89,37 @@ public final class EventDiagnostics: EventObserver, Sendable {
     switch step.kind {
     case .added: add(handler, step, +1)
     case .removed: add(handler, step, -1)
+    case .began: note(handler, step, +1)
+    case .left: note(handler, step, -1)
     case .ended, .dropped:
+      if step.duration != nil { note(handler, step, -1) }
       guard !step.isFurther, let slowest, let duration = step.duration, duration > slowest else { return }
       report(Finding(.slowHandler, step.event, handler: handler, duration: duration, limit: .duration(slowest)))
     default: break
     }
   }
 
+  /// Notes a call that begins or has ended.
+  private func note(_ handler: HandlerToken, _ step: EventStep, _ change: Int) {
+    guard let sequence = step.sequence, !step.isFurther, !running.isEmpty else { return }
+    let key = RunningCall.Key(handler: handler.id, sequence: sequence)
+    let new = RunningCall(handler, step)
+    let gone = running[Int(handler.id % UInt64(running.count))].withLock { calls -> RunningCall? in
+      var call = calls[key] ?? new
+      call.count += change
+      return call.count == 0 ? calls.removeValue(forKey: key) : calls.updateValue(call, forKey: key)
+    }
+    withExtendedLifetime((new, gone)) {}  // released after the unlock
+  }
+
+  /// The running calls, the longest first.
+  var runningCalls: [RunningCall] {
+    running.flatMap { $0.withLock { $0.values.filter { $0.count > 0 } } }
+      .sorted { ($0.start, $0.number) < ($1.start, $1.number) }
+  }
+
   private func add(_ handler: HandlerToken, _ step: EventStep, _ change: Int) {
-    let lane = stuck == nil ? nil : step.lane
+    let lane = stuck == nil ? nil : step.lane.map { WatchedLane($0) }
     // The tables are changed in place: if each addition copied them, adding *n* handlers would cost
     // O(*n*²).
     let (names, gone) = events.withLock { events -> ([String?]?, Member?) in

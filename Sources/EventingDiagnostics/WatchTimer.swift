@@ -57,7 +57,7 @@ final class WatchTimer: Sendable {
       arm(&state)
       return true
     }
-    if isFirst { WaitingSends.watch(+1) }
+    if isFirst { Instruments.add(WaitingSends.shared) }
   }
 
   /// Subtracts 1 from the number of observations by these diagnostics, because one has ended. After
@@ -70,7 +70,7 @@ final class WatchTimer: Sendable {
       defer { arm(&state) }
       return state.watchers.removeValue(forKey: id)
     }
-    if gone != nil { WaitingSends.watch(-1) }
+    if gone != nil { Instruments.remove(WaitingSends.shared) }
   }
 
   /// Sets the timer to the next look, or ends the timer if there is no watcher. The caller holds

@@ -2,6 +2,7 @@ import Synchronization
 import Testing
 
 @testable import Eventing
+@testable import EventingInspection
 
 /// Tests of the registry and of polls of its events, without a server.
 @Suite struct RegistryTests {

@@ -2,6 +2,7 @@ import Synchronization
 import Testing
 
 @testable import Eventing
+@testable import EventingInspection
 
 /// Tests of the calls that a sink receives from a trace: see ``TraceSink``.
 @Suite struct TraceSinkTests {

@@ -7,9 +7,9 @@ extension Completion {
   /// Waits until all outstanding work is done, except work that waits for the calling task.
   ///
   /// Runs the `.task` handlers of a `send` as child tasks meanwhile.
-  func wait() async -> SendReport {
-    let isNoted = WaitingSends.begin(self)
+  package func wait() async -> SendReport {
     let id = purpose == .send ? 1 : addWaiter(Invocation.current)  // `init` has added the waiter of a send, as number 1
+    let wait = beginWait(id)
     var wake = await nextWake(id)
     if case .children = wake {
       // One group runs all children, so that later ones start while earlier ones run: an event that
@@ -25,14 +25,14 @@ extension Completion {
     }
     guard case .finished(let report) = wake else { preconditionFailure("children are started in a group") }
     reportCycle(id)
+    wait?.end()
     removeWaiter(id)
-    WaitingSends.end(self, wasNoted: isNoted)
     return report
   }
 
   /// The report, if no work is outstanding and no `.task` handler has to be started; otherwise
   /// `nil`.
-  var finishedReport: SendReport? {
+  package var finishedReport: SendReport? {
     withMutex {
       guard isDelivered, open == 0, children.isEmpty else { return nil }
       var report = report
@@ -46,11 +46,11 @@ extension Completion {
   ///
   /// - Returns: Whether all outstanding work is done, except work that waits for the calling task.
   func waitUnlessCancelled() async -> Bool {
-    let isNoted = WaitingSends.begin(self)
     let id = addWaiter(Invocation.current)
+    let wait = beginWait(id)
     defer {
+      wait?.end()
       removeWaiter(id)
-      WaitingSends.end(self, wasNoted: isNoted)
     }
     while true {
       let (isDone, hasGivenUp) = withMutex { (isReady(waiter(id)), waiters[waiter(id)].hasGivenUp) }
@@ -88,12 +88,17 @@ extension Completion {
     unsafe continuation?.resume()
   }
 
-  /// Reports the work that a waiter does not wait for, if there is any: to inspections and, in a
-  /// debug build, by a ``CycleReport``.
+  /// Tells the instruments that a waiter waits; `nil` if there are none.
+  private func beginWait(_ id: Int) -> WatchedWait? {
+    let notes = unsafe notes
+    if let wait = notes?.wait { return wait.with(self) }
+    guard Instruments.areOn else { return nil }
+    return Instruments.began(notes?.kind ?? (purpose == .send ? .send : .ticket), at: notes?.anchor, self, as: id)
+  }
+
+  /// In a debug build, reports the work that a waiter does not wait for, if there is any, by a
+  /// ``CycleReport``.
   private func reportCycle(_ id: Int) {
-    if isTracked, WaitingSends.isWatched, withMutex({ !waiters[waiter(id)].deferredNodes.isEmpty }) {
-      DeferredWaits.note(self)
-    }
     #if DEBUG
       if isTracked, let (executionSlot, nodes) = withMutex({ nodesDeferred(waiter(id)) }),
         let target = executionSlot.target, !target.isReported.load(ordering: .relaxed)

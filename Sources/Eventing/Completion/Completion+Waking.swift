@@ -24,7 +24,7 @@ extension Completion {
   }
 
   /// Returns the nodes that a waiter waits for.
-  func nodes(for waiter: Int) -> [WaitNode] {
+  package func nodes(for waiter: Int) -> [WaitNode] {
     guard let waiter = waiters.first(where: { $0.id == waiter }) else { return [] }
     return outstanding.compactMap { id, work in waiter.deferredNodes.contains(id) ? nil : work.node }
   }

@@ -9,7 +9,7 @@ import Synchronization
 /// "Guarded by: mutex" means the mutex that ``withMutex(_:)`` locks: ``WaitGraph/mutex`` if the
 /// completion is part of the wait graph (``isTracked``), otherwise one of its own.
 // Safe: each field says what guards it.
-@usableFromInline final class Completion: @unchecked Sendable {
+@usableFromInline package final class Completion: @unchecked Sendable {
   @usableFromInline enum Purpose: Sendable {
     /// Nothing waits for the occurrence.
     case post
@@ -24,10 +24,10 @@ import Synchronization
 
   let purpose: Purpose
   /// Whether the completion is part of the wait graph. True for tickets, barriers and probes, and
-  /// for a `send` by a handler's call or by a loop that senders wait for. While diagnostics look
-  /// for stuck calls, or inspections watch, true for any `send`. False for the completions that a
-  /// forwarded occurrence has in its targets: see ``root``.
-  let isTracked: Bool
+  /// for a `send` by a handler's call or by a loop that senders wait for. While an ``Instrument``
+  /// is on, true for any `send`. False for the completions that a forwarded occurrence has in its
+  /// targets: see ``root``.
+  package let isTracked: Bool
   /// The mutex of a completion that is not part of the wait graph: see ``withMutex(_:)``.
   private let ownMutex = UnfairMutex()
 
@@ -55,23 +55,23 @@ import Synchronization
   /// does not count these handlers.
   let root: Completion?
   /// The skips by locks and the outcomes behind forwards, if a transport brought the occurrence.
-  private let ownAccount: DeliveryAccount?
+  private let ownAccount: (any DeliveryAccount)?
 
   /// The amount of outstanding work: one for each event that has not delivered yet (this one, and
   /// those forwarded to), and one for each item on a lane. Guarded by: mutex.
   var open = 1
   /// Whether the event has delivered the occurrence. Guarded by: mutex.
-  var isDelivered = false
+  package var isDelivered = false
   /// The outcomes so far. Guarded by: mutex.
-  var report = SendReport()
+  package var report = SendReport()
   /// The outstanding work, by the ``WaitNode`` (such as a lane) where it has to be done; empty
   /// unless ``isTracked`` is true. Guarded by: mutex.
-  var outstanding: [ObjectIdentifier: Outstanding] = [:]
+  package var outstanding: [ObjectIdentifier: Outstanding] = [:]
   /// The pace that passes the occurrence on to a lane at this moment, if there is one: see
   /// ``beginPassing(_:)``. Guarded by: mutex.
   var passing: WaitNode?
   /// The tasks that wait. Guarded by: mutex.
-  var waiters: [Waiter] = []
+  package var waiters: [Waiter] = []
   /// The number of the waiter that was added last. Guarded by: mutex.
   var nextWaiter = 0
   /// The calls of `.task` handlers that the task of the `send` has to start. Guarded by: mutex.
@@ -81,27 +81,27 @@ import Synchronization
   ///
   /// The continuation carries no value: a resumed waiter reads the result under the mutex. (The
   /// thread sanitizer would report a race on a value that the continuation carries.)
-  @safe struct Waiter {
+  @safe package struct Waiter {
     /// The number of the waiter.
-    let id: Int
+    package let id: Int
     /// The wait in the execution slot of the invocation that waits, if ``isTracked`` is true and
     /// the task belongs to an invocation.
     let wait: SlotWait?
     /// Whether the task only waits until the event has delivered the occurrence.
     var isForDelivery = false
     /// The nodes that this waiter does not wait for, because they wait for this waiter.
-    var deferredNodes: Set<ObjectIdentifier> = []
+    package var deferredNodes: Set<ObjectIdentifier> = []
     /// The continuation of the task while it is suspended.
     var continuation: UnsafeContinuation<Void, Never>?
     /// Whether the task waits no more: it was cancelled and has given up, or it has its report.
     var hasGivenUp = false
   }
   /// The work that has to end at one ``WaitNode``, for instance the calls on one lane.
-  struct Outstanding {
-    let node: WaitNode
+  package struct Outstanding {
+    package let node: WaitNode
     /// Whether reports count this work. False for a sequence, and for an event that the occurrence
     /// was forwarded to.
-    var isCounted: Bool
+    package var isCounted: Bool
     /// The number of pieces of work.
     var count = 0
   }
@@ -125,7 +125,7 @@ import Synchronization
     ownAccount = nil
     let invocation = purpose == .post ? nil : Invocation.current
     isTracked =
-      purpose == .send ? invocation != nil || WaitingSends.isWatched : purpose != .post
+      purpose == .send ? invocation != nil || Instruments.areOn : purpose != .post
     // Adds the waiter of a `send` before any lane has the occurrence. If several sends are about to
     // wait for each other, the last of these waits to be added finds the others in the wait graph.
     // Its `send` then defers the handlers for which a wait would close the cycle.
@@ -152,14 +152,14 @@ import Synchronization
   }
 
   /// Creates the completion of an occurrence that a transport brought. It belongs to no invocation.
-  init(accountedIn account: DeliveryAccount) {
+  init(accountedIn account: any DeliveryAccount) {
     purpose = .send
     sender = nil
     context = CarriedContext.current()
     path = nil
     root = nil
     ownAccount = account
-    isTracked = WaitingSends.isWatched
+    isTracked = Instruments.areOn
     _ = addWaiter(nil)
   }
 
@@ -182,18 +182,20 @@ import Synchronization
 
   /// The account of the occurrence. If the occurrence is forwarded, its completions in the targets
   /// have this account, too.
-  var account: DeliveryAccount? { root.map(\.ownAccount) ?? ownAccount }
+  var account: (any DeliveryAccount)? { root.map(\.ownAccount) ?? ownAccount }
 
   /// Notes when the occurrence was sent, and by which call, for a trace. Called before another
-  /// thread has the completion.
-  func noteOrigin() {
-    unsafe notes = CompletionNotes(origin: TraceOrigin(), kind: notes?.kind, anchor: notes?.anchor)
-  }
+  /// thread has the completion, and before the other notes.
+  func noteOrigin() { unsafe notes = CompletionNotes(origin: TraceOrigin(), kind: nil, anchor: nil) }
 
-  /// Notes the kind of the wait and the anchor of its event, for an inspection. Called before
-  /// another thread has the completion.
-  func note(_ kind: PolledWait.Kind, at anchor: EventAnchor?) {
-    unsafe notes = CompletionNotes(origin: notes?.origin, kind: kind, anchor: anchor)
+  /// Notes the kind of the wait and the anchor of its event. Called before another thread has the
+  /// completion.
+  ///
+  /// The wait of a send begins here: an instrument knows it before the handlers are called. The
+  /// sender waits afterwards in any case, unless a transport asks for the outcome first.
+  fileprivate func note(_ kind: WatchedWait.Kind, at anchor: EventAnchor?) {
+    let wait = kind == .send && account == nil ? Instruments.began(kind, at: anchor, self, as: 1).with(nil) : nil
+    unsafe notes = CompletionNotes(origin: notes?.origin, kind: kind, anchor: anchor, wait: wait)
   }
 
   /// Whether a `send` brought the occurrence, even if a lock has held it since. A handler's buffer
@@ -203,11 +205,16 @@ import Synchronization
   /// Whether a lane has to bind the context, or tell observers, around a call.
   var isBound: Bool { unsafe context != nil || observed != nil }
 
+  /// The occurrence, if the event is observed; otherwise `nil`.
+  package var occurrence: (event: EventIdentity, sequence: UInt64)? {
+    unsafe observed.map { ($0.observers.event, $0.sequence) }
+  }
+
   /// Whether something waits for the occurrence.
   var isAwaited: Bool { purpose != .post }
 
   /// Runs a closure under ``WaitGraph/mutex`` if ``isTracked`` is true, otherwise under `ownMutex`.
-  func withMutex<Result>(_ body: () -> Result) -> Result {
+  package func withMutex<Result>(_ body: () -> Result) -> Result {
     isTracked ? WaitGraph.mutex.withLock(body) : ownMutex.withLock(body)
   }
 
@@ -298,5 +305,13 @@ import Synchronization
       report.add(outcomes)
       return unsafe readyWaiters()
     }
+  }
+}
+
+extension EventCore {
+  /// Notes what a completion is waited for with, and for which event, while an ``Instrument`` is
+  /// on. Called before another thread has the completion.
+  @inline(__always) func noteWait(_ kind: WatchedWait.Kind, _ completion: Completion) {
+    if Instruments.areOn { completion.note(kind, at: anchorReference.load()) }
   }
 }

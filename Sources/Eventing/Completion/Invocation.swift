@@ -1,10 +1,10 @@
 import Synchronization
 
 /// The task-local link from a task to the invocation that it belongs to.
-@usableFromInline enum Context {
+@usableFromInline package enum Context {
   /// The invocation that the current task belongs to. Bound around asynchronous calls, so that a
   /// call's child tasks, and each `Task {}` that the call starts, inherit the invocation.
-  static let invocation = TaskLocal<Invocation?>(wrappedValue: nil)
+  package static let invocation = TaskLocal<Invocation?>(wrappedValue: nil)
 }
 
 /// Calls of one handler, one after the other, on one execution slot.
@@ -13,13 +13,13 @@ import Synchronization
 /// If a call leaves a task behind, that task may wait while the next call runs. Its wait would then
 /// be mistaken for a wait of the next call. So in that case the next call gets an `Invocation` of
 /// its own; see ``RuntimeSPI/references(to:)``.
-@usableFromInline final class Invocation: Sendable {
-  let executionSlot: ExecutionSlot
+@usableFromInline package final class Invocation: Sendable {
+  package let executionSlot: ExecutionSlot
   /// Whether the calls are over. If so, a task that still has this invocation has outlived its
   /// call, and nothing waits for that call.
   let isOver = Atomic<Bool>(false)
 
-  init(_ executionSlot: ExecutionSlot) { self.executionSlot = executionSlot }
+  package init(_ executionSlot: ExecutionSlot) { self.executionSlot = executionSlot }
 
   /// Marks the calls as over.
   func end() { isOver.publish(true) }
@@ -43,7 +43,7 @@ import Synchronization
 
   /// The invocation that the calling task belongs to: calls of a handler, or a loop over a
   /// sequence.
-  static var current: Invocation? {
+  package static var current: Invocation? {
     Context.invocation.get().flatMap { $0.isCurrent ? $0 : nil } ?? ConsumerTasks.invocation
   }
 

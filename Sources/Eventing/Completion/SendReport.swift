@@ -99,7 +99,7 @@ public struct SendReport: Sendable {
     }
   }
 
-  @inlinable init(sequence: UInt64 = 0, delivered: Int = 0) {
+  @inlinable package init(sequence: UInt64 = 0, delivered: Int = 0) {
     counts = Counts(sequence: sequence, delivered: delivered)
     thrown = []
   }
@@ -126,7 +126,7 @@ extension SendReport: CustomStringConvertible {
 
 extension SendReport {
   /// Counts the outcome of one handler.
-  mutating func count(_ outcome: HandlerOutcome) {
+  package mutating func count(_ outcome: HandlerOutcome) {
     switch outcome {
     case .delivered: delivered += 1
     case .skipped: skipped += 1
@@ -137,7 +137,7 @@ extension SendReport {
   }
 
   /// Adds the counts and failures of another report on the occurrence.
-  mutating func add(_ other: SendReport) {
+  package mutating func add(_ other: SendReport) {
     sequence = other.sequence
     delivered += other.delivered
     skipped += other.skipped

@@ -10,14 +10,14 @@ import Synchronization
 /// Before a call waits for a lane, a ``CycleSearch`` finds out whether that call blocks the lane.
 /// If it does, the call does not wait for the lane, and the report that the call awaits counts the
 /// work there as deferred. So no cycle is ever closed.
-@usableFromInline enum WaitGraph {
+@usableFromInline package enum WaitGraph {
   /// Guards the graph: the waits of its nodes, each ``Completion`` that is part of it, and
   /// ``ConsumerTasks``.
   ///
   /// Threads lock this mutex for the completions whose ``Completion/isTracked`` is true. They also
   /// lock it for loops that senders wait for, for new execution slots of lanes, and when
   /// diagnostics look for stuck calls.
-  static let mutex = UnfairMutex()
+  package static let mutex = UnfairMutex()
 
   #if DEBUG
     /// The number of steps that threads have made under `mutex`: nodes visited, and waits added,
@@ -134,7 +134,7 @@ import Synchronization
 
 /// The nodes that one node waits for, and the rule by which they block the waiting node: one
 /// blocked node is enough (`any`), or all of them must be blocked (`all`).
-enum WaitNeeds {
+package enum WaitNeeds {
   /// The waiting node is blocked if one of the listed nodes is. It is free if the list is empty.
   case any([WaitNode])
   /// The waiting node is blocked if all of the listed nodes are, or if the list is empty.
@@ -151,22 +151,22 @@ enum WaitNeeds {
 /// A node that a completion can wait for: a lane, an execution slot, or the buffer of a sequence's
 /// iterator.
 // Safe: an abstract class without state of its own.
-@usableFromInline class WaitNode: @unchecked Sendable {
+@usableFromInline package class WaitNode: @unchecked Sendable {
   init() {}
   /// Returns the nodes that this node waits for, and whether one of them or all of them must be
   /// blocked to block this node. The caller holds `WaitGraph.mutex`.
   ///
   /// - Parameter goal: The invocation that is about to wait. Its execution slot counts as blocked.
-  func needs(_ goal: Invocation) -> WaitNeeds {
+  package func needs(_ goal: Invocation) -> WaitNeeds {
     preconditionFailure("a wait node is a lane, an execution slot or an iterator buffer")
   }
 
   /// The number of the handler whose calls run or wait at this node. A waiter that waits for the
   /// node waits for these calls. `nil` if there are several such handlers, or none.
-  var handlerID: UInt64? { nil }
+  package var handlerID: UInt64? { nil }
   /// The anchor of the event that has the handler with the number ``handlerID``; `nil` if the node
   /// does not know it.
-  var eventAnchor: EventAnchor? { nil }
+  package var eventAnchor: EventAnchor? { nil }
 
   #if DEBUG
     /// The name of the node in a ``CycleReport``.
@@ -176,7 +176,7 @@ enum WaitNeeds {
 
 /// A place where one call runs at a time.
 // Safe: each field says what guards it.
-@usableFromInline class ExecutionSlot: WaitNode, @unchecked Sendable {
+@usableFromInline package class ExecutionSlot: WaitNode, @unchecked Sendable {
   /// The number of the handler, on a slot that a lane made for its only handler; 0 on other slots,
   /// such as those of a shared lane.
   let handler: UInt64
@@ -213,11 +213,11 @@ enum WaitNeeds {
     override var title: String { target?.title ?? super.title }
   #endif
 
-  init(of handler: UInt64 = 0) { self.handler = handler }
+  package init(of handler: UInt64 = 0) { self.handler = handler }
 
-  override var handlerID: UInt64? { handler == 0 ? nil : handler }
+  package override var handlerID: UInt64? { handler == 0 ? nil : handler }
 
-  override func needs(_ goal: Invocation) -> WaitNeeds {
+  package override func needs(_ goal: Invocation) -> WaitNeeds {
     if self === goal.executionSlot { return .blocked }
     return .any(
       waits.flatMap { wait -> [WaitNode] in

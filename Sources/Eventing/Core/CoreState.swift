@@ -3,7 +3,7 @@
 /// The three lowest bits are flags. The others are the number of the thread inside the core, and
 /// are zero while a drain is scheduled but has not begun. By this number a post knows whether it
 /// comes from a handler of the event.
-@usableFromInline enum CoreState {
+@usableFromInline package enum CoreState {
   /// A thread is inside the core, or a drain is scheduled.
   @inlinable static var busy: UInt { 1 }
   /// A thread has enqueued work, and no drain has looked into the mailbox since.
@@ -13,5 +13,5 @@
   /// ``EventCore/postWithReplay(_:)``. A drain clears the flag, and sets it again when it leaves.
   @inlinable static var mustEnqueue: UInt { 4 }
   /// All flags.
-  @inlinable static var flags: UInt { 7 }
+  @inlinable package static var flags: UInt { 7 }
 }

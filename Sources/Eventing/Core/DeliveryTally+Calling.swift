@@ -17,14 +17,13 @@ extension DeliveryTally {
     _ record: HandlerRecord, _ anchor: EventAnchor, _ body: () throws -> Void
   ) {
     guard let observed else { preconditionFailure("the caller has looked for observers") }
-    let handler = HandlerToken(record, anchor)
-    let call = observed.began(handler, on: nil)
+    let call = observed.began(HandlerToken(record, anchor))
     do {
       try body()
-      observed.ended(call, of: handler, nil)
+      observed.ended(call, .returned)
       report.delivered &+= 1
     } catch {
-      observed.ended(call, of: handler, error)
+      observed.ended(call, .threw(error))
       fail(record, anchor, error)
     }
   }
@@ -39,14 +38,14 @@ extension DeliveryTally {
     let (observed, handler) = (observed, HandlerToken(record, anchor))
     while true {
       attempts += 1
-      let call = observed?.began(handler, on: nil, attempt: attempts)
+      let call = observed?.began(handler, attempt: attempts)
       do {
         try body()
-        if let call { observed?.ended(call, of: handler, nil) }
+        if let call { observed?.ended(call, .returned) }
         report.delivered &+= 1
         return
       } catch {
-        if let call { observed?.ended(call, of: handler, error) }
+        if let call { observed?.ended(call, .threw(error)) }
         guard retry.tries(error, after: attempts), !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else {
           return fail(record, anchor, error, attempts: attempts)
         }

@@ -122,15 +122,11 @@
   /// and no carried values for the call, and no transport keeps the occurrence.
   var mayCallHere: Bool { observed == nil && completion.map { !$0.isBound && !$0.staysInHand } ?? true }
 
-  /// Whether the occurrence is traced.
-  var isTraced: Bool { observed?.cell != nil }
-
   /// Reports the occurrence, and its outcomes from now on, to observers.
   mutating func observe(_ observers: Observers?) {
     guard let observers else { return }
     observed = ObservedOccurrence(observers: observers, sequence: sequence)
     unsafe completion?.observed = observed
-    observers.accepted(sequence)
   }
 
   /// Whether a `send` brings the occurrence. If so, a buffer that suspends senders takes the

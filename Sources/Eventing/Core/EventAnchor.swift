@@ -7,11 +7,11 @@ public import Synchronization
 /// no other anchor gets the address of this one while the token exists. So a token never names
 /// another event.
 // Safe: `changes` and the number are atomic. The other fields say what guards them.
-@usableFromInline final class EventAnchor: @unchecked Sendable {
+@usableFromInline package final class EventAnchor: @unchecked Sendable {
   private weak let weakCore: EventCore?
   /// The observers of the event; `nil` if it is not observed. Isolation: core.
   @exclusivity(unchecked) var observers: Observers?
-  let failureReference = OnceReference<Failures>()
+  package let failureReference = OnceReference<Failures>()
   /// The value of ``number``; 0 before the first read of ``number``.
   private let drawnNumber = Atomic<UInt64>(0)
   /// Separates the reference count, which threads that create or drop tokens write, from the fields
@@ -26,7 +26,7 @@ public import Synchronization
   /// The thread that delivers reads this count before every call: see
   /// ``EventCore/callEach(_:from:_:epoch:)``. So the count lies here, and not in the core, to which
   /// contending threads write.
-  @usableFromInline let changes = Atomic<UInt64>(1)
+  @usableFromInline package let changes = Atomic<UInt64>(1)
   /// The epoch for sends: while `changes` has this value, the fast path is open for sends. If no
   /// handler needs the slow path in a walk over all handlers, the walk stores here the value that
   /// `changes` had when the walk began. 0 closes the fast path, because `changes` is never 0.
@@ -43,7 +43,7 @@ public import Synchronization
 
   /// The number of the event, for its ``EventIdentity``. The first read, on any thread, takes the
   /// next free number.
-  var number: UInt64 {
+  package var number: UInt64 {
     let drawn = drawnNumber.load(ordering: .relaxed)
     if drawn != 0 { return drawn }
     let new = EventAnchor.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
@@ -53,7 +53,7 @@ public import Synchronization
 
   /// The core; `nil` if the event is gone. Never read under a mutex: the strong reference may be
   /// the last one a moment later, and then the `deinit` of the core runs here.
-  var core: EventCore? {
+  package var core: EventCore? {
     assertNoMutexIsHeld("read a weak reference")
     return weakCore
   }

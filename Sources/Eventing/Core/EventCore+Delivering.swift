@@ -176,8 +176,8 @@ extension EventCore {
       payload, sequence: sequence, isAwaited: isAwaited, sender: completion?.sender, completion: completion,
       path: completion?.path, isClocked: clockedCount > 0)
     if mustEnqueue { tally.observe(livingObservers()) }
-    if tally.isTraced {
-      traced(payload, completion, &tally) { tally in
+    if tally.observed != nil {
+      watched(payload, completion, &tally) { tally in
         if let first = unsafe table.first { unsafe walk(payload, first, 0, isWhole: true, &tally) }
       }
     } else if let first = unsafe table.first {

@@ -21,7 +21,7 @@ extension EventCore {
   ) -> PendingSend {
     let completion = Completion(.send, from: sender)
     if isTraced { completion.noteOrigin() }
-    WaitingSends.expect(completion, at: anchorReference.load())
+    noteWait(.send, completion)
     enqueue(payload, completion)
     return PendingSend(report: SendReport(), completion: completion)
   }

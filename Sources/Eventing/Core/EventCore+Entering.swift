@@ -95,7 +95,7 @@ extension EventCore {
 
   /// The sequence number of the last occurrence whose delivery began. Only the thread inside the
   /// core changes it. Any thread may read it.
-  @inlinable var sequence: UInt64 {
+  @inlinable package var sequence: UInt64 {
     @inline(__always) get { sequenceWord.load(ordering: .relaxed) }
     @inline(__always) set { sequenceWord.store(newValue, ordering: .relaxed) }
   }
@@ -103,7 +103,7 @@ extension EventCore {
   // MARK: Anchor
 
   /// The anchor. It is created when it is first needed.
-  @inlinable var anchor: EventAnchor { anchorReference.load() ?? makeAnchor() }
+  @inlinable package var anchor: EventAnchor { anchorReference.load() ?? makeAnchor() }
 
   /// Lends the anchor to a closure without a retain, because threads that create and drop tokens
   /// contend for the anchor's reference count.

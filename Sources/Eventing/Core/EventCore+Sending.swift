@@ -56,7 +56,7 @@ extension EventCore {
   ) -> PendingSend {
     if mustSetAside(cursor) {
       let completion = Completion(.send, from: sender)
-      WaitingSends.expect(completion, at: anchorReference.load())
+      noteWait(.send, completion)
       setAside(payload, completion)
       return PendingSend(report: SendReport(), completion: completion)
     }
@@ -69,7 +69,7 @@ extension EventCore {
   func submit(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) -> SendTicket {
     let completion = Completion(.ticket, from: sender)
     if isTraced { completion.noteOrigin() }
-    if WaitingSends.isWatched { completion.note(.ticket, at: anchorReference.load()) }
+    noteWait(.ticket, completion)
     let own = DeliveryDepth.isTooDeep ? 0 : enter()
     if own != 0 {
       deliverQueued(payload, completion)

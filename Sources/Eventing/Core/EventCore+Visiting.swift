@@ -21,7 +21,7 @@ extension EventCore {
       return unsafe visitHandedOver(slot, details, payload, &tally)
     }
     if flags & HandlerFlags.slowPathMask == 0, let tracing = tally.observed?.tracing {
-      unsafe callTraced(slot, tracing, payload, &tally)
+      unsafe callWatched(slot, tracing, payload, &tally)
       return .fast
     }
     let before = tally.report.counts
@@ -44,12 +44,14 @@ extension EventCore {
     // the forward as the cause of that delivery. So traces are told here, before `visitNow`, that
     // the call begins.
     let isInlineForward = unsafe details.options.isForward && details.route?.target == nil
-    let forwarded = isInlineForward ? tally.observed?.beginTraced(TracedHandler(token.record), on: nil) : nil
+    let forwarded = isInlineForward ? tally.observed?.began(token, isHandOver: true) : nil
     let path = unsafe visitNow(slot, payload, &tally)
     if tally.report.delivered > before.delivered {
-      tally.observed?.handedOver(token, as: forwarded)
+      if let call = forwarded ?? tally.observed?.began(token, isHandOver: true) {
+        tally.observed?.ended(call, .returned)
+      }
     } else if let forwarded {
-      tally.observed?.withdrawTraced(forwarded, of: TracedHandler(token.record))
+      tally.observed?.withdrew(forwarded)
     }
     reportRefusal(of: token.record, since: before, &tally)
     return path

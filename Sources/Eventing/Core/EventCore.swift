@@ -13,17 +13,17 @@ public import Synchronization
 ///
 /// A lane or a drain retains the core without retaining the ``Event``.
 // Safe: each field says what guards it, here and in PendingWork.
-@safe @usableFromInline final class EventCore: SerialExecutor, @unchecked Sendable {
+@safe @usableFromInline package final class EventCore: SerialExecutor, @unchecked Sendable {
   // Written by contending threads.
   /// The state of the core: ``CoreState`` says what its bits mean.
-  @usableFromInline let stateWord = Atomic<UInt>(0)
+  @usableFromInline package let stateWord = Atomic<UInt>(0)
   /// Guards the mailbox, and the handler table against changes: a thread outside may walk the table
   /// while it holds the mutex.
-  @usableFromInline let mutex = UnfairMutex()
+  @usableFromInline package let mutex = UnfairMutex()
   /// Whether the event is locked by `lock()`. Guarded by: mutex.
-  @exclusivity(unchecked) var isEventLocked = false
+  @exclusivity(unchecked) package var isEventLocked = false
   /// Whether `finish()` was called. Guarded by: mutex.
-  @exclusivity(unchecked) var isFinished = false
+  @exclusivity(unchecked) package var isFinished = false
 
   /// `hasOwners` and `mustEnqueue` in one byte, so that an event fits 160 bytes. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var traits: UInt8 = 0
@@ -34,12 +34,12 @@ public import Synchronization
   /// delivery ends. Until then its slot retains the record. `PendingWork.deadRecords` has the
   /// others. Isolation: core.
   @exclusivity(unchecked) var firstDead: Unmanaged<HandlerRecord>?
-  let pendingWorkReference = OnceReference<PendingWork>()
+  package let pendingWorkReference = OnceReference<PendingWork>()
   /// The type of the payloads.
-  let type: PayloadType
+  package let type: PayloadType
   /// The handlers. Walked by the thread inside the core, or under `mutex`. Changed by the thread
   /// inside, under the mutex.
-  @usableFromInline @exclusivity(unchecked) var table = PriorityTable()
+  @usableFromInline @exclusivity(unchecked) package var table = PriorityTable()
   /// The value of ``sequence``. The thread inside the core changes it, with a load and a store that
   /// the compiler merges into one plain instruction. Any thread may read it.
   ///
@@ -95,12 +95,12 @@ public import Synchronization
   // There is no checkIsolated(). The default implementation traps if a thread outside calls
   // `assumeIsolated`; an empty implementation would allow a data race.
 
-  @usableFromInline func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+  @usableFromInline package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
     unsafe UnownedSerialExecutor(ordinary: self)
   }
 
   /// Enqueues a call of an isolated method. Called by Swift's runtime.
-  @usableFromInline func enqueue(_ job: consuming ExecutorJob) {
+  @usableFromInline package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     let pendingWork = pendingWork
     let mustStart = mutex.withLock { unsafe pendingWork.isolatedCalls.append(job) }

@@ -1,13 +1,14 @@
 /// The queue of an event: work that contending threads enqueue for the thread inside the core.
 ///
 /// A value without synchronization. Guarded by: core.mutex.
-struct Mailbox: ~Copyable {
+package struct Mailbox: ~Copyable {
   /// Occurrences, changes and barriers, in order.
   var items: PayloadQueue<WorkItem>
   /// The number of occurrences among the items.
-  private(set) var occurrenceCount = 0
+  package private(set) var occurrenceCount = 0
   /// The handlers of the `.join` items, in order.
   private(set) var newHandlers = Deque<PendingHandler>()
+  package var newHandlerCount: Int { newHandlers.count }
   /// The number of new handlers that are also called before the value of an ``Observed`` changes.
   private(set) var priorHandlerCount = 0
   /// The deactivated handlers to unregister, and the threads that deactivated them. The order does

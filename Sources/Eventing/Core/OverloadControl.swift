@@ -8,9 +8,9 @@ import Synchronization
 /// that post to each other in a ring would almost stand still. If the handlers of such a drain post
 /// to an overloaded event, the drain sets the ``OverloadFlag`` of its own event. Then the threads
 /// that post to the drain's own event sleep, too.
-@usableFromInline enum OverloadControl {
+@usableFromInline package enum OverloadControl {
   /// The number of waiting occurrences above which an event is overloaded.
-  @inlinable static var limit: Int { 1_024 }
+  @inlinable package static var limit: Int { 1_024 }
   /// The number of waiting changes, such as additions or removals, above which a thread sleeps
   /// after each change that it enqueues.
   ///

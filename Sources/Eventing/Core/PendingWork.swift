@@ -7,13 +7,13 @@ import Synchronization
 /// state. Each feature keeps its state in a struct of its own. Cache lines separate the fields that
 /// contending threads write from fields that the thread inside the core reads for each occurrence.
 // Safe: each field says what guards it.
-@safe @usableFromInline final class PendingWork: @unchecked Sendable {
+@safe @usableFromInline package final class PendingWork: @unchecked Sendable {
   /// The posts and changes that threads have enqueued while a thread was in the event.
   /// Guarded by: core.mutex.
-  @exclusivity(unchecked) var mailbox: Mailbox
+  @exclusivity(unchecked) package var mailbox: Mailbox
   /// The number of occurrences in the batch that the drain took out of the mailbox last, and the
   /// event's sequence number before the first of them. Guarded by: core.mutex.
-  @exclusivity(unchecked) var drained = DrainedOccurrences()
+  @exclusivity(unchecked) package var drained = DrainedOccurrences()
   private let firstLine = CacheLine()
 
   // Read with each occurrence.
@@ -30,17 +30,17 @@ import Synchronization
   @exclusivity(unchecked) var replayValue = ReplayValue()
   /// The handlers of single keys, if the event is keyed. Set by the initializer of the keyed event,
   /// under `core.mutex`, because an inspection may read it already.
-  @exclusivity(unchecked) var keyIndex: KeyIndex?
+  @exclusivity(unchecked) package var keyIndex: KeyIndex?
 
   // Seldom used.
   /// The occurrences that locks hold. Guarded by: core.mutex.
-  @exclusivity(unchecked) var holding = HoldingState()
+  @exclusivity(unchecked) package var holding = HoldingState()
   /// The objects that are released with the event. Guarded by: core.mutex.
   @exclusivity(unchecked) var ownedObjects: [any AnyObject & Sendable] = []
   /// The posts that wait for an instant of a clock. Guarded by: core.mutex.
   @exclusivity(unchecked) var laterPosts = LaterPosts()
   /// The `unhandled` event, which receives the occurrences that reached no handler.
-  let unhandledReference = OnceReference<UnhandledEvent>()
+  package let unhandledReference = OnceReference<UnhandledEvent>()
   /// The closure that tells a transport of readiness: see `EventCore.announceReadiness()`.
   let readinessReference = OnceReference<ReadinessListener>()
   /// The number of handlers that are also called before the value of an ``Observed`` changes. Read
@@ -71,7 +71,7 @@ import Synchronization
   /// The lanes on which calls still wait, but which no slot has any more: their handlers were
   /// removed, or the event ended. Walked by the thread inside the core, or under `core.mutex`.
   /// Changed by the thread inside, under the mutex.
-  @exclusivity(unchecked) var retiringLanes: ContiguousArray<DeliveryTarget> = []
+  @exclusivity(unchecked) package var retiringLanes: ContiguousArray<DeliveryTarget> = []
 
   init(_ type: PayloadType) {
     unsafe mailbox = Mailbox(type)
@@ -133,4 +133,21 @@ struct IsolatedCalls {
     if job == nil { areRun = false }
     return job
   }
+}
+
+/// The occurrences that the drain took out of the mailbox last, all in one step.
+package struct DrainedOccurrences {
+  private var count = 0
+  private var sequence: UInt64 = 0
+
+  /// Notes the number of occurrences that the drain takes out of the mailbox now, and the event's
+  /// sequence number before them, for polls. Called by the drain, under the mutex.
+  mutating func note(_ count: Int, at sequence: UInt64) {
+    self.count = count
+    self.sequence = sequence
+  }
+
+  /// Returns how many of the noted occurrences have not begun their delivery, when the event's
+  /// sequence number is `now`.
+  package func left(at now: UInt64) -> Int { max(0, count - Int(truncatingIfNeeded: now &- sequence)) }
 }

@@ -42,9 +42,9 @@ public struct Buffering: Hashable, Sendable {
   public static func suspendingSender(_ count: Int) -> Buffering { Buffering(kind: .suspendingSender(max(1, count))) }
 
   /// The bound behind a throttle, if the user has given none.
-  static var paced: Buffering { Buffering(kind: .paced) }
+  package static var paced: Buffering { Buffering(kind: .paced) }
 
-  var isBounded: Bool { kind != .unbounded }
+  package var isBounded: Bool { kind != .unbounded }
   /// Whether a new occurrence always gets a place in the buffer. If the buffer is full, the oldest
   /// occurrence that waits is dropped in its place.
   var keepsNewest: Bool {

@@ -6,7 +6,7 @@ public import Dispatch
 /// A priority is stored as its raw value. Modules that import this one do not know the layout of
 /// `TaskPriority`, so code in them would handle a value that contains one more slowly: see
 /// ``StableInstant``.
-@usableFromInline enum ExecutionPlace: Sendable {
+@usableFromInline package enum ExecutionPlace: Sendable {
   case inline
   case main(Buffering)
   case background(UInt8, Buffering)
@@ -20,7 +20,7 @@ public import Dispatch
   /// The actor that is the handler's owner.
   case actor(Buffering)
 
-  var buffering: Buffering {
+  package var buffering: Buffering {
     switch self {
     case .main(let buffering), .background(_, let buffering), .queue(_, let buffering), .inOrder(_, let buffering),
       .concurrent(_, let buffering), .sequence(let buffering), .lane(_, let buffering), .actor(let buffering):
@@ -58,7 +58,7 @@ extension ExecutionPlace {
 }
 
 extension ExecutionPlace: CustomStringConvertible {
-  @usableFromInline var description: String { buffering.isBounded ? "\(name), \(buffering)" : name }
+  @usableFromInline package var description: String { buffering.isBounded ? "\(name), \(buffering)" : name }
 
   private var name: String {
     switch self {

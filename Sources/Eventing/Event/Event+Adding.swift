@@ -2,7 +2,7 @@ extension Event: EventSource {
   /// Adds handlers as a group: see ``EventSource/add(contentsOf:)``.
   @discardableResult public nonisolated func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {
     let anchor = core.anchor
-    if EventRegistry.isOn { EventRegistry.join(anchor, name, hasHandler: true) }
+    if Instruments.areOn { Instruments.joined(anchor, name, hasHandler: true) }
     let newHandlers = ContiguousArray(handlers.map { core.pendingHandler($0.any, anchor) })
     core.add(newHandlers)
     return newHandlers.map { HandlerToken($0.record, anchor) }
@@ -11,7 +11,7 @@ extension Event: EventSource {
   /// Adds a handler: see ``EventSource/add(_:)``.
   @discardableResult public nonisolated func add(_ handler: Handler<Payload>) -> HandlerToken {
     let anchor = core.anchor
-    if EventRegistry.isOn { EventRegistry.join(anchor, name, hasHandler: true) }
+    if Instruments.areOn { Instruments.joined(anchor, name, hasHandler: true) }
     let newHandler = core.pendingHandler(handler.any, anchor)
     core.add(newHandler)
     return HandlerToken(newHandler.record, anchor)

@@ -39,7 +39,7 @@ extension KeyedEvent {
 
 extension EventCore {
   /// Returns the identity of the event, as observers know it. Callable from any thread.
-  func identity(named name: String?) -> EventIdentity {
+  package func identity(named name: String?) -> EventIdentity {
     EventIdentity(
       name: name, number: anchor.number, payloadType: (type as? any PayloadEnvelope.Type)?.contents ?? type)
   }
@@ -54,3 +54,7 @@ protocol PayloadEnvelope {
 extension KeyedPayload: PayloadEnvelope {
   static var contents: Any.Type { (key: Key, payload: Payload).self }
 }
+
+/// Marks the payload type of an event that delivers the changes of observed values.
+package protocol ChangePayload {}
+extension ValueChange: ChangePayload {}

@@ -108,8 +108,7 @@ extension EventCore {
   /// - Returns: Whether no such call is left.
   nonisolated(nonsending) func quiesce(orUntilCancelled: Bool) async -> Bool {
     let completion = Completion(.ticket)
-    if WaitingSends.isWatched { completion.note(.quiesce, at: anchorReference.load()) }
-    WaitingSends.expect(completion, at: anchorReference.load())
+    noteWait(.quiesce, completion)
     enqueue(.barrier(completion))
     if orUntilCancelled {
       guard await completion.waitUnlessCancelled() else { return false }

@@ -23,8 +23,11 @@ public protocol HandlerRegistry: Sendable {
 ///
 /// Only this library makes one. A table retains its event or bus.
 public struct HandlerTable: Sendable {
+  /// The kind of an event, by the object that owns it: an ``Event``, a ``KeyedEvent``, an
+  /// ``Observed`` or an ``EventQuestion``.
+  @usableFromInline package enum Kind: String, Sendable { case event, keyed, observed, question }
   @usableFromInline enum Content: Sendable {
-    case event(BorrowedCore, InspectedEvent.Kind)
+    case event(BorrowedCore, Kind)
     case bus(EventBus)
   }
   @usableFromInline let content: Content

@@ -39,7 +39,7 @@ extension FailurePolicy: CustomStringConvertible {
 /// Created at the first failure, at the first access to `Event.failures` or `Event.deadLetters`, or
 /// with a policy other than `collect`.
 // Safe: `failedCounts` is guarded by `mutex`.
-@usableFromInline final class Failures: @unchecked Sendable {
+@usableFromInline package final class Failures: @unchecked Sendable {
   /// The event of payloads that handlers failed at; created at the first access to
   /// `Event.deadLetters`.
   let deadLettersReference = OnceReference<DeadLetters>()
@@ -62,7 +62,7 @@ extension FailurePolicy: CustomStringConvertible {
   var event: Event<HandlerFailure> { eventReference.load() ?? eventReference.set(Event("failures")) }
 
   /// The event that delivers the failures; `nil` before the first access to `event`.
-  var knownEvent: Event<HandlerFailure>? { eventReference.load() }
+  package var knownEvent: Event<HandlerFailure>? { eventReference.load() }
 
   init(_ policy: FailurePolicy) { self.policy = policy }
 
@@ -93,7 +93,7 @@ extension FailurePolicy: CustomStringConvertible {
 
   /// The number of failed calls of each handler that threw, by the handler's number. A call of a
   /// batch counts once for each payload.
-  var counts: [UInt64: Int] { mutex.withLock { unsafe failedCounts.mapValues(\.calls) } }
+  package var counts: [UInt64: Int] { mutex.withLock { unsafe failedCounts.mapValues(\.calls) } }
 
   /// Discards the count of a handler that has ended.
   func forget(_ record: HandlerRecord) { mutex.withLock { unsafe failedCounts[record.id] = nil } }

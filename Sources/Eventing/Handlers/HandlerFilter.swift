@@ -88,8 +88,8 @@ public struct HandlerFilter: Sendable {
 
 extension HandlerFilter {
   /// A handler, as a filter sees it.
-  struct Candidate {
-    let record: HandlerRecord
+  package struct Candidate {
+    package let record: HandlerRecord
     let key: AnyKeyBox?
 
     var options: HandlerOptions? { record.details?.options }

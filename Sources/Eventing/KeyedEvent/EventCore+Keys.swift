@@ -36,7 +36,7 @@ extension EventCore {
   ) -> PendingSend {
     if DeliveryDepth.isTooDeep {
       let completion = Completion(.send, from: sender)
-      WaitingSends.expect(completion, at: anchorReference.load())
+      noteWait(.send, completion)
       setAside(payload, completion)
       return PendingSend(report: SendReport(), completion: completion)
     }
@@ -134,8 +134,8 @@ extension EventCore {
     let before = withAnchor { $0.changes.load(ordering: .acquiring) }
     var needed = PathNeeded.fast
     if let keyTable { keyTable.countOffered() }
-    if tally.isTraced {
-      traced(payload, completion, &tally) { needed = visitEach(payload, keyTable, &$0) }
+    if tally.observed != nil {
+      watched(payload, completion, &tally) { needed = visitEach(payload, keyTable, &$0) }
     } else {
       needed = visitEach(payload, keyTable, &tally)
     }

@@ -4,7 +4,7 @@
 /// under the mutex, because `==` and `hash(into:)` of the keys are the user's code. Threads
 /// outside, which hold the mutex, walk the linked list of the tables.
 // Safe: each field says what guards it.
-@usableFromInline final class KeyIndex: @unchecked Sendable {
+@usableFromInline package final class KeyIndex: @unchecked Sendable {
   /// The lookup, which finds the table of a key. Only the thread inside the core calls it.
   let lookup: any KeyTableLookup
   /// The first table of the linked list. Walked by the thread inside the core, or under

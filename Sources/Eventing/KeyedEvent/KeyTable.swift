@@ -2,7 +2,7 @@ import Synchronization
 
 /// The handlers of one key.
 // Safe: each field says what guards it.
-@usableFromInline final class KeyTable: @unchecked Sendable {
+@usableFromInline package final class KeyTable: @unchecked Sendable {
   /// The key: a ``KeyBox``. Never released under a mutex, because its `deinit` is the user's code.
   let key: AnyKeyBox
   /// The handlers. Walked by the thread inside the core, or under `core.mutex`. Changed by the
@@ -34,7 +34,7 @@ import Synchronization
 }
 
 /// A ``KeyBox`` with its key type erased.
-@usableFromInline typealias AnyKeyBox = any AnyObject & Sendable
+@usableFromInline package typealias AnyKeyBox = any AnyObject & Sendable
 
 /// The key whose occurrences a handler receives.
 @usableFromInline final class KeyBox<Key: Hashable & Sendable>: Sendable {
@@ -49,7 +49,7 @@ import Synchronization
 }
 
 /// A ``KeyBox`` of any key type. Its key can be read as `any Hashable`.
-protocol HashableKey: Sendable {
+package protocol HashableKey: Sendable {
   var hashableKey: any Hashable & Sendable { get }
 }
 

@@ -1,9 +1,9 @@
 /// A payload of a keyed event, with the key that it is sent to.
 ///
 /// The key is the first property, because ``KeyTables`` reads it at the payload's address.
-@usableFromInline struct KeyedPayload<Key: Hashable & Sendable, Payload: Sendable>: Sendable {
-  @usableFromInline let key: Key
-  @usableFromInline let payload: Payload
+@usableFromInline package struct KeyedPayload<Key: Hashable & Sendable, Payload: Sendable>: Sendable {
+  @usableFromInline package let key: Key
+  @usableFromInline package let payload: Payload
 
   @inlinable init(_ key: Key, _ payload: Payload) {
     self.key = key

@@ -15,7 +15,7 @@ struct Attempt: Sendable {
   /// has several such values: one for each observed occurrence.
   struct Observed: Sendable {
     let occurrence: ObservedOccurrence
-    let call: ObservedCall
+    let call: WatchedCall
   }
 
   let end: End
@@ -256,14 +256,13 @@ extension Member {
   /// occurrence may have the last word. So observers, reports and counts say the same.
   private func tellEnd(of attempt: Attempt, of call: Call, isReplaced: Bool) {
     for observed in attempt.observed.reversed() {
-      let token = HandlerToken(record, anchor)
       if isReplaced {
         unsafe (call.isRare, call.rare.isDropTold) = (true, true)
-        observed.occurrence.dropped(observed.call, of: token)
+        observed.occurrence.ended(observed.call, .dropped)
       } else if case .threw(let error) = attempt.end {
-        observed.occurrence.ended(observed.call, of: token, error)
+        observed.occurrence.ended(observed.call, .threw(error))
       } else {
-        observed.occurrence.ended(observed.call, of: token, nil)
+        observed.occurrence.ended(observed.call, .returned)
       }
     }
   }

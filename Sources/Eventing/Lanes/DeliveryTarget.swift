@@ -1,4 +1,4 @@
-import Synchronization
+package import Synchronization
 
 /// The base of all lanes, and of a sequence's sink: the record of the handler, the counters of its
 /// calls, and whether a call may still begin.
@@ -6,8 +6,8 @@ import Synchronization
 /// A lane holds the record of its handler and the anchor of its event, not the event. So the lane
 /// still delivers or skips its items after the event has been released, or the handler removed.
 // Safe: the fields that change are atomic.
-@usableFromInline class DeliveryTarget: WaitNode, @unchecked Sendable {
-  final let record: DetailedRecord
+@usableFromInline package class DeliveryTarget: WaitNode, @unchecked Sendable {
+  package final let record: DetailedRecord
   final let anchor: EventAnchor
   private let line = CacheLine()
   // Calls write to the next fields. So these lie on another cache line than the fields that senders
@@ -15,17 +15,17 @@ import Synchronization
   /// Whether no call will begin any more.
   final let over = Atomic<Bool>(false)
   /// The number of calls that have begun. A batch counts once for each payload.
-  final let calls = Atomic<Int>(0)
+  package final let calls = Atomic<Int>(0)
   /// The number of calls that have ended. A batch counts once for each payload. 0 for a target that
   /// does not count ends: a sink, or a pace before an inline handler. The highest bit is a flag:
   /// see ``Member/mayEmptyReady()``.
   final let ended = Atomic<Int>(0)
   /// The number of occurrences that the lane took and then skipped.
-  final let skipped = Atomic<Int>(0)
+  package final let skipped = Atomic<Int>(0)
   /// The number of occurrences that were dropped, for want of room or for a newer occurrence.
-  final let dropped = Atomic<Int>(0)
+  package final let dropped = Atomic<Int>(0)
   /// The number of the attempt that began last: 1 for the first attempt of a call.
-  final let attempt = Atomic<Int>(1)
+  package final let attempt = Atomic<Int>(1)
 
   #if DEBUG
     /// Whether a ``CycleReport`` has told of this handler.
@@ -39,11 +39,11 @@ import Synchronization
     super.init()
   }
 
-  override var handlerID: UInt64? { record.id }
-  override var eventAnchor: EventAnchor? { anchor }
+  package override var handlerID: UInt64? { record.id }
+  package override var eventAnchor: EventAnchor? { anchor }
 
   /// The target that counts the calls of the handler.
-  var counters: DeliveryTarget { self }
+  package var counters: DeliveryTarget { self }
 
   /// Ends the lane after the items that it holds. Isolation: core.
   ///
@@ -62,18 +62,18 @@ import Synchronization
 
   /// The number of occurrences that wait on the lane, without those whose calls run. Callable from
   /// any thread that holds no mutex.
-  var waitingCount: Int { 0 }
+  package var waitingCount: Int { 0 }
 
   /// The number of calls that could begin now and have not, for want of a free queue, actor or
   /// thread. Callable from any thread that holds no mutex.
-  var unbegunCount: Int { waitingCount }
+  package var unbegunCount: Int { waitingCount }
 
   /// The lane that the handler shares with others; `nil` if there is none.
-  final var sharedLane: HandlerLane? { if case .lane(let lane, _) = record.place { lane } else { nil } }
+  package final var sharedLane: HandlerLane? { if case .lane(let lane, _) = record.place { lane } else { nil } }
 
   /// The calls that run now, for a poll; `nil` for a target that does not count the ends of calls,
   /// such as a sink (see ``ended``). Callable from any thread that holds no mutex.
-  var runningCalls: RunningCount? { nil }
+  package var runningCalls: RunningCount? { nil }
 
   /// Resumes the lane if a lock that holds occurrences had paused it. Called when the handler is
   /// not locked any more. Isolation: core.
@@ -120,7 +120,7 @@ import Synchronization
   }
 
   /// The number in ``ended``, without the flag.
-  final var endedCalls: Int { ended.load(ordering: .acquiring) & .max }
+  package final var endedCalls: Int { ended.load(ordering: .acquiring) & .max }
 
   /// Counts a call by a load and a store, which cost less than an atomic addition. Publishes what
   /// the thread did before: see ``Member/mayEmptyReady()``. The caller makes sure that no other
@@ -173,7 +173,7 @@ import Synchronization
   }
 
   /// Whether the lane drops an occurrence only because the handler asked for the newest one.
-  var keepsOnlyTheNewest: Bool { record.place.buffering == .latest }
+  package var keepsOnlyTheNewest: Bool { record.place.buffering == .latest }
 
   /// Reports, to observers and waiters, that a lock holds an occurrence on the lane.
   final func reportHeld(_ completion: Completion, at node: WaitNode) {
@@ -202,4 +202,11 @@ import Synchronization
   case retry
   /// The lane pauses: a lock holds the call, and all items behind it.
   case pause
+}
+
+/// The calls of a lane that run, as a poll read them.
+package struct RunningCount {
+  package var count: Int
+  /// A number that stays while the oldest running call is the same one.
+  package var oldest: UInt64
 }

@@ -13,7 +13,7 @@
 /// The quota is 256 calls, and on the main queue also 4 ms. The block or task makes at least one
 /// call. On the main queue, it reads the clock before each further call, so it lasts at most 4 ms
 /// and one call.
-struct DrainQuota {
+package struct DrainQuota {
   static var calls: Int { 256 }
   static var nanoseconds: UInt64 { 4_000_000 }
 
@@ -59,7 +59,7 @@ struct DrainQuota {
     }
 
     /// The time of the exact monotonic clock, in nanoseconds.
-    static var exactNow: UInt64 {
+    package static var exactNow: UInt64 {
       var time = timespec()
       _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
       return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
@@ -68,6 +68,6 @@ struct DrainQuota {
     /// The time of a monotonic clock, in nanoseconds.
     static var now: UInt64 { clock_gettime_nsec_np(CLOCK_UPTIME_RAW) }
 
-    static var exactNow: UInt64 { clock_gettime_nsec_np(CLOCK_UPTIME_RAW) }
+    package static var exactNow: UInt64 { clock_gettime_nsec_np(CLOCK_UPTIME_RAW) }
   #endif
 }

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Also a node of the graph of waits: sends wait there for calls that have not begun.
 // Safe: each field says what guards it. `lane.mutex` guards the fields from `inbox` on.
-@safe @usableFromInline final class Member: DeliveryTarget, @unchecked Sendable {
+@safe @usableFromInline package final class Member: DeliveryTarget, @unchecked Sendable {
   let lane: HandlerLane
   let modifiers: HandlerModifiers
   let buffering: Buffering
@@ -142,13 +142,13 @@ import Synchronization
     lane.insert(self)
   }
 
-  override var keepsOnlyTheNewest: Bool { buffering == .latest }
+  package override var keepsOnlyTheNewest: Bool { buffering == .latest }
 
-  override func needs(_ goal: Invocation) -> WaitNeeds { lane.needs }
+  package override func needs(_ goal: Invocation) -> WaitNeeds { lane.needs }
 
   // MARK: Looks
 
-  override var waitingCount: Int { lane.mutex.withLock { waitingNow } }
+  package override var waitingCount: Int { lane.mutex.withLock { waitingNow } }
 
   private var waitingNow: Int {
     guard dequeuesAll else { return unsafe waiting }
@@ -159,7 +159,7 @@ import Synchronization
   /// The caller holds the mutex.
   @inline(__always) func noteDequeued(_ count: Int) { if !dequeuesAll { unsafe waiting &-= count } }
 
-  override var unbegunCount: Int {
+  package override var unbegunCount: Int {
     lane.mutex.withLock {
       unsafe parkedKeys.values.reduce(waitingNow - gathering) {
         unsafe $1.isOpen || batchQueue == nil ? $0 : $0 - $1.waitingCount
@@ -167,7 +167,7 @@ import Synchronization
     }
   }
 
-  override var runningCalls: RunningCount? {
+  package override var runningCalls: RunningCount? {
     let ended = endedCalls  // before `begun`: a call that begins in between counts as running
     let begun = calls.load(ordering: .acquiring)
     let count = max(0, begun - ended)
@@ -182,9 +182,11 @@ import Synchronization
     return RunningCount(count: count, oldest: oldest ?? UInt64(begun))
   }
 
+  package var isRetried: Bool { modifiers.retry != nil }
+
   /// The number of payloads whose calls are between two attempts, and the number of the oldest call
   /// that is not.
-  var delaysAndOldestCall: (delayed: Int, oldest: UInt64) {
+  package var delaysAndOldestCall: (delayed: Int, oldest: UInt64) {
     lane.mutex.withLock {
       let own = unsafe Unmanaged.passUnretained(self).toOpaque()
       let onWorkers = unsafe lane.workers.map(\.call).filter { unsafe $0.member?.toOpaque() == own }
@@ -206,7 +208,7 @@ import Synchronization
   }
 
   /// The worker of the oldest running call; `nil` if none runs.
-  var runningWorker: Worker? {
+  package var runningWorker: Worker? {
     lane.mutex.withLock {
       if !isTracked { return unsafe lane.isQuiet ? nil : lane.workers.first }
       return unsafe lane.workers.filter { has($0) }.min { unsafe $0.call.number < $1.call.number }

@@ -5,7 +5,7 @@ import Synchronization
 /// The pace decides inside the core. A timer that rings asks the core to call `timerEnded()`.
 // Safe: the fields that change are touched inside the core. After the end of the event, the core's
 // `deinit` touches them, and then the block that the `deinit` starts: see `isLeft`.
-@usableFromInline final class PacedTarget: DeliveryTarget, @unchecked Sendable {
+@usableFromInline package final class PacedTarget: DeliveryTarget, @unchecked Sendable {
   private let pace: Pace
   /// The handler behind the pace.
   let inner: HandlerRoute
@@ -39,10 +39,10 @@ import Synchronization
 
   /// Returns what the occurrence in `pending` waits for in the wait graph: the lane of the handler,
   /// or nothing if the handler runs inline.
-  override func needs(_ goal: Invocation) -> WaitNeeds { lane.map { .any([$0]) } ?? .free }
+  package override func needs(_ goal: Invocation) -> WaitNeeds { lane.map { .any([$0]) } ?? .free }
 
   /// The target that counts the calls: the lane of the handler if there is one, otherwise this one.
-  override var counters: DeliveryTarget { lane ?? self }
+  package override var counters: DeliveryTarget { lane ?? self }
 
   // MARK: For the core
 

@@ -3,7 +3,7 @@ import Synchronization
 /// One block or task at a time that makes calls of a lane, one after the other.
 // Safe: each field says what guards it. While the worker is not idle, its block or task owns the
 // other fields.
-@safe final class Worker: ExecutionSlot, @unchecked Sendable {
+@safe package final class Worker: ExecutionSlot, @unchecked Sendable {
   /// The call that the worker makes, or made last, and which it owns. A strong reference would be
   /// retained by each use.
   @exclusivity(unchecked) private var ownCall: Unmanaged<Call>

@@ -13,7 +13,7 @@ extension EventCore {
   // MARK: From any thread
 
   /// Locks a handler. Returns false if the handler's life is over.
-  func begin(_ reason: LockReason, of record: HandlerRecord, _ holding: Buffering?) -> Bool {
+  package func begin(_ reason: LockReason, of record: HandlerRecord, _ holding: Buffering?) -> Bool {
     let (isAlive, isHolding): (Bool, Bool)
     if holding == nil, let before = record.changeUnlessHolding(reason.begun) {
       (isAlive, isHolding) = (before & HandlerFlags.ended == 0, false)
@@ -53,7 +53,7 @@ extension EventCore {
   /// everything that was sent before.
   ///
   /// - Returns: The number of handlers whose life is not over.
-  @discardableResult func end(_ reason: LockReason, of records: [HandlerRecord]) -> Int {
+  @discardableResult package func end(_ reason: LockReason, of records: [HandlerRecord]) -> Int {
     var held: [HandlerRecord] = []
     let count = records.count { record in
       if let before = record.changeUnlessHolding(reason.ended) { return before & HandlerFlags.ended == 0 }
@@ -74,7 +74,7 @@ extension EventCore {
 
   /// Locks or unlocks the event. The lock is a flag in the record of every handler, including those
   /// that are added later.
-  func setEventLock(_ isOn: Bool, _ holding: Buffering? = nil) {
+  package func setEventLock(_ isOn: Bool, _ holding: Buffering? = nil) {
     if holding != nil { _ = pendingWork }  // created now, not under the mutex
     var held: [(record: HandlerRecord, number: Int)] = []
     var delays: [(delays: HandlerDelays, isHolding: Bool)] = []

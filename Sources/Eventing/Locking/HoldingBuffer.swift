@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The holding buffers of an event's handlers. Guarded by: core.mutex.
-struct HoldingState {
+package struct HoldingState {
   /// The buffers, by the ids of the handlers' records.
   private(set) var buffers: [UInt64: HoldingBuffer] = [:]
   /// The `holding` of the lock of the event, which applies to each handler; `nil` if the lock holds
@@ -25,7 +25,7 @@ struct HoldingState {
   }
 
   /// Returns the number of occurrences that locks hold for a handler.
-  func count(for record: HandlerRecord) -> Int {
+  package func count(for record: HandlerRecord) -> Int {
     buffers[record.id]?.knownCount.load(ordering: .relaxed) ?? 0
   }
 }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The reason of one lock of a handler: which call began the lock. A handler has at most one lock
 /// for each reason. Each lock begins and ends independently of the others.
-enum LockReason: Hashable, Sendable {
+package enum LockReason: Hashable, Sendable {
   /// `lock(token)`, and the methods that lock several handlers.
   case handler
   /// `lock()` of the event.

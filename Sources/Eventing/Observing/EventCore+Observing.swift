@@ -6,33 +6,23 @@ import Synchronization
 // events pay nothing.
 
 extension EventCore {
-  /// Enqueues an observation. When the drain comes to the observation, it tells the observer of the
+  /// Enqueues an observation or a trace. When the drain comes to it, it tells the instrument of the
   /// handlers that the event has at that moment.
   ///
   /// Callable from any thread.
-  func observe(in observation: Observation, _ name: String?) {
-    let (anchor, event) = (anchor, identity(named: name))
-    change {
-      let only = Observers([observation], of: event)
-      unsafe self.forEachSlot { slot in
-        let record = unsafe slot.pointee.record
-        if unsafe record.index >= 0 { only.added(HandlerToken(record, anchor)) }
-      }
-      unsafe anchor.observers = anchor.observers?.adding(observation) ?? only
-      self.updateMustEnqueue()
-    }
-  }
-
-  /// Enqueues a trace of the event. Callable from any thread.
-  func trace(with tracing: EventTracing, _ name: String?) {
+  package func observe(in instrument: any EventInstrument, _ name: String?) {
     let (anchor, event) = (anchor, identity(named: name))
     // From now on, each occurrence that is enqueued notes the call that sent it. Before the drain
     // comes to the change below, it may find that an earlier trace or observation has ended, and
     // clear `isTraced`. So the change sets `isTraced` again.
-    pendingWork.isTraced.store(true, ordering: .relaxed)
+    if instrument.wantsOrigins { pendingWork.isTraced.store(true, ordering: .relaxed) }
     change {
-      unsafe anchor.observers = anchor.observers?.adding(tracing) ?? Observers([], [tracing], of: event)
-      self.pendingWork.isTraced.store(true, ordering: .relaxed)
+      unsafe self.forEachSlot { slot in
+        let record = unsafe slot.pointee.record
+        if unsafe record.index >= 0 { instrument.added(HandlerToken(record, anchor), of: event) }
+      }
+      unsafe anchor.observers = anchor.observers?.adding(instrument) ?? Observers([instrument], of: event)
+      if instrument.wantsOrigins { self.pendingWork.isTraced.store(true, ordering: .relaxed) }
       self.updateMustEnqueue()
     }
   }
@@ -46,7 +36,7 @@ extension EventCore {
   }
 
   /// Enqueues the removal of observations that have ended. Callable from any thread.
-  func forgetObservers() { change { _ = self.livingObservers() } }
+  package func forgetObservers() { change { _ = self.livingObservers() } }
 
   /// Returns the observers that have not ended; `nil` if there are none.
   ///
@@ -57,7 +47,7 @@ extension EventCore {
     let living = before.living
     if living !== before {
       unsafe anchor.observers = living
-      pendingWork.isTraced.store(living?.traces.isEmpty == false, ordering: .relaxed)
+      pendingWork.isTraced.store(living?.wantOrigins == true, ordering: .relaxed)
       updateMustEnqueue()
     }
     return living
@@ -80,12 +70,83 @@ extension EventCore {
   @inline(never) func reportToObservers(of record: HandlerRecord, isAdded: Bool) {
     guard let observers = unsafe anchor.observers else { return }
     let token = HandlerToken(record, anchor)
-    if isAdded { observers.added(token) } else { observers.removed(token) }
+    observers.tell { isAdded ? $0.added(token, of: observers.event) : $0.removed(token, of: observers.event) }
   }
 
   /// Returns an occurrence as its observers see it; `nil` if the event is not observed.
   /// Isolation: core.
   func observed(_ sequence: UInt64) -> ObservedOccurrence? {
     unsafe anchorReference.load()?.observers.map { ObservedOccurrence(observers: $0, sequence: sequence) }
+  }
+
+  /// Calls an inline handler of an event that has one instrument. Retains nothing, which would take
+  /// longer than all else that the core does for a trace.
+  ///
+  /// - Parameter tracing: Kept alive by `tally.observed`.
+  @inline(never) func callWatched(
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ tracing: ObservedOccurrence.Tracing, _ payload: BorrowedPayload,
+    _ tally: inout DeliveryTally
+  ) {
+    let number = CallCell.newNumber()
+    guard let anchor = unsafe anchorReference.lend() else { return }
+    let call = unsafe WatchedCall(
+      number, tally.sequence, tracing.observers, slot.pointee.held, anchor,
+      outer: tracing.cell._withUnsafeGuaranteedRef { $0.begin(number) })
+    unsafe tracing.observers._withUnsafeGuaranteedRef { $0.only?.began(call) }
+    do {
+      unsafe try slot.pointee.call(payload)
+      end(.returned)
+      tally.report.counts.delivered &+= 1
+    } catch {
+      end(.threw(error))
+      unsafe tally.fail(slot.pointee.record, self.anchor, error)
+    }
+    func end(_ end: WatchedCall.End) {
+      unsafe tracing.cell._withUnsafeGuaranteedRef { $0.call.store(call.outer, ordering: .relaxed) }
+      unsafe tracing.observers._withUnsafeGuaranteedRef { $0.only?.ended(call, end) }
+    }
+  }
+
+  /// Whether senders must note when they send and in which call. Only a hint, which may be wrong
+  /// for a moment while a trace begins or ends. The event's ``Observers`` decide whether a delivery
+  /// is traced.
+  var isTraced: Bool {
+    unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.isTraced.load(ordering: .relaxed) } ?? false
+  }
+
+  /// Delivers a payload to one slot, outside of the delivery of an occurrence, with the
+  /// ``CallCell`` bound if the event is traced. Isolation: core.
+  @inline(never) func visitAlone(
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
+  ) {
+    guard let cell = tally.observed?.cell else { return _ = unsafe visit(slot, payload, &tally) }
+    CallCell.$current.withValue(cell) { _ = unsafe visit(slot, payload, &tally) }
+  }
+
+  /// Posts to a traced event. The completion notes when the post was made, and by which call.
+  @inline(never) func postTraced(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
+    let completion = Completion(.post, from: sender)
+    completion.noteOrigin()
+    if enqueue(payload, completion) { OverloadControl.slowDown() }
+  }
+
+  /// Runs a delivery, and tells the instruments when it begins and ends. Isolation: core.
+  @inline(never) func watched(
+    _ payload: BorrowedPayload, _ completion: Completion?, _ tally: inout DeliveryTally,
+    _ deliver: (inout DeliveryTally) -> Void
+  ) {
+    guard let observed = tally.observed else { return deliver(&tally) }
+    let observers = observed.observers
+    let occurrence = unsafe WatchedOccurrence(
+      event: observers.event, sequence: observed.sequence,
+      origin: completion?.notes?.origin ?? TraceOrigin(isKnown: observed.cell != nil),
+      sender: tally.sender, payload: payload, type: type)
+    observers.tell { $0.began(occurrence) }
+    if let cell = observed.cell {
+      CallCell.$current.withValue(cell) { deliver(&tally) }
+    } else {
+      deliver(&tally)
+    }
+    observers.tell { $0.ended(occurrence) }
   }
 }

@@ -85,13 +85,14 @@ public struct EventStep: Sendable {
   public let error: (any Error)?
   /// Whether the call is that of a batch, of which another payload has been told.
   package let isFurther: Bool
-  /// The lane of a handler that is added; `nil` if the handler runs inline.
-  package let lane: WatchedLane?
+  /// The lane of a handler that is added, or of a call that begins; `nil` if the handler runs
+  /// inline.
+  package let lane: DeliveryTarget?
 
   init(
     _ kind: Kind, _ event: EventIdentity, _ handler: HandlerToken? = nil, _ sequence: UInt64? = nil,
     duration: Duration? = nil, attempt: Int? = nil, error: (any Error)? = nil, isFurther: Bool = false,
-    lane: WatchedLane? = nil
+    lane: DeliveryTarget? = nil
   ) {
     (self.kind, self.event, self.handler, self.sequence) = (kind, event, handler, sequence)
     (self.duration, self.attempt, self.error) = (duration, attempt, error)

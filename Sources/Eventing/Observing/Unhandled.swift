@@ -59,11 +59,11 @@ extension EventCore {
 }
 
 /// The event of occurrences that reached no handler, with its payload type erased.
-@usableFromInline final class UnhandledEvent: Sendable {
+@usableFromInline package final class UnhandledEvent: Sendable {
   typealias Post =
     @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, String?, UInt64, ContinuousClock.Instant) -> Void
   /// The event, an `Event` of occurrences.
-  let event: any AnyObject & Sendable
+  package let event: any AnyObject & Sendable
   /// The name of the event that posts to the `unhandled` event.
   let name: String?
   /// Posts an occurrence to the `unhandled` event.

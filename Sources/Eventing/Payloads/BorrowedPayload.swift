@@ -4,7 +4,7 @@
 /// reads the payload. Debug builds check that both agree.
 // Safe: the payload is only read, and the address is never used after the call that it was made
 // for.
-@safe @usableFromInline struct BorrowedPayload: @unchecked Sendable {
+@safe @usableFromInline package struct BorrowedPayload: @unchecked Sendable {
   @usableFromInline let address: UnsafeRawPointer
   #if DEBUG
     @usableFromInline let type: Any.Type
@@ -47,7 +47,7 @@
   }
 
   /// Returns a copy of the payload.
-  @inlinable @inline(__always) func payload<Payload>(_: Payload.Type = Payload.self) -> Payload {
+  @inlinable @inline(__always) package func payload<Payload>(_: Payload.Type = Payload.self) -> Payload {
     unsafe pointer(to: Payload.self).pointee
   }
 

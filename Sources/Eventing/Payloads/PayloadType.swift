@@ -9,7 +9,7 @@
 #endif
 
 /// The payload type of an event, as a value: the core is compiled once for all payload types.
-@usableFromInline typealias PayloadType = any Sendable.Type
+@usableFromInline package typealias PayloadType = any Sendable.Type
 
 // `_openExistential` opens the type explicitly: within an `unsafe` expression Swift 6.3 does not
 // open it by itself (SE-0352).

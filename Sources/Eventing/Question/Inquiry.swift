@@ -1,6 +1,6 @@
 /// One call that asks an ``EventQuestion``: the query, the answers so far and the waiting caller.
 // Safe: all mutable fields are guarded by `mutex`.
-@safe final class Inquiry<Query: Sendable, Answer: Sendable>: @unchecked Sendable {
+@safe package final class Inquiry<Query: Sendable, Answer: Sendable>: @unchecked Sendable {
   typealias Reply = Result<Answer, any Error>
 
   /// The position of an answer in the order of the responders.

@@ -7,7 +7,7 @@ extension EventCore {
   /// Calls `body` with each slot of each table, including slots whose handlers have been
   /// unregistered and which the table has not yet removed. The caller is inside the core, or holds
   /// `mutex`.
-  @inline(never) func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
+  @inline(never) package func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
     unsafe table.forEachSlot(body)
     unsafe pendingWorkReference.load()?.keyIndex?.forEach { unsafe $0.table.forEachSlot(body) }
   }
@@ -70,7 +70,7 @@ extension EventCore {
 
   /// Returns the records of all handlers that match and may still be called: those whose owner
   /// and key are not gone.
-  @inline(never) func livingRecords(where isIncluded: (HandlerFilter.Candidate) -> Bool) -> [HandlerRecord] {
+  @inline(never) package func livingRecords(where isIncluded: (HandlerFilter.Candidate) -> Bool) -> [HandlerRecord] {
     records(where: isIncluded).filter(isAlive)
   }
 
@@ -78,7 +78,7 @@ extension EventCore {
   ///
   /// Never called under the mutex: the reference to the owner, or to an object that is the key, may
   /// be the last one, and then its `deinit` runs here.
-  @inline(never) func isAlive(_ record: HandlerRecord) -> Bool {
+  @inline(never) package func isAlive(_ record: HandlerRecord) -> Bool {
     guard !record.has(HandlerFlags.ended) else {
       withAnchor { $0.noteChange() }  // the thread that deactivated the handler may not have called this yet
       return false
@@ -100,7 +100,7 @@ extension EventCore {
 
   /// Returns the number of occurrences so far for the handlers of a key's table, or of the core's
   /// own table if `keyTable` is `nil`. The caller is inside the core, or holds `mutex`.
-  func offered(to keyTable: KeyTable?) -> UInt64 {
+  package func offered(to keyTable: KeyTable?) -> UInt64 {
     keyTable?.offered.load(ordering: .relaxed) ?? sequence
   }
 
@@ -109,7 +109,7 @@ extension EventCore {
     var found: [HandlerSnapshot] = []
     let anchor = anchorReference.load()
     let failedCounts = anchor?.failureReference.load()?.counts ?? [:]
-    let isObserved = unsafe anchor?.observers != nil
+    let observers = unsafe anchor?.observers
     @inline(never) func include(_ record: HandlerRecord, _ target: DeliveryTarget?, skipped: Int) {
       let lane = target?.counters
       let (options, keyTable) = unsafe (record.details?.options, record.details?.keyTable)
@@ -127,7 +127,7 @@ extension EventCore {
           isLocked: flags & HandlerFlags.lockedByCaller != 0,
           isOnce: flags & HandlerFlags.once != 0, hasOwner: options?.owner != nil,
           waitingCount: lane?.waitingCount ?? 0,
-          runningFor: isObserved ? RunningCalls.oldestStart(of: record).map { StableInstant.now.since($0) } : nil,
+          runningFor: observers?.oldestCall(of: record.id),
           attempt: lane?.attempt.load(ordering: .relaxed) ?? 1,
           callCount: lane?.calls.load(ordering: .acquiring)
             ?? Int(offered(to: keyTable) &- record.offeredBefore.load(ordering: .relaxed))

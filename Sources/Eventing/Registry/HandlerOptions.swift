@@ -1,10 +1,10 @@
 /// The options of a handler. Most handlers have none.
-@usableFromInline struct HandlerOptions: Sendable {
-  @usableFromInline var name: String?
-  @usableFromInline var priority = 0
+@usableFromInline package struct HandlerOptions: Sendable {
+  @usableFromInline package var name: String?
+  @usableFromInline package var priority = 0
   /// `nil` for none.
-  @usableFromInline var tags: Set<String>?
-  @usableFromInline var owner: Owner?
+  @usableFromInline package var tags: Set<String>?
+  @usableFromInline package var owner: Owner?
   /// Whether the closure takes the owner, so that no other owner may replace it.
   @usableFromInline var isOwnerBound = false
   /// How a dead letter gets a payload of the event from one that the handler received.
@@ -19,14 +19,14 @@
   @usableFromInline var wantsPrior = false
   /// Whether the handler is a forward. It sends each payload on through another event, which is
   /// then the `owner` of this handler, or to a place that is no event, named by `bridge`.
-  var isForward = false
+  package var isForward = false
   /// Whether the handler is an interceptor, which handles nothing. A transport brings no message
   /// for it alone.
   var isInterceptor = false
   /// The handler for which each call is claimed, too; `nil` for none.
   @usableFromInline var sharedClaim: SharedClaim?
   /// The place that the handler forwards to, if it is no event; `nil` otherwise.
-  var bridge: Bridge?
+  package var bridge: Bridge?
 
   /// The modifiers that change when calls are made, and how; `nil` for none. Always `nil` in a
   /// record: see `EventCore.pendingHandler(_:_:)`.

@@ -1,4 +1,4 @@
-import Synchronization
+package import Synchronization
 
 /// The record of a handler: its state, which any thread may change at any time, and its place in
 /// the table. The handler's tokens hold the record.
@@ -7,19 +7,19 @@ import Synchronization
 /// else alive. In a release build a record takes 40 bytes, the most that fit into a block of 48
 /// bytes of glibc's `malloc`.
 // Safe: `state` is atomic, and `id` never changes. The other fields say what guards them.
-@usableFromInline class HandlerRecord: @unchecked Sendable {
-  final let state: Atomic<UInt32>
+@usableFromInline package class HandlerRecord: @unchecked Sendable {
+  package final let state: Atomic<UInt32>
   /// The index of the slot in its bucket; -1 before the handler is added, and after it is
   /// unregistered. Read by the thread inside the core, or under `core.mutex`. Changed by the thread
   /// inside, under the mutex.
-  @exclusivity(unchecked) final var index: Int32 = -1
+  @exclusivity(unchecked) package final var index: Int32 = -1
   /// A number that no other handler of any event has, had or will have.
-  final let id: UInt64
+  package final let id: UInt64
   /// The number of occurrences that the handler's table had when the handler was added, minus the
   /// payloads that the handler received outside of occurrences, such as replayed ones. A snapshot
   /// subtracts this number from the table's present one, to count what was offered to the handler.
   /// Changed only inside the core; read by any thread.
-  final let offeredBefore = Atomic<UInt64>(0)
+  package final let offeredBefore = Atomic<UInt64>(0)
 
   #if DEBUG
     /// The place in the source where the handler was made.
@@ -38,7 +38,7 @@ import Synchronization
     id = HandlerRecord.nextID.wrappingAdd(1, ordering: .relaxed).oldValue
   }
 
-  final func has(_ flags: UInt32) -> Bool { state.load(ordering: .acquiring) & flags != 0 }
+  package final func has(_ flags: UInt32) -> Bool { state.load(ordering: .acquiring) & flags != 0 }
   @discardableResult final func set(_ flags: UInt32) -> UInt32 {
     state.bitwiseOr(flags, ordering: .acquiringAndReleasing).oldValue
   }
@@ -110,9 +110,9 @@ import Synchronization
 // are set before the record is shared. After that only the thread inside the core changes them. It
 // changes `route`, `key` and `keyTable` under `core.mutex`, because polls read these three under
 // that mutex.
-@safe @usableFromInline final class DetailedRecord: HandlerRecord, @unchecked Sendable {
-  let options: HandlerOptions
-  let place: ExecutionPlace
+@safe @usableFromInline package final class DetailedRecord: HandlerRecord, @unchecked Sendable {
+  package let options: HandlerOptions
+  package let place: ExecutionPlace
   /// The delays between attempts; `nil` for a handler that is not tried again.
   let delays: HandlerDelays?
   #if !DEBUG
@@ -140,7 +140,7 @@ import Synchronization
   /// fast path for which the handler's view had no payload. If the handler is unregistered while
   /// its lane still holds items, its slot goes. Then the number in `HandlerSlot.skipped` is added
   /// to this one. Changed only inside the core; read by any thread.
-  let otherSkips = Atomic<Int>(0)
+  package let otherSkips = Atomic<Int>(0)
   /// Whether the closure of the slot is all that a post needs. The closure enqueues the payload on
   /// the lane, gives it to the sequence, or retains the owner of an inline handler and calls the
   /// handler.
@@ -150,11 +150,11 @@ import Synchronization
   ///
   /// The key is the user's, and the record may be released under a mutex. So the key is released
   /// earlier, when the handler is retired. Isolation: core.
-  @exclusivity(unchecked) var key: AnyKeyBox?
+  @exclusivity(unchecked) package var key: AnyKeyBox?
   /// The table of the handler's key; `nil` if the handler is in the core's own table, or has been
   /// unregistered.
   /// Isolation: core.
-  @exclusivity(unchecked) var keyTable: KeyTable?
+  @exclusivity(unchecked) package var keyTable: KeyTable?
 
   init(
     _ flags: UInt32, _ options: HandlerOptions, _ place: ExecutionPlace, _ source: SourceLine, isRetried: Bool = false
@@ -180,7 +180,7 @@ import Synchronization
 
 extension HandlerRecord {
   /// The record with its details; `nil` if it has none.
-  final var details: DetailedRecord? {
+  package final var details: DetailedRecord? {
     guard state.load(ordering: .relaxed) & HandlerFlags.detailed != 0 else { return nil }
     // Safe: only DetailedRecord.init sets the flag.
     return unsafe unsafeDowncast(self, to: DetailedRecord.self)
@@ -190,6 +190,20 @@ extension HandlerRecord {
     /// The place in the source where the handler was made; none if the record has no details.
     final var source: SourceLine { details?.detailedSource ?? .none }
   #endif
+
+  /// The lane or sequence of the handler; `nil` if it is called inline, or has been retired.
+  package final var target: DeliveryTarget? { unsafe details?.route?.target }
+
+  /// The place in the source where the handler was made, if it is known.
+  package final var fileAndLine: (fileID: String, line: Int)? {
+    guard let fileID = source.fileID, let line = source.line else { return nil }
+    return (fileID, line)
+  }
+
+  /// The name of the handler; without one, its file and line, or its number.
+  package final var title: String {
+    details?.options.name ?? SourceLine.text(source.fileID, source.line) ?? "handler \(id)"
+  }
 
   /// Whether the handler is also called before a value changes.
   final var wantsPrior: Bool { details?.options.wantsPrior ?? false }

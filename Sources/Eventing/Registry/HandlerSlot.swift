@@ -1,8 +1,8 @@
-import Synchronization
+package import Synchronization
 
 /// The place of one handler in the table. A slot retains the record, and lends it without a retain.
 /// In a release build a slot takes 32 bytes.
-@safe @usableFromInline struct HandlerSlot: ~Copyable {
+@safe @usableFromInline package struct HandlerSlot: ~Copyable {
   /// The closure that the fast path calls with the payload. It is the handler's own, or one that
   /// does all that a post needs for the handler, such as putting the payload onto its lane. Does
   /// nothing if the handler always needs the slow path. Isolation: core.
@@ -13,7 +13,7 @@ import Synchronization
   ///
   /// Changed only inside the core. Atomic, so that another thread may read it without delaying the
   /// thread inside. That reader holds `core.mutex`, which keeps the slot in the table.
-  let skipped = Atomic<Int>(0)
+  package let skipped = Atomic<Int>(0)
 
   init(_ body: ErasedHandler, _ record: HandlerRecord) {
     self.body = body
@@ -21,7 +21,7 @@ import Synchronization
   }
   @inlinable deinit { unsafe held.release() }
 
-  var record: HandlerRecord { unsafe held.takeUnretainedValue() }
+  package var record: HandlerRecord { unsafe held.takeUnretainedValue() }
   @inline(__always) borrowing func flags() -> UInt32 {
     unsafe held._withUnsafeGuaranteedRef { $0.state.load(ordering: .acquiring) }
   }

@@ -1,5 +1,5 @@
 /// A weak reference to the owner of a handler. Owners are told apart by identity.
-@usableFromInline final class Owner: Sendable {
+@usableFromInline package final class Owner: Sendable {
   @usableFromInline weak let weakObject: (any AnyObject & Sendable)?
   @usableFromInline weak let weakActor: (any Actor)?
   let objectID: ObjectIdentifier
@@ -12,7 +12,7 @@
   ///
   /// Never read under a mutex: the reference may be the last one a moment later, and then the
   /// `deinit` of the owner runs here.
-  @inlinable var object: (any AnyObject & Sendable)? {
+  @inlinable package var object: (any AnyObject & Sendable)? {
     assertNoMutexIsHeld("read a weak reference")
     return weakObject
   }
@@ -47,14 +47,14 @@
   var isElsewhere: Bool { isOfMain && !Scheduling.isOnMainQueue }
 
   /// Whether the owner is not gone. Never read under a mutex: see ``object``.
-  @inline(never) var isAlive: Bool { look { _ in true } ?? false }
+  @inline(never) package var isAlive: Bool { look { _ in true } ?? false }
 
   /// Lends the owner to a closure. Returns `nil` if the owner is gone. Never called under a mutex:
   /// see ``object``.
   ///
   /// If only the main actor may release the owner, and this is another thread, a block on the main
   /// queue releases the reference that is made here. The owner then lives until that block.
-  func look<Value>(_ body: (any AnyObject & Sendable) -> Value) -> Value? {
+  package func look<Value>(_ body: (any AnyObject & Sendable) -> Value) -> Value? {
     guard isElsewhere else { return object.map(body) }
     guard let held = unsafe retained() else { return nil }
     let value = unsafe held._withUnsafeGuaranteedRef(body)

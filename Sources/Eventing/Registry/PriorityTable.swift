@@ -5,17 +5,17 @@
 ///
 /// Complexity: adding is O(1) with one priority and O(log *p*) with *p* priorities. Adding the
 /// first handler of another priority is O(*p*). Removing costs as much as adding, amortized.
-@safe @usableFromInline struct PriorityTable: ~Copyable {
+@safe @usableFromInline package struct PriorityTable: ~Copyable {
   @usableFromInline typealias BucketPointer = PriorityBucket.Pointer
 
   /// All buckets by descending priority, if there are several. Empty if there is one bucket, which
   /// needs no search.
   var index: ContiguousArray<BucketPointer> = unsafe []
   /// The number of slots, including dead ones.
-  @usableFromInline var count: Int32 = 0
+  @usableFromInline package var count: Int32 = 0
   /// The number of dead slots: their handlers are unregistered, and their places are not yet
   /// removed.
-  var deadCount: Int32 = 0
+  package var deadCount: Int32 = 0
   /// The slot whose handler is checked next for a lost owner or key: the index of the bucket, and
   /// the index of the slot in it. Changed by the thread inside the core, under `core.mutex`.
   @usableFromInline var sweep: (bucket: Int32, slot: Int32) = (0, 0)

@@ -32,7 +32,7 @@
 /// and then the object's `deinit` would run under the mutex.
 ///
 /// - Parameter action: The action that needs a thread without a mutex, for the message.
-@inlinable @inline(__always) func assertNoMutexIsHeld(_ action: @autoclosure () -> StaticString) {
+@inlinable @inline(__always) package func assertNoMutexIsHeld(_ action: @autoclosure () -> StaticString) {
   #if DEBUG
     if HeldMutex.isHeld { preconditionFailure("expected to \(action()) while no mutex is held; this thread holds one") }
   #endif

@@ -53,7 +53,7 @@
 #endif
 
 extension UnfairMutex {
-  @inlinable @inline(__always) borrowing func lock() {
+  @inlinable @inline(__always) package borrowing func lock() {
     assertNoMutexIsHeld("take a mutex")
     acquire()
     #if DEBUG
@@ -61,7 +61,7 @@ extension UnfairMutex {
     #endif
   }
 
-  @inlinable @inline(__always) borrowing func unlock() {
+  @inlinable @inline(__always) package borrowing func unlock() {
     #if DEBUG
       HeldMutex.isHeld = false
     #endif

@@ -63,7 +63,7 @@ struct CauseNumbers {
   }
 
   mutating func began(_ call: TracedCall) {
-    guard let number = occurrences[Occurrence(event: call.event, sequence: call.sequence)] else { return }
+    guard let number = occurrences[Occurrence(event: call.eventNumber, sequence: call.sequence)] else { return }
     calls[call.number] = number
   }
 

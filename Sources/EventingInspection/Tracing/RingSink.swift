@@ -18,20 +18,36 @@ final class RingSink: TraceSink {
     ring.append(record(.occurrenceEnded, event.number, sequence, at: InspectionClock.now))
   }
 
-  func began(_ call: TracedCall, of handler: TracedHandler) { append(.callBegan, call, handler, at: call.begunAt) }
-
+  // An ``EventTracing`` calls a ring without the protocol.
+  func began(_ call: TracedCall, of handler: TracedHandler) { began(call) }
   func ended(_ call: TracedCall, of handler: TracedHandler, _ end: TracedEnd) {
+    switch end {
+    case .returned: ended(call, .returned)
+    case .threw: append(.callThrew, call, at: InspectionClock.now)
+    case .dropped: ended(call, .dropped)
+    }
+  }
+
+  @inline(__always) func began(_ call: TracedCall) {
+    append(.callBegan, call, at: InspectionClock.now, lane: call.isInline ? 0 : laneNumber(of: call))
+  }
+
+  @inline(never) private func laneNumber(of call: TracedCall) -> UInt64 {
+    call.lane.flatMap { LaneNumbers.number(of: $0) } ?? 0
+  }
+
+  @inline(__always) func ended(_ call: TracedCall, _ end: WatchedCall.End) {
     let kind: TraceRecord.Kind =
       switch end {
       case .returned: .callReturned
       case .threw: .callThrew
       case .dropped: .callDropped
       }
-    append(kind, call, handler, at: InspectionClock.now)
+    append(kind, call, at: InspectionClock.now)
   }
 
   func withdrew(_ call: TracedCall, of handler: TracedHandler) {
-    append(.callWithdrawn, call, handler, at: InspectionClock.now)
+    append(.callWithdrawn, call, at: InspectionClock.now)
   }
 
   func noCall(_ reason: TracedNoCall, handler: TracedHandler, event: EventIdentity, sequence: UInt64) {
@@ -46,11 +62,13 @@ final class RingSink: TraceSink {
     ring.append(record) { TraceRing.HandlerNames(handler: handler.name, lane: handler.laneName) }
   }
 
-  private func append(_ kind: TraceRecord.Kind, _ call: TracedCall, _ handler: TracedHandler, at time: UInt64) {
-    var record = record(kind, call.event, call.sequence, at: time)
+  @inline(__always) private func append(_ kind: TraceRecord.Kind, _ call: TracedCall, at time: UInt64, lane: UInt64 = 0)
+  {
+    let handler = TracedHandler(call)
+    var record = record(kind, call.eventNumber, call.sequence, at: time)
     record.handler = handler.id
     record.call = call.number
-    record.detail = call.lane ?? 0
+    record.detail = lane
     ring.append(record) { TraceRing.HandlerNames(handler: handler.name, lane: handler.laneName) }
   }
 

@@ -57,6 +57,20 @@ import Testing
     for event in events { event.finish() }
   }
 
+  @Test func aWaitThatOutlastsTheInspectionIsForgotten() async throws {
+    EventRegistry.start()
+    let (event, goOn) = (Event<Int>(), Signal())
+    let waiting = goOn.payloads()
+    event.addHandler(on: .inOrder) { (_: Int) async in for await _ in waiting { return } }
+    func isKnown() -> Bool { PolledWait.all().contains { $0.event == event.identity.number } }
+    let sending = Task { await event.send(1) }
+    #expect(await eventually(isKnown))
+    EventRegistry.stop()
+    goOn.post()
+    _ = await sending.value
+    #expect(!isKnown())
+  }
+
   @Test func ticketsAndBarriersAreWaitsOfTheirKinds() async throws {
     EventRegistry.start()
     defer { EventRegistry.stop() }

@@ -2,6 +2,7 @@ import EventingTesting
 import Testing
 
 @testable import Eventing
+@testable import EventingInspection
 
 /// Tests that the report of an occurrence, the observers, the trace and the handler's snapshot say
 /// the same, for each way in which a call may end or not begin (G21, H2, H4, H6, H11).
@@ -89,8 +90,7 @@ import Testing
     func attach() -> HandlerToken { world.event.add(way.handler(world).with(.named("a"))) }
     let token = way.isStepped ? world.steps.adding(attach) : attach()
     world.event.observe(with: words)
-    let tracing = EventTracing(words, world.event.core)
-    world.event.core.trace(with: tracing, "e")
+    let tracing = EventTracing(words, world.event.core, "e")
     await way.drive(world, token)
     await world.event.quiesce()
     let reports = await world.reports

@@ -1,8 +1,8 @@
 #if DEBUG
-  import EventingDiagnostics
   import Testing
 
   @testable import Eventing
+  @testable import EventingDiagnostics
 
   /// Tests that a look of `EventDiagnostics`, and a snapshot, cost what they tell, whatever other
   /// events do.
@@ -23,7 +23,7 @@
       await begun.opened()
       while WaitingSends.noted < count { await Task.yield() }
       var look = WaitingSends.Look()
-      let calls = Eventing.RunningCalls.all.filter { $0.isObserved { ($0 as? EventDiagnostics) === watch.diagnostics } }
+      let calls = watch.diagnostics.runningCalls
       #expect(calls.count == count)
       for call in calls { #expect(look.waits(for: call).count == 1) }
       gate.open()
@@ -37,28 +37,41 @@
       #expect(many < 30 * few, "\(few) steps for 20 calls, \(many) for 200")
     }
 
-    @Test func theOldestCallIsThatOfTheHandler() {
+    /// The age of a handler is that of its own oldest call, whatever calls of other handlers run.
+    @Test func theOldestCallIsThatOfTheHandler() async {
       let (event, other) = (Event<Int>(), Event<Int>())
-      event.observe(with: StuckTests.Watch().diagnostics)
-      let (token, another) = (event.addHandler { _ in }, other.addHandler { _ in })
-      let observed = ObservedOccurrence(observers: Observers([], of: event.identity), sequence: 1)
-      let starts = (1...4).map { StableInstant(sinceOrigin: .seconds($0)) }
-      let places = starts.map { Eventing.RunningCalls.begin(token, observed, $0, on: nil) }
-      let rest = (0..<1_000).map { _ in Eventing.RunningCalls.begin(another, observed, starts[0], on: nil) }
-      func oldest() -> Duration? { Eventing.RunningCalls.oldestStart(of: token.record)?.sinceOrigin }
-      #expect(oldest() == .seconds(1))
-      Eventing.RunningCalls.end(places[1])
-      Eventing.RunningCalls.end(places[0])
-      #expect(oldest() == .seconds(3))
-      // The memory of a burst goes while a call still runs.
-      let before = Eventing.RunningCalls.capacity
-      for place in rest.dropLast() { Eventing.RunningCalls.end(place) }
-      #expect(Eventing.RunningCalls.capacity < before - 500)
-      Eventing.RunningCalls.end(places[3])
-      #expect(oldest() == .seconds(3))
-      Eventing.RunningCalls.end(places[2])
-      #expect(oldest() == nil)
-      Eventing.RunningCalls.end(rest[999])
+      let observations = [event, other].map { $0.observe(with: Watch().diagnostics) }
+      let (begun, gates) = (Recorder<Int>(), (0..<3).map { _ in Gate() })
+      let token = event.addHandler(on: .concurrent(limit: 3)) { (number: Int) async in
+        begun.record(number)
+        await gates[number].opened()
+      }
+      func age() async -> Duration? { await event.handlers().first { $0.token == token }?.runningFor }
+      #expect(await age() == nil)
+      other.addHandler(on: .concurrent(limit: 1)) { (_: Int) async in await gates[2].opened() }
+      other.post(0)
+      var starts: [ContinuousClock.Instant] = []
+      for number in 0..<3 {
+        starts.append(.now)
+        event.post(number)
+        #expect(await eventually { begun.count == number + 1 })
+      }
+      starts.append(.now)
+      func expectOldest(_ number: Int) async {
+        let before = ContinuousClock.now
+        let age = await age() ?? .zero
+        #expect(age >= before - starts[number + 1] && age <= .now - starts[number], "\(age)")
+      }
+      await expectOldest(0)
+      gates[1].open()
+      await expectOldest(0)
+      gates[0].open()
+      while await age() ?? .zero > .now - starts[2] { await Task.yield() }
+      await expectOldest(2)
+      gates[2].open()
+      await event.quiesce()
+      #expect(await age() == nil)
+      for observation in observations { observation.end() }
     }
   }
 #endif

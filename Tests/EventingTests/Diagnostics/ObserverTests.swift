@@ -5,6 +5,8 @@ import EventingTesting
 import Synchronization
 import Testing
 
+@testable import EventingInspection
+
 /// Tests of observers, of occurrences that reach no handler, and of diagnostics.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ObserverTests {
   /// An observer that records each of its calls in one line, with the name of the handler.

@@ -62,7 +62,7 @@ import Testing
         }
         observation.end()
         await event.send(100)
-        precondition(WaitingSends.noted == 0 && !WaitingSends.isWatched)
+        precondition(WaitingSends.noted == 0 && !Instruments.areOn)
       }
     }
 

@@ -1,10 +1,12 @@
+import Eventing
+
 /// The last waits with deferred handlers: handlers for which a waiting call does not wait, because
-/// they wait for that call. See ``WaitingSends``, which says when waits are noted.
+/// they wait for that call.
 ///
 /// A wait with deferred handlers is often short: a poll seldom finds it, and it may end before a
 /// client connects. So the last wait is kept here, for each event and each set of deferred
 /// handlers.
-package enum DeferredWaits {
+enum DeferredWaits {
   private struct Key: Hashable {
     let event: UInt64
     let deferred: [UInt64]
@@ -18,15 +20,15 @@ package enum DeferredWaits {
   /// The last noted wait for each event and each set of deferred handlers. A wait is noted only
   /// when it ends. So its ``PolledWait/since`` is the time of its end, and not of its beginning.
   /// In the order of these ends.
-  package static var last: [PolledWait] {
-    waits.withLock { waits in waits.values.map { wait in wait } }.sortedUnspecialized { $0.id < $1.id }
+  static var last: [PolledWait] {
+    waits.withLock { waits in waits.values.map { wait in wait } }.sorted { $0.id < $1.id }
   }
 
   /// Notes a wait that is about to end.
-  static func note(_ completion: Completion) {
-    guard
-      let wait = completion.polledWait(id: WaitingSends.newNumber(), since: InspectionClock.now, at: nil),
-      !wait.deferred.isEmpty
+  static func note(_ wait: WatchedWait, by invocation: Invocation?) {
+    guard let completion = wait.completion, completion.isTracked,
+      completion.withMutex({ completion.waiters.contains { $0.id == wait.waiter && !$0.deferredNodes.isEmpty } }),
+      let wait = PolledWait(wait, by: invocation, since: InspectionClock.now), !wait.deferred.isEmpty
     else { return }
     let key = Key(event: wait.event, deferred: wait.deferred)
     waits.withLock { waits in

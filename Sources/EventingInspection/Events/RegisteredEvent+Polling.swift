@@ -1,3 +1,4 @@
+import Eventing
 import Synchronization
 
 extension RegisteredEvent {
@@ -10,7 +11,7 @@ extension RegisteredEvent {
   /// - Parameter isWhole: Whether the handlers are read even if nothing shows that they changed.
   ///   The release of a handler's owner is the only change that nothing shows.
   /// - Returns: Whether the event exists.
-  package func poll(into reading: EventReading, isWhole: Bool) -> Bool {
+  func poll(into reading: EventReading, isWhole: Bool) -> Bool {
     guard let core = anchor.core else { return false }
     let state = core.stateWord.load(ordering: .relaxed)
     let pendingWork = core.pendingWorkReference.load()
@@ -21,15 +22,15 @@ extension RegisteredEvent {
     // occurrences it takes, and the sequence number before them. So the number read here is not
     // smaller than the noted one.
     let sequence = core.sequence
-    (shape.count, shape.deadCount) = unsafe (core.table.count, core.table.deadCount)
-    (reading.isLocked, reading.isFinished) = unsafe (core.isEventLocked, core.isFinished)
+    (shape.count, shape.deadCount) = (core.table.count, core.table.deadCount)
+    (reading.isLocked, reading.isFinished) = (core.isEventLocked, core.isFinished)
     // Occurrences that a drain has taken out of the mailbox do not count: they slow no post down.
-    reading.isOverloaded = unsafe (pendingWork?.mailbox.occurrenceCount ?? 0) > OverloadControl.limit
+    reading.isOverloaded = (pendingWork?.mailbox.occurrenceCount ?? 0) > OverloadControl.limit
     var waiting = 0
     if let pendingWork {
-      waiting = unsafe pendingWork.mailbox.occurrenceCount + pendingWork.drained.left(at: sequence)
-      shape.newCount = unsafe pendingWork.mailbox.newHandlers.count
-      reading.hasKeys = unsafe pendingWork.keyIndex != nil
+      waiting = pendingWork.mailbox.occurrenceCount + pendingWork.drained.left(at: sequence)
+      shape.newCount = pendingWork.mailbox.newHandlerCount
+      reading.hasKeys = pendingWork.keyIndex != nil
     }
     let mustRead = isWhole || reading.isRestless || shape != reading.shape || sequence != reading.sequence
     if mustRead { core.find(reading, pendingWork) }
@@ -37,7 +38,7 @@ extension RegisteredEvent {
     (reading.sequence, reading.waiting, reading.isBusy, reading.shape) = (sequence, waiting, shape.isBusy, shape)
     reading.hasReadHandlers = mustRead
     if mustRead { readHandlers(reading, pendingWork) }
-    readChildren(reading, pendingWork)
+    readChildren(reading, core)
     return true
   }
 
@@ -99,11 +100,10 @@ extension RegisteredEvent {
 
   /// Reads the number of unheard occurrences, and the numbers of the events `unheard` and
   /// `failures`.
-  private func readChildren(_ reading: EventReading, _ pendingWork: PendingWork?) {
-    let unheard = (pendingWork?.unhandledReference.load()?.event as? any AnyEvent)?.core
+  private func readChildren(_ reading: EventReading, _ core: EventCore) {
+    let unheard = core.unheardCore
     reading.unheard = unheard?.sequence
-    let failures = anchor.failureReference.load()?.knownEvent
-    reading.children = (unheard?.anchor.number ?? 0, failures?.core.anchor.number ?? 0)
+    reading.children = (unheard?.anchor.number ?? 0, anchor.failureReference.load()?.eventNumber ?? 0)
   }
 }
 
@@ -113,21 +113,21 @@ extension EventCore {
   fileprivate func find(_ reading: EventReading, _ pendingWork: PendingWork?) {
     func held(_ record: HandlerRecord) -> Int {
       guard record.has(HandlerFlags.hasHoldingBuffer), let pendingWork else { return 0 }
-      return unsafe pendingWork.holding.count(for: record)
+      return pendingWork.holding.count(for: record)
     }
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
-      guard unsafe record.index >= 0 else { return }
+      guard record.index >= 0 else { return }
       let details = record.details
       let skipped = unsafe slot.pointee.skipped.load(ordering: .relaxed)
       reading.found.append(
-        unsafe EventReading.Found(
-          record: record, key: details?.key, target: details?.route?.target,
+        EventReading.Found(
+          record: record, key: details?.key, target: record.target,
           skipped: skipped + (details?.otherSkips.load(ordering: .relaxed) ?? 0), held: held(record),
           offered: offered(to: details?.keyTable)))
     }
     guard let pendingWork else { return }
-    for lane in unsafe pendingWork.retiringLanes {
+    for lane in pendingWork.retiringLanes {
       reading.found.append(
         EventReading.Found(
           record: lane.record, key: nil, target: lane, skipped: lane.record.otherSkips.load(ordering: .relaxed),
@@ -139,7 +139,7 @@ extension EventCore {
 extension Member {
   /// Corrects a reading that counts calls which wait for their next attempt as running.
   fileprivate func leaveDelaysOut(of handler: inout HandlerReading) {
-    guard modifiers.retry != nil, let all = handler.running else { return }
+    guard isRetried, let all = handler.running else { return }
     let (delayed, oldest) = delaysAndOldestCall
     handler.running = max(0, all - delayed)
     // Each attempt of the only call is a new one: several of them, one after another, are not
@@ -147,21 +147,4 @@ extension Member {
     let number = UInt64(all == 1 ? attempt.load(ordering: .relaxed) : 0)
     handler.oldestCall = handler.running == 0 ? 0 : oldest << 16 | number & 0xFFFF
   }
-}
-
-/// The occurrences that the drain took out of the mailbox last, all in one step.
-struct DrainedOccurrences {
-  private var count = 0
-  private var sequence: UInt64 = 0
-
-  /// Notes the number of occurrences that the drain takes out of the mailbox now, and the event's
-  /// sequence number before them, for polls. Called by the drain, under the mutex.
-  mutating func note(_ count: Int, at sequence: UInt64) {
-    self.count = count
-    self.sequence = sequence
-  }
-
-  /// Returns how many of the noted occurrences have not begun their delivery, when the event's
-  /// sequence number is `now`.
-  func left(at now: UInt64) -> Int { max(0, count - Int(truncatingIfNeeded: now &- sequence)) }
 }

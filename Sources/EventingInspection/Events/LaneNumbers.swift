@@ -1,6 +1,8 @@
+import Eventing
+
 /// The numbers of lanes: all handlers of one queue, actor or shared lane, or of the main actor,
 /// share one number. No number is used again in a process.
-package enum LaneNumbers {
+enum LaneNumbers {
   private struct Table {
     var entries: [ObjectIdentifier: Entry] = [:]
     var last: UInt64 = 0

@@ -1,21 +1,23 @@
+import Eventing
+
 extension WaitingSends {
   /// The waits of one moment, by what they wait for: with them, a watcher finds what a call holds
   /// up.
   ///
   /// To make one costs O(*n*) for *n* waits and the nodes that they wait for. ``waits(for:)`` costs
   /// what it returns. So a look that tells of many calls does not search all waits for each.
-  package struct Look {
+  struct Look {
     /// One of the waits.
-    package struct Wait: Sendable {
+    struct Wait: Sendable {
       /// The event and the number of the occurrence; `nil` if they are not known.
-      package let event: EventIdentity?
-      package let sequence: UInt64?
+      let event: EventIdentity?
+      let sequence: UInt64?
       /// The time since the wait began.
-      package let duration: Duration
+      let duration: Duration
     }
 
     /// The most waits that ``waits(for:)`` returns.
-    package static let most = 100
+    static let most = 100
 
     /// A node of the graph of waits.
     private struct Node {
@@ -29,7 +31,7 @@ extension WaitingSends {
       var needed = 1
     }
 
-    private let now = StableInstant.now
+    private let now = ContinuousClock.now
     /// The waits, the longest first.
     private let entries: [Entry]
     private var nodes: [ObjectIdentifier: Node] = [:]
@@ -38,17 +40,18 @@ extension WaitingSends {
     /// The number of nodes and entries that were looked at, for tests.
     private(set) var steps = 0
 
-    package init() {
-      entries = WaitingSends.entries.withLock { $0.values.map { $0 } }
-        .sortedUnspecialized { ($0.start.sinceOrigin, $0.number) < ($1.start.sinceOrigin, $1.number) }
+    init() {
+      var known: Set<ObjectIdentifier> = []
+      // A ticket that several tasks await counts once.
+      entries = WaitingSends.entries.filter { known.insert(ObjectIdentifier($0.completion)).inserted }
       // No call has this slot. So no node counts as blocked because of the goal.
       let goal = Invocation(ExecutionSlot())
       for (index, entry) in entries.enumerated() {
-        if let anchor = entry.anchor { undelivered[ObjectIdentifier(anchor), default: []].append(index) }
+        if let anchor = entry.wait.anchor { undelivered[ObjectIdentifier(anchor), default: []].append(index) }
         // The mutex is given back after each wait: every `send` inside of a call needs it. So the
         // picture may be of several moments, which is good enough to tell what waits.
         WaitGraph.mutex.withLock {
-          for node in entry.completion.awaitedNodes {
+          for node in entry.awaitedNodes {
             insert(node, goal)
             nodes[ObjectIdentifier(node)]?.entries.append(index)
           }
@@ -83,16 +86,15 @@ extension WaitingSends {
 
     /// Returns the waits that cannot end before a call has returned, the longest first, and at most
     /// ``most``. Waits for the call itself come before waits that depend on it through others.
-    package mutating func waits(for call: RunningCalls.Call) -> [Wait] {
+    mutating func waits(for call: RunningCall) -> [Wait] {
       guard let lane = call.lane else {
         // The handler is inline, so its event delivers nothing else until the call ends. Therefore
         // the call holds up all waits for occurrences that this event has not delivered yet.
         var found: [Wait] = []
-        for index in undelivered[ObjectIdentifier(call.handler.anchor)] ?? [] where found.count < Self.most {
+        for index in undelivered[ObjectIdentifier(call.handler.eventAnchor)] ?? [] where found.count < Self.most {
           steps += 1
           guard entries[index].completion.isUndelivered else { continue }
-          let duration = now.since(entries[index].start)
-          found.append(Wait(event: call.event, sequence: nil, duration: duration))
+          found.append(Wait(event: call.event, sequence: nil, duration: now - entries[index].start))
         }
         return found
       }
@@ -102,7 +104,7 @@ extension WaitingSends {
     }
 
     /// Returns the waits that cannot end before a lane begins a call: see ``waits(for:)``.
-    package mutating func waits(behind lane: LaneLoad) -> [Wait] { waits(for: [lane.lane.counters]) }
+    mutating func waits(behind lane: LaneLoad) -> [Wait] { waits(for: [lane.lane.counters]) }
 
     /// Returns the waits that cannot end before one of some nodes goes on, the longest first, and
     /// at most ``most``.
@@ -131,11 +133,11 @@ extension WaitingSends {
           if left <= 0, seen.insert(id).inserted { queue.append(id) }
         }
       }
-      return found.sortedUnspecialized(by: <).map { index in
-        // `observed` was set before the lane had the completion, and does not change afterwards.
-        let observed = unsafe entries[index].completion.observed
+      return found.sorted().map { index in
+        // `occurrence` was set before the lane had the completion, and does not change afterwards.
+        let occurrence = entries[index].completion.occurrence
         return Wait(
-          event: observed?.observers.event, sequence: observed?.sequence, duration: now.since(entries[index].start))
+          event: occurrence?.event, sequence: occurrence?.sequence, duration: now - entries[index].start)
       }
     }
   }
@@ -144,11 +146,11 @@ extension WaitingSends {
 extension Completion {
   /// Whether the event has not delivered the occurrence.
   fileprivate var isUndelivered: Bool { withMutex { !isDelivered } }
+}
 
-  /// The nodes that the waiters wait for. If there are no waiters, the nodes of all outstanding
-  /// work. The caller holds `WaitGraph.mutex`.
+extension WaitingSends.Entry {
+  /// The nodes that the tasks wait for. The caller holds `WaitGraph.mutex`.
   fileprivate var awaitedNodes: [WaitNode] {
-    guard isTracked else { return [] }
-    return waiters.isEmpty ? outstanding.values.map(\.node) : waiters.flatMap { nodes(for: $0.id) }
+    completion.isTracked ? completion.waiters.flatMap { completion.nodes(for: $0.id) } : []
   }
 }

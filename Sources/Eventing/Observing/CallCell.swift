@@ -19,6 +19,11 @@ final class CallCell: Sendable {
 
   @TaskLocal static var current: CallCell?
 
+  private static let lastNumber = Atomic<UInt64>(0)
+
+  /// Returns a number for a call, which no other call of the process has.
+  static func newNumber() -> UInt64 { lastNumber.wrappingAdd(1, ordering: .relaxed).newValue }
+
   /// The number of cells. While there is none, a post need not look for one, which takes about 300
   /// instructions.
   private static let count = Atomic<Int>(0)
@@ -52,20 +57,37 @@ final class CallCell: Sendable {
 }
 
 /// When an occurrence was sent, and by which call.
-struct TraceOrigin: Sendable {
-  let postedAt = InspectionClock.now
-  let cause = CallCell.cause
+package struct TraceOrigin: Sendable {
+  private static let askers = Atomic<Int>(0)
+
+  /// Whether some event is traced. One relaxed load.
+  static var isWanted: Bool { askers.load(ordering: .relaxed) > 0 }
+
+  /// Changes the number of instruments that want origins.
+  package static func want(_ change: Int) {
+    askers.wrappingAdd(change, ordering: .relaxed)
+    CarriedContext.sources.wrappingAdd(change, ordering: .relaxed)
+  }
+
+  /// The time, as ``DrainQuota/exactNow``.
+  package let postedAt: UInt64
+  /// The number of the watched call that sent it; 0 if none did.
+  package let cause: UInt64
+
+  init(isKnown: Bool = true) { (postedAt, cause) = isKnown ? (DrainQuota.exactNow, CallCell.cause) : (0, 0) }
 }
 
-/// The part of a completion that only inspections and traces need: when its occurrence was sent and
-/// by which call (`origin`), the kind of its wait, and the anchor of its event. Immutable.
+/// The part of a completion that only instruments need: when its occurrence was sent and by which
+/// call (`origin`), the kind of its wait, the anchor of its event, and the wait if it has begun
+/// with the send. Immutable.
 final class CompletionNotes: Sendable {
   let origin: TraceOrigin?
-  let kind: PolledWait.Kind?
+  let kind: WatchedWait.Kind?
   let anchor: EventAnchor?
+  let wait: WatchedWait?
 
-  init(origin: TraceOrigin?, kind: PolledWait.Kind?, anchor: EventAnchor?) {
-    (self.origin, self.kind, self.anchor) = (origin, kind, anchor)
+  init(origin: TraceOrigin?, kind: WatchedWait.Kind?, anchor: EventAnchor?, wait: WatchedWait? = nil) {
+    (self.origin, self.kind, self.anchor, self.wait) = (origin, kind, anchor, wait)
   }
 }
 
@@ -76,7 +98,7 @@ extension Completion {
   ///
   /// A trace of any event counts: a combination of values has its own event, which may be traced.
   static var ofSetter: Completion? {
-    let isTraced = EventTracing.areRunning
+    let isTraced = TraceOrigin.isWanted
     guard isTraced || CarriedContext.isCarrying else { return nil }
     let completion = Completion(.post)
     if isTraced { completion.noteOrigin() }

@@ -1,29 +1,31 @@
+import Eventing
+
 /// The counters of one event, as a poll last read them. A reading belongs to one thread at a time.
-package final class EventReading {
+final class EventReading {
   /// The number of occurrences whose delivery began.
-  package internal(set) var sequence: UInt64 = 0
+  var sequence: UInt64 = 0
   /// The number of occurrences that wait in the event's queue.
-  package internal(set) var waiting = 0
+  var waiting = 0
   /// Whether so many occurrences wait in the event's queue that posts are slowed down: see
   /// ``OverloadControl``.
-  package internal(set) var isOverloaded = false
+  var isOverloaded = false
   /// The number of handlers that have not ended.
-  package internal(set) var handlerCount = 0
+  var handlerCount = 0
   /// The number of occurrences that reached no handler; `nil` if the event does not count them.
-  package internal(set) var unheard: UInt64?
-  package internal(set) var isLocked = false
-  package internal(set) var isFinished = false
+  var unheard: UInt64?
+  var isLocked = false
+  var isFinished = false
   /// Whether a thread was inside the event.
-  package internal(set) var isBusy = false
+  var isBusy = false
   /// The numbers that identify two events that belong to this one: `Event.unhandled`, and
   /// `Event.failures` (``EventIdentity/number``). 0 for an event that does not exist.
-  package internal(set) var children: (unheard: UInt64, failures: UInt64) = (0, 0)
+  var children: (unheard: UInt64, failures: UInt64) = (0, 0)
   /// The handlers, in the order in which they are called. Removed handlers whose lanes still run
   /// calls come last.
-  package internal(set) var handlers: ContiguousArray<HandlerReading> = []
+  var handlers: ContiguousArray<HandlerReading> = []
   /// Whether the last poll read the handlers. If it did not, ``handlers`` is what an earlier poll
   /// read: the poll saw no sign that a handler had changed since.
-  package internal(set) var hasReadHandlers = false
+  var hasReadHandlers = false
 
   /// The handlers that the current poll found when it walked over the event's handlers, under the
   /// core's mutex. Emptied when the poll has read their counters.
@@ -59,13 +61,13 @@ package final class EventReading {
     var isBusy = false
   }
 
-  package init() {}
+  init() {}
 }
 
 /// The counters of one handler, as a poll read them.
-package struct HandlerReading: Equatable, Sendable {
+struct HandlerReading: Equatable, Sendable {
   /// Whether a handler has an owner, and whether the owner still exists.
-  package enum OwnerState: String, Sendable { case none, alive, gone }
+  enum OwnerState: String, Sendable { case none, alive, gone }
 
   let record: HandlerRecord
   /// The key that the handler listens to; `nil` for a handler of `anyKey`, or of an event without
@@ -73,67 +75,60 @@ package struct HandlerReading: Equatable, Sendable {
   let keyBox: AnyKeyBox?
   /// The number of the lane; `nil` for an inline handler. Handlers on one queue, actor or shared
   /// lane have one number.
-  package internal(set) var lane: UInt64?
-  package internal(set) var isLocked = false
-  package internal(set) var owner = OwnerState.none
+  var lane: UInt64?
+  var isLocked = false
+  var owner = OwnerState.none
   /// The number of calls that have begun.
-  package internal(set) var calls = 0
+  var calls = 0
   /// The number of calls that have ended.
-  package internal(set) var ended = 0
+  var ended = 0
   /// The number of calls that threw.
-  package internal(set) var failed = 0
-  package internal(set) var skipped = 0
-  package internal(set) var dropped = 0
+  var failed = 0
+  var skipped = 0
+  var dropped = 0
   /// Whether the handler asks that newer occurrences replace older ones, so that no drop is a loss.
-  package internal(set) var replaces = false
-  package internal(set) var held = 0
+  var replaces = false
+  var held = 0
   /// The number of occurrences that wait on the lane.
-  package internal(set) var waiting = 0
+  var waiting = 0
   /// The number of calls that run; `nil` for an inline handler.
-  package internal(set) var running: Int?
+  var running: Int?
   /// A number that stays while the oldest running call is the same one.
-  package internal(set) var oldestCall: UInt64 = 0
+  var oldestCall: UInt64 = 0
 
   /// The number of the handler, as ``HandlerToken/id``.
-  package var id: UInt64 { record.id }
+  var id: UInt64 { record.id }
 
-  package static func == (a: HandlerReading, b: HandlerReading) -> Bool {
+  static func == (a: HandlerReading, b: HandlerReading) -> Bool {
     a.record === b.record && a.calls == b.calls && a.ended == b.ended && a.waiting == b.waiting
       && a.running == b.running && a.oldestCall == b.oldestCall && a.skipped == b.skipped && a.dropped == b.dropped
       && a.held == b.held && a.failed == b.failed && a.isLocked == b.isLocked && a.owner == b.owner && a.lane == b.lane
   }
 }
 
-/// The calls of a lane that run, as a poll read them.
-struct RunningCount {
-  var count: Int
-  /// A number that stays while the oldest running call is the same one.
-  var oldest: UInt64
-}
-
 /// The part of a handler's state that never changes.
-package struct HandlerInfo: Sendable {
-  package let name: String?
-  package let fileID: String?
-  package let line: Int?
-  package let delivery: String
-  package let priority: Int
-  package let tags: [String]
-  package let isOnce: Bool
-  package let isForward: Bool
+struct HandlerInfo: Sendable {
+  let name: String?
+  let fileID: String?
+  let line: Int?
+  let delivery: String
+  let priority: Int
+  let tags: [String]
+  let isOnce: Bool
+  let isForward: Bool
   /// The type of the owner; `nil` if the handler had none, or its owner was gone.
-  package let ownerType: String?
+  let ownerType: String?
 }
 
 extension HandlerReading {
   /// The part of the handler's state that never changes. Read it once, and not with each poll: each
   /// read makes strings.
-  package var info: HandlerInfo {
+  var info: HandlerInfo {
     let options = record.details?.options
     return HandlerInfo(
-      name: options?.name, fileID: record.source.fileID, line: record.source.line,
+      name: options?.name, fileID: record.fileAndLine?.fileID, line: record.fileAndLine?.line,
       delivery: (record.details?.place ?? .inline).description, priority: options?.priority ?? 0,
-      tags: options?.tags?.sortedUnspecialized(by: <) ?? [], isOnce: record.has(HandlerFlags.once),
+      tags: options?.tags?.sorted(by: <) ?? [], isOnce: record.has(HandlerFlags.once),
       isForward: options?.isForward ?? false, ownerType: options?.owner?.look { "\(type(of: $0))" })
   }
 }

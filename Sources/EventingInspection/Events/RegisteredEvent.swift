@@ -1,47 +1,47 @@
 import Dispatch
+import Eventing
 import Synchronization
 
 /// An event in the ``EventRegistry``, which does not keep it alive.
-package final class RegisteredEvent: Sendable {
+final class RegisteredEvent: Sendable {
   /// The number of the event, which no other event has.
-  package let id: UInt64
-  package let name: String?
-  /// The type of the payloads, as users know it.
-  package let type: Any.Type
+  let id: UInt64
+  /// The name, the number and the payload type.
+  let identity: EventIdentity
   /// When the event joined the registry, on the ``InspectionClock``.
-  package let joinedAt: UInt64
+  let joinedAt: UInt64
   /// The number of occurrences before the event joined the registry.
-  package let sequenceBefore: UInt64
+  let sequenceBefore: UInt64
   let anchor: EventAnchor
   /// Whether the event has or had a handler, as far as the registry knows.
   let hasHadHandler = Atomic<Bool>(false)
   private let kindWord: Atomic<UInt8>
 
-  private static let kinds: [InspectedEvent.Kind] = [.event, .keyed, .observed, .question]
+  private static let kinds: [HandlerTable.Kind] = [.event, .keyed, .observed, .question]
 
-  init(_ anchor: EventAnchor, _ name: String?, _ type: Any.Type, _ kind: InspectedEvent.Kind, sequence: UInt64) {
+  init(_ anchor: EventAnchor, _ identity: EventIdentity, _ kind: HandlerTable.Kind, sequence: UInt64) {
     self.anchor = anchor
-    self.name = name
-    self.type = type
+    self.identity = identity
     id = anchor.number
     joinedAt = InspectionClock.now
     sequenceBefore = sequence
     kindWord = Atomic(RegisteredEvent.number(of: kind))
   }
 
-  /// The name, the number and the payload type.
-  package var identity: EventIdentity { EventIdentity(name: name, number: id, payloadType: type) }
+  var name: String? { identity.name }
+  /// The type of the payloads, as users know it.
+  var type: Any.Type { identity.payloadType }
 
   /// Whether the event is a plain ``Event``, or belongs to a ``KeyedEvent``, an ``Observed`` or a
   /// ``EventQuestion``.
-  package var kind: InspectedEvent.Kind { RegisteredEvent.kinds[Int(kindWord.load(ordering: .relaxed))] }
+  var kind: HandlerTable.Kind { RegisteredEvent.kinds[Int(kindWord.load(ordering: .relaxed))] }
 
   /// Whether some handler was added, as far as the registry knows.
-  package var wasEverHandled: Bool { hasHadHandler.load(ordering: .relaxed) }
+  var wasEverHandled: Bool { hasHadHandler.load(ordering: .relaxed) }
 
-  func note(_ kind: InspectedEvent.Kind) { kindWord.store(RegisteredEvent.number(of: kind), ordering: .relaxed) }
+  func note(_ kind: HandlerTable.Kind) { kindWord.store(RegisteredEvent.number(of: kind), ordering: .relaxed) }
 
-  private static func number(of kind: InspectedEvent.Kind) -> UInt8 { UInt8(kinds.firstIndex(of: kind) ?? 0) }
+  private static func number(of kind: HandlerTable.Kind) -> UInt8 { UInt8(kinds.firstIndex(of: kind) ?? 0) }
 
   /// The queues of events that inspections lock and unlock now, by the number of the event; and for
   /// how many requests.
@@ -58,7 +58,7 @@ package final class RegisteredEvent: Sendable {
   ///   - holding: What a lock holds; `nil` for nothing. An unlock ignores it.
   ///   - done: A closure that is called on the queue when the request has taken effect: with false
   ///     if the event or the handler does not exist.
-  package func setLocked(
+  func setLocked(
     _ isLocked: Bool, handler: UInt64?, holding: Buffering?, _ done: @escaping @Sendable (_ isFound: Bool) -> Void
   ) {
     let queue = Self.locks.withLock { locks in

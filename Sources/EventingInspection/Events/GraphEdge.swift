@@ -1,42 +1,43 @@
 import Dispatch
+import Eventing
 
 /// A route of occurrences from one place to another, as a poll saw it.
-package struct GraphEdge: Hashable, Sendable {
-  package enum Kind: String, Sendable { case forward, bus, key, lane, bridge }
+struct GraphEdge: Hashable, Sendable {
+  enum Kind: String, Sendable { case forward, bus, key, lane, bridge }
 
   /// An end of an edge: `event:12`, `handler:7`, `lane:3`, `bus:1`, `out:notifications`.
-  package struct Place: Hashable, Sendable, CustomStringConvertible {
-    package enum Kind: String, Sendable { case event, handler, lane, bus, out }
-    package let kind: Kind
+  struct Place: Hashable, Sendable, CustomStringConvertible {
+    enum Kind: String, Sendable { case event, handler, lane, bus, out }
+    let kind: Kind
     /// The number of the event, handler, lane or bus. If `kind` is `out`: the name of a place
     /// outside of the process's events, such as `notifications`.
-    package let text: String
-    package var description: String { "\(kind.rawValue):\(text)" }
+    let text: String
+    var description: String { "\(kind.rawValue):\(text)" }
 
     init(kind: Kind, text: String) { (self.kind, self.text) = (kind, text) }
     init(kind: Kind, number: UInt64) { self.init(kind: kind, text: "\(number)") }
   }
 
-  package let from: Place
-  package let to: Place
-  package let kind: Kind
+  let from: Place
+  let to: Place
+  let kind: Kind
   /// The number of occurrences that took this route; `nil` if it is not known.
-  package fileprivate(set) var count: Int?
+  fileprivate(set) var count: Int?
   /// The key, the name of the queue or shared lane, the label of the bridge, or the name of the
   /// bus's event; `nil` if there is none.
-  package let label: String?
+  let label: String?
 
   /// The fields that tell an edge from others.
-  package struct Key: Hashable, Sendable {
+  struct Key: Hashable, Sendable {
     private let (from, to, kind, label): (Place, Place, Kind, String?)
     fileprivate init(_ edge: GraphEdge) { (from, to, kind, label) = (edge.from, edge.to, edge.kind, edge.label) }
   }
-  package var key: Key { Key(self) }
+  var key: Key { Key(self) }
 
   /// Returns the edges that begin at an event or at its handlers, from what a poll has read. No two
   /// returned edges have equal keys: two forwards to one event are one edge, with the sum of their
   /// counts.
-  package static func all(of event: RegisteredEvent, _ reading: EventReading) -> [GraphEdge] {
+  static func all(of event: RegisteredEvent, _ reading: EventReading) -> [GraphEdge] {
     let edges = reading.handlers.flatMap { handler -> [GraphEdge] in
       let details = handler.record.details
       var edges: [GraphEdge] = []
@@ -45,8 +46,8 @@ package struct GraphEdge: Hashable, Sendable {
       if let bridge = details?.options.bridge {
         let to = Place(kind: .out, text: bridge.place)
         edges.append(GraphEdge(from: source, to: to, kind: .bridge, count: handler.calls, label: bridge.label))
-      } else if details?.options.isForward == true, let target = details?.options.owner?.object as? any AnyEvent {
-        let to = Place(kind: .event, number: target.core.anchor.number)
+      } else if let target = handler.record.forwardTarget {
+        let to = Place(kind: .event, number: target.number)
         edges.append(GraphEdge(from: source, to: to, kind: .forward, count: handler.calls, label: nil))
       }
       if let key = handler.keyLabel {
@@ -77,7 +78,7 @@ package struct GraphEdge: Hashable, Sendable {
   }
 
   /// Returns the edges from the included buses to their events.
-  package static func ofBuses() -> [GraphEdge] {
+  static func ofBuses() -> [GraphEdge] {
     EventRegistry.buses.flatMap { id, bus in
       bus.handlerTable.inspected.map { event in
         GraphEdge(
@@ -86,16 +87,6 @@ package struct GraphEdge: Hashable, Sendable {
       }
     }
   }
-}
-
-/// A place outside of the events of the process that a handler forwards to.
-@usableFromInline final class Bridge: Sendable {
-  let place: String
-  /// A text that distinguishes forwards to equal places, such as the name of a notification; `nil`
-  /// if the forward gives none.
-  let label: String?
-
-  init(to place: String, label: String?) { (self.place, self.label) = (place, label) }
 }
 
 extension HandlerReading {

@@ -1,0 +1,165 @@
+import Synchronization
+
+/// One observation: an observer, until the observation ends.
+// Safe: each field says what guards it.
+final class Observation: @unchecked Sendable {
+  private let mutex = UnfairMutex()
+  /// The observer; `nil` after the observation has ended. Guarded by: mutex.
+  @exclusivity(unchecked) private var observer: (any EventObserver)?
+
+  /// The handlers that the observer was told of and that have not been removed. Guarded by: mutex.
+  @exclusivity(unchecked) private var handlers: [UInt64: (token: HandlerToken, event: EventIdentity)] = [:]
+  /// The calls that the observer was told of and that have not ended, by the number of the handler
+  /// and of the occurrence. Guarded by: mutex.
+  @exclusivity(unchecked) private var calls: [UInt64: [UInt64: Call]] = [:]
+
+  private struct Call {
+    let handler: HandlerToken
+    let event: EventIdentity
+    let isFurther: Bool
+    let start = StableInstant.now
+  }
+
+  init(_ observer: any EventObserver) {
+    unsafe self.observer = observer
+    (observer as? any ObservationCounter)?.observationBegan()
+  }
+
+  deinit { unsafe (observer as? any ObservationCounter)?.observationEnded() }
+
+  /// The observer; `nil` after the observation has ended.
+  private var current: (any EventObserver)? { mutex.withLock { unsafe observer } }
+
+  /// Ends the observation. The observer is released after the unlock.
+  func end() {
+    mutex.lock()
+    let gone = unsafe observer
+    unsafe observer = nil
+    let (handlers, calls) = unsafe (self.handlers, self.calls)
+    unsafe (self.handlers, self.calls) = ([:], [:])
+    mutex.unlock()
+    guard let gone else { return }
+    (gone as? any ObservationCounter)?.observationEnded()
+    for (_, calls) in calls.sortedUnspecialized(by: { $0.key < $1.key }) {
+      for (sequence, call) in calls.sortedUnspecialized(by: { $0.key < $1.key }) {
+        gone.observe(
+          EventStep(.left, call.event, call.handler, sequence, isFurther: call.isFurther))
+      }
+    }
+    for (token, event) in handlers.values.sortedUnspecialized(by: { $0.token.id < $1.token.id }) {
+      gone.observe(EventStep(.removed, event, token))
+    }
+  }
+
+  /// Returns when the oldest running call of a handler began; `nil` if no call runs.
+  func oldestStart(of handler: UInt64) -> StableInstant? {
+    mutex.withLock { unsafe calls[handler]?.values.map(\.start).min { $0.sinceOrigin < $1.sinceOrigin } }
+  }
+}
+
+extension Observation: EventInstrument {
+  var isOver: Bool { current == nil }
+  var wantsOrigins: Bool { false }
+
+  func added(_ handler: HandlerToken, of event: EventIdentity) {
+    let observer = mutex.withLock { () -> (any EventObserver)? in
+      guard let observer = unsafe self.observer else { return nil }
+      unsafe handlers[handler.id] = (handler, event)
+      return observer
+    }
+    let lane = handler.record.target
+    observer?.observe(EventStep(.added, event, handler, lane: lane))
+  }
+
+  func removed(_ handler: HandlerToken, of event: EventIdentity) {
+    // Told once: the end of an event reports handlers whose slots are left, too.
+    let observer = mutex.withLock { () -> (any EventObserver)? in
+      unsafe handlers.removeValue(forKey: handler.id) == nil ? nil : self.observer
+    }
+    observer?.observe(EventStep(.removed, event, handler))
+  }
+
+  func began(_ occurrence: WatchedOccurrence) {
+    current?.observe(EventStep(.accepted, occurrence.event, nil, occurrence.sequence))
+  }
+
+  func ended(_ occurrence: WatchedOccurrence) {}
+
+  func began(_ call: WatchedCall) {
+    if !call.isHandOver { begin(call) }
+  }
+
+  private func begin(_ call: WatchedCall) {
+    let (handler, event) = (call.handler, call.event)
+    let observer = mutex.withLock { () -> (any EventObserver)? in
+      guard let observer = unsafe self.observer else { return nil }
+      unsafe calls[handler.id, default: [:]][call.sequence] = Call(
+        handler: handler, event: event, isFurther: call.isFurther)
+      return observer
+    }
+    observer?.observe(
+      EventStep(
+        .began, event, handler, call.sequence, attempt: call.attempt, isFurther: call.isFurther, lane: call.lane))
+  }
+
+  func ended(_ call: WatchedCall, _ end: WatchedCall.End) {
+    if call.isHandOver { begin(call) }  // told only now: it might have been withdrawn
+    let handler = call.handler
+    let (observer, start) = mutex.withLock { () -> ((any EventObserver)?, StableInstant?) in
+      let begun = unsafe calls[handler.id]?.removeValue(forKey: call.sequence)
+      unsafe calls[handler.id]?.giveBackRoom()
+      if unsafe calls[handler.id]?.isEmpty == true { unsafe calls[handler.id] = nil }
+      unsafe calls.giveBackRoom()
+      return (unsafe self.observer, begun?.start)
+    }
+    guard let observer else { return }
+    let duration = start.map { call.isHandOver ? .zero : StableInstant.now.since($0) }
+    var (kind, error): (EventStep.Kind, (any Error)?) = (.ended, nil)
+    switch end {
+    case .returned: break
+    case .threw(let problem): error = problem
+    case .dropped: kind = .dropped
+    }
+    observer.observe(
+      EventStep(
+        kind, call.event, handler, call.sequence, duration: duration, attempt: call.attempt, error: error,
+        isFurther: call.isFurther))
+  }
+
+  func withdrew(_ call: WatchedCall) {}
+
+  func noCall(_ kind: EventStep.Kind, _ call: WatchedCall) {
+    current?.observe(EventStep(kind, call.event, call.handler, call.sequence))
+  }
+}
+
+/// The observations that ``EventObserver/observeNewEvents()`` has begun.
+enum NewEvents {
+  /// Whether there are observations. If there are none, creating an event takes no mutex.
+  private static let isObserved = Atomic<Bool>(false)
+  private static let registry = Guarded<[Observation]>([])
+
+  static func add(_ observation: Observation) {
+    registry.withLock { observations in
+      observations.append(observation)
+      isObserved.publish(true)
+    }
+  }
+
+  static func remove(_ observation: Observation) {
+    registry.withLock { observations in
+      observations.removeAll { $0 === observation }
+      if observations.isEmpty { isObserved.publish(false) }
+    }
+  }
+
+  /// Adds the observers to a new event, before any other thread knows it.
+  static func tell(_ core: EventCore, _ name: String?) {
+    if Instruments.areOn { Instruments.joined(core.anchor, name, hasHandler: false) }
+    guard isObserved.load(ordering: .acquiring) else { return }
+    // `map` makes a new array for this thread. If the thread shared the stored array, `add` and
+    // `remove` would have to copy the stored array under the mutex.
+    let observations = registry.withLock { $0.map { $0 } }
+    for observation in observations { core.observe(in: observation, name) }
+  }
+}
