@@ -88,9 +88,8 @@ extension EventCore {
     _ tally: inout DeliveryTally
   ) {
     let number = CallCell.newNumber()
-    guard let anchor = unsafe anchorReference.lend() else { return }
     let call = unsafe WatchedCall(
-      number, tally.sequence, tracing.observers, slot.pointee.held, anchor,
+      number, tally.sequence, tracing.observers, slot.pointee.held, anchorReference.lend(),
       outer: tracing.cell._withUnsafeGuaranteedRef { $0.begin(number) })
     unsafe tracing.observers._withUnsafeGuaranteedRef { $0.only?.began(call) }
     do {

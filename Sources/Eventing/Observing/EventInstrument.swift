@@ -59,7 +59,7 @@ package struct WatchedOccurrence {
   /// this call puts it back.
   let outer: UInt64
   @usableFromInline let recordPointer: Unmanaged<HandlerRecord>
-  private let anchorPointer: Unmanaged<EventAnchor>
+  private let anchorPointer: Unmanaged<EventAnchor>?
   @usableFromInline let lanePointer: Unmanaged<DeliveryTarget>?
   private let observers: Unmanaged<Observers>
 
@@ -76,7 +76,7 @@ package struct WatchedOccurrence {
 
   init(
     _ number: UInt64, _ sequence: UInt64, _ observers: Unmanaged<Observers>, _ record: Unmanaged<HandlerRecord>,
-    _ anchor: Unmanaged<EventAnchor>, on lane: Unmanaged<DeliveryTarget>? = nil, attempt: Int = 1,
+    _ anchor: Unmanaged<EventAnchor>?, on lane: Unmanaged<DeliveryTarget>? = nil, attempt: Int = 1,
     isFurther: Bool = false, isHandOver: Bool = false, outer: UInt64
   ) {
     (self.number, self.sequence, self.attempt) = (number, sequence, attempt)
@@ -88,7 +88,8 @@ package struct WatchedOccurrence {
 
   package var event: EventIdentity { unsafe observers._withUnsafeGuaranteedRef { $0.event } }
   package var handler: HandlerToken {
-    unsafe HandlerToken(recordPointer.takeUnretainedValue(), anchorPointer.takeUnretainedValue())
+    guard let anchor = unsafe anchorPointer else { preconditionFailure("a handler has an anchor") }
+    return unsafe HandlerToken(recordPointer.takeUnretainedValue(), anchor.takeUnretainedValue())
   }
   @inlinable package var record: Unmanaged<HandlerRecord> { unsafe recordPointer }
   @inlinable package var isInline: Bool { unsafe lanePointer == nil }
