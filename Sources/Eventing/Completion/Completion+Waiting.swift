@@ -72,8 +72,8 @@ extension Completion {
     while !withMutex({ isReady(waiter(id)) }) { await suspendUntilReady(id) }
     return withMutex {
       let waiting = outstanding.values.reduce(0) { $0 + ($1.isCounted ? $1.count : 0) }
-      return SendTicket.Acceptance(
-        accepted: report.delivered + report.failures.count + waiting, dropped: report.dropped, held: report.held)
+      let taken = unsafe report.delivered + report.failures.count + waiting - Int(interceptors)
+      return SendTicket.Acceptance(accepted: taken, dropped: report.dropped, held: report.held)
     }
   }
 

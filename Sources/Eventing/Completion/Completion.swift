@@ -62,6 +62,9 @@ import Synchronization
   var open = 1
   /// Whether the event has delivered the occurrence. Guarded by: mutex.
   package var isDelivered = false
+  /// The number of interceptors that were called. Changed inside the core, before ``isDelivered``
+  /// is set; read after that.
+  @exclusivity(unchecked) var interceptors: Int32 = 0
   /// The outcomes so far. Guarded by: mutex.
   package var report = SendReport()
   /// The outstanding work, by the ``WaitNode`` (such as a lane) where it has to be done; empty

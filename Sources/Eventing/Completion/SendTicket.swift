@@ -2,7 +2,7 @@
 /// several.
 ///
 ///     let ticket = jobs.submit(job)
-///     return await ticket.acceptance.dropped == 0 ? .accepted : .serviceUnavailable
+///     return await ticket.acceptance.isComplete ? .accepted : .serviceUnavailable
 ///
 /// Dropping a ticket changes nothing. A ticket does not keep its event alive.
 public struct SendTicket: Sendable {
@@ -39,8 +39,9 @@ extension SendTicket {
   /// The number of handlers that have taken an occurrence, and that of handlers that have not.
   ///
   /// Skipped handlers are in none of the counts: they were locked, or a view or an interceptor kept
-  /// the occurrence from them. A forward counts as one handler that has taken the occurrence; the
-  /// handlers of its target do not count.
+  /// the occurrence from them. Nor are interceptors. A forward counts as one handler that has taken
+  /// the occurrence; the handlers of its target do not count. A sequence counts like a
+  /// handler.
   public struct Acceptance: Hashable, Sendable {
     /// The number of handlers that have taken the occurrence: inline handlers that were called, and
     /// handlers on queues, lanes and actors and sequences that had room.
@@ -52,6 +53,11 @@ extension SendTicket {
     public let dropped: Int
     /// The number of handlers for which a lock holds the occurrence.
     public let held: Int
+
+    /// Whether some handler has taken the occurrence, or will when its lock ends, and each that it
+    /// reached had room. False after ``HandlerRegistry/finish()``, if all handlers are locked, and
+    /// if an interceptor stopped the occurrence.
+    public var isComplete: Bool { accepted + held > 0 && dropped == 0 }
   }
 }
 

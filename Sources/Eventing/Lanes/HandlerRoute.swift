@@ -131,6 +131,7 @@
       var decision = InterceptorDecision.proceed
       tally.call(record, anchor) { decision = try body(HandlerArguments(payload, owner)) }
       tally.apply(decision)
+      unsafe tally.completion?.interceptors += 1
       tally.completion?.account?.noteIntercepted(stops: decision.isStop)
     }
     return true

@@ -77,7 +77,17 @@ import Testing
     event.addHandler { _ in }
     event.finish()
     let acceptance = await event.submit(2).acceptance
-    #expect((acceptance.accepted, acceptance.dropped, acceptance.held) == (0, 0, 0))
+    #expect((acceptance.accepted, acceptance.dropped, acceptance.held) == (0, 0, 0) && !acceptance.isComplete)
+    let guarded = Event<Int>()
+    guarded.intercept(.priority(1)) { $0 < 0 ? .stop : .proceed }
+    let work = guarded.addHandler(on: .background) { _ in }
+    #expect(await guarded.submit(1).acceptance.isComplete)
+    #expect(await guarded.submit(-1).acceptance.accepted == 0)
+    guarded.lock(work)
+    #expect(await !guarded.submit(1).acceptance.isComplete)
+    guarded.unlock(work)
+    guarded.lock(work, holding: .unbounded)
+    #expect(await guarded.submit(1).acceptance.isComplete)
     let rooms = KeyedEvent<Int, Int>()
     rooms[1].addHandler(on: .background) { _ in }
     #expect(await rooms.submit(1, to: 1).acceptance.accepted == 1)

@@ -32,7 +32,7 @@ import Testing
     let report = await progress.send(0.5)                    // waits for every handler, on every lane
     let ticket = progress.submit(0.75, from: controller)     // does not wait
     print(report)                                            // #2: 1 delivered, 0 skipped, 0 dropped, …
-    let accepted = await ticket.acceptance.dropped == 0      // waits until the event has delivered it to the lanes
+    let accepted = await ticket.acceptance.isComplete        // waits until the event has delivered it to the lanes
     try await ticket.report.throwIfFailed()                  // waits now; throws the first error of a handler
 
     #expect(accepted)

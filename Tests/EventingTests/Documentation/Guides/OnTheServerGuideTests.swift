@@ -41,7 +41,7 @@ import Testing
   }
 
   // swift-format-ignore
-  @Test func limits() async {
+  @Test func limits() async throws {
     let (orders, calls) = (Orders(), Recorder<String>())
     @Sendable func count(_ order: Order) async { calls.record("counted") }
     @Sendable func mail(_ order: Order) async throws { calls.record("mailed") }
@@ -52,8 +52,16 @@ import Testing
       .retrying(.exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5)), on: .concurrent(limit: 8)
     ) { order in try await mail(order) }
 
+    func accept(_ request: Request) async throws -> Response {
+      let ticket = orders.placed.submit(try request.order())
+      return Response(status: await ticket.acceptance.isComplete ? 202 : 503)     // does not wait for the mail
+    }
+
     #expect(await orders.placed.send(Order()).delivered == 2)
     #expect(calls.values.sorted() == ["counted", "mailed"])
+    #expect(try await accept(Request()).status == 202)
+    orders.placed.finish()
+    #expect(try await accept(Request()).status == 503)
   }
 
   // swift-format-ignore
@@ -124,6 +132,6 @@ import Testing
   }
 
   @Test func everyLineIsRunHere() throws {
-    try GuideCheck.run("OnTheServer.md", "OnTheServerGuideTests", examples: 6)
+    try GuideCheck.run("OnTheServer.md", "OnTheServerGuideTests", examples: 7)
   }
 }
