@@ -34,7 +34,7 @@ extension AnyTrial {
 enum Trouble {
   /// Posts one more occurrence, which must come after the current one.
   static func post(to subject: any TrialSubject, _ senderLog: SenderLog) {
-    let payload = senderLog.next()
+    let payload = senderLog.next(to: subject.keyWithin)
     subject.postWithin(payload)
     senderLog.returned(payload)
   }

@@ -12,18 +12,22 @@ protocol TrialSubject: Sendable {
   nonisolated(nonsending) func quiesce() async
   /// The source for handlers that are added within a call of another handler.
   nonisolated var listeners: any EventSource<StressPayload> { get }
+  /// The key of the payloads for ``postWithin(_:)``; nil if the event has no keys.
+  nonisolated var keyWithin: Int32? { get }
   /// Posts a payload. The caller is a handler of the event: it posts while it is being called.
   nonisolated func postWithin(_ payload: StressPayload)
 }
 
 extension Event: TrialSubject where Payload == StressPayload {
   nonisolated var listeners: any EventSource<StressPayload> { self }
+  nonisolated var keyWithin: Int32? { nil }
   nonisolated func postWithin(_ payload: StressPayload) { post(payload) }
 }
 
 extension KeyedEvent: TrialSubject where Key == Int32, Payload == StressPayload {
   nonisolated var listeners: any EventSource<StressPayload> { anyKey.map(\.payload) }
-  nonisolated func postWithin(_ payload: StressPayload) { payload.key.map { post(payload, to: $0) } }
+  nonisolated var keyWithin: Int32? { 0 }
+  nonisolated func postWithin(_ payload: StressPayload) { post(payload, to: 0) }
 }
 
 /// The test of a plain event (`Event`) for one round: see ``AnyTrial``.

@@ -272,7 +272,7 @@ import Synchronization
   ///   - outcome: The outcome for the report; `nil` if no report counts it.
   ///   - isAfterCall: Whether the calling thread is that of a lane, which has just returned from a
   ///     call. Such a thread resumes the waiters itself.
-  func arrive(_ node: WaitNode, _ outcome: HandlerOutcome?, isAfterCall: Bool = false) {
+  func arrive(_ node: WaitNode, _ outcome: Outcome?, isAfterCall: Bool = false) {
     if let root {
       if let outcome { root.ownAccount?.note(outcome) }
       return root.arrive(node, nil, isAfterCall: isAfterCall)

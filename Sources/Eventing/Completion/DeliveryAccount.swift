@@ -31,7 +31,7 @@ package protocol DeliveryAccount: AnyObject, Sendable {
   /// Notes that the occurrence is forwarded to an event.
   func noteForward()
   /// Notes the outcome of a handler of an event that the occurrence was forwarded to.
-  func note(_ outcome: HandlerOutcome)
+  func note(_ outcome: Outcome)
   /// Notes the outcomes that an event behind a forward knows at the end of its delivery. Lanes
   /// report the other outcomes one by one.
   func note(_ outcomes: SendReport)
@@ -43,7 +43,7 @@ package final class OccurrenceFate: Sendable {
   package init() {}
 }
 
-extension DeliveryTally {
+extension Delivery {
   /// Notes, for a transport, that a view or an interceptor keeps the occurrence from a handler, for
   /// a property of the occurrence itself. The caller counts the handler as skipped.
   @usableFromInline @inline(never) func noteLeftOut() { completion?.account?.noteLeftOut() }

@@ -126,7 +126,7 @@ extension SendReport: CustomStringConvertible {
 
 extension SendReport {
   /// Counts the outcome of one handler.
-  package mutating func count(_ outcome: HandlerOutcome) {
+  package mutating func count(_ outcome: Outcome) {
     switch outcome {
     case .delivered: delivered += 1
     case .skipped: skipped += 1

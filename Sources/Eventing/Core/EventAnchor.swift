@@ -9,6 +9,8 @@ public import Synchronization
 // Safe: `changes` and the number are atomic. The other fields say what guards them.
 @usableFromInline package final class EventAnchor: @unchecked Sendable {
   private weak let weakCore: EventCore?
+  /// The name of the event.
+  let name: String?
   /// The observers of the event; `nil` if it is not observed. Isolation: core.
   @exclusivity(unchecked) var observers: Observers?
   package let failureReference = OnceReference<Failures>()
@@ -39,7 +41,10 @@ public import Synchronization
 
   private static let lastNumber = Atomic<UInt64>(0)
 
-  init(_ core: EventCore) { weakCore = core }
+  init(_ core: EventCore) {
+    weakCore = core
+    name = core.name
+  }
 
   /// The number of the event, for its ``EventIdentity``. The first read, on any thread, takes the
   /// next free number.

@@ -117,8 +117,8 @@ extension EventCore {
   @inline(never) func deliverSlowPath(
     _ payload: BorrowedPayload, from cursor: DeliveryCursor, isAwaited: Bool, sender: (any AnyObject & Sendable)?,
     first: PriorityBucket.Pointer? = nil
-  ) -> DeliveryTally {
-    var tally = unsafe DeliveryTally(
+  ) -> Delivery {
+    var tally = unsafe Delivery(
       payload, sequence: sequence, isAwaited: isAwaited, sender: sender, completion: nil, path: nil,
       isClocked: clockedCount > 0)
     var from = cursor.index
@@ -172,7 +172,7 @@ extension EventCore {
     }
     sequence &+= 1
     let isAwaited = completion?.isAwaited ?? false
-    var tally = unsafe DeliveryTally(
+    var tally = unsafe Delivery(
       payload, sequence: sequence, isAwaited: isAwaited, sender: completion?.sender, completion: completion,
       path: completion?.path, isClocked: clockedCount > 0)
     if mustEnqueue { tally.observe(livingObservers()) }
@@ -220,7 +220,7 @@ extension EventCore {
   ///   path.
   func walk(
     _ payload: BorrowedPayload, _ start: PriorityBucket.Pointer, _ index: Int, isWhole: Bool,
-    _ tally: inout DeliveryTally
+    _ tally: inout Delivery
   ) {
     let depth = unsafe DeliveryDepth.ofThread
     unsafe depth.pointee += 1

@@ -5,7 +5,7 @@ extension EventCore {
   /// Delivers to one slot. Returns which later occurrences need the slow path for this handler:
   /// none, only sends, or sends and posts.
   @inline(__always) func visit(
-    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
   ) -> PathNeeded {
     if tally.observed != nil { return unsafe visitObserved(slot, payload, &tally) }
     return unsafe visitNow(slot, payload, &tally)
@@ -14,7 +14,7 @@ extension EventCore {
   /// Delivers to one slot of an observed event. Tells the observers of the call, or that the
   /// handler was skipped, or that a lock held the occurrence.
   @inline(never) func visitObserved(
-    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
   ) -> PathNeeded {
     let flags = unsafe slot.pointee.flags()
     if flags & HandlerFlags.detailed != 0, let details = unsafe slot.pointee.record.details, details.isHandedOver {
@@ -36,7 +36,7 @@ extension EventCore {
   /// or another event.
   private func visitHandedOver(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ details: DetailedRecord, _ payload: BorrowedPayload,
-    _ tally: inout DeliveryTally
+    _ tally: inout Delivery
   ) -> PathNeeded {
     let token = unsafe HandlerToken(slot.pointee.record, anchor)
     let before = tally.report.counts
@@ -59,7 +59,7 @@ extension EventCore {
 
   /// Tells the observers that a handler was skipped, or that a lock held the occurrence for it.
   private func reportRefusal(
-    of record: HandlerRecord, since before: SendReport.Counts, _ tally: inout DeliveryTally
+    of record: HandlerRecord, since before: SendReport.Counts, _ tally: inout Delivery
   ) {
     if tally.report.skipped > before.skipped { tally.observed?.skipped(HandlerToken(record, anchor)) }
     if tally.report.held > before.held { tally.observed?.held(HandlerToken(record, anchor)) }
@@ -68,7 +68,7 @@ extension EventCore {
   /// Delivers to one slot. Tells the observers of the call. If the handler is skipped, or a lock
   /// holds the occurrence, the caller tells the observers (`reportRefusal`).
   @inline(__always) func visitNow(
-    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
   ) -> PathNeeded {
     let flags = unsafe slot.pointee.flags()
     if let path = unsafe slot.pointee.offer(payload, flags, &tally) { return path }
@@ -119,7 +119,7 @@ extension EventCore {
   ///   owner, a lane or a lock. The next post may need the slow path, too.
   func decide(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
-    _ tally: inout DeliveryTally
+    _ tally: inout Delivery
   ) -> Bool {
     let details = flags & HandlerFlags.detailed == 0 ? nil : record.details
     var owner: (any AnyObject & Sendable)?
@@ -162,7 +162,7 @@ extension EventCore {
   /// Holds an occurrence for a handler that must not be called now, or skips the handler.
   @inline(__always) func refuse(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
-    _ tally: inout DeliveryTally
+    _ tally: inout Delivery
   ) {
     closeFastPath(for: record)
     if flags & HandlerFlags.isHolding != 0 || tally.isLate, flags & HandlerFlags.lockedAtAll != 0,
@@ -185,7 +185,7 @@ extension EventCore {
   /// Skips a stopped occurrence for the handlers of a bucket from an index on, and of all later
   /// buckets.
   @inline(never) func skip(
-    from start: PriorityBucket.Pointer, _ index: Int, _ tally: inout DeliveryTally
+    from start: PriorityBucket.Pointer, _ index: Int, _ tally: inout Delivery
   ) {
     var next: PriorityBucket.Pointer? = unsafe start
     var from = index
@@ -197,7 +197,7 @@ extension EventCore {
   }
 
   /// Skips a stopped occurrence for one handler.
-  @inline(never) func skip(_ slot: UnsafeMutablePointer<HandlerSlot>, _ tally: inout DeliveryTally) {
+  @inline(never) func skip(_ slot: UnsafeMutablePointer<HandlerSlot>, _ tally: inout Delivery) {
     let record = unsafe slot.pointee.record
     guard isAlive(record) else {
       record.set(HandlerFlags.removed)

@@ -48,18 +48,24 @@ public import Synchronization
   /// cache line that a delivery needs.
   @usableFromInline let sequenceWord = Atomic<UInt64>(0)
 
-  init(_ type: PayloadType) { self.type = type }
+  /// The name of the event.
+  @usableFromInline let name: String?
+
+  init(_ type: PayloadType, _ name: String?) {
+    self.type = type
+    self.name = name
+  }
 
   deinit {
     // No thread is inside: senders, drains and waiters retain the core. The handlers' lanes outlive
     // the core until they have made the calls that wait on them.
-    var paced: [PacedTarget] = []
+    var paced: [Pacer] = []
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
       unsafe record.index = -1
       unsafe record.details?.keyTable = nil  // breaks a cycle: the table retains the slot, which retains the record
       let lane = unsafe record.details?.route?.target
-      if let target = lane as? PacedTarget { paced.append(target) }
+      if let target = lane as? Pacer { paced.append(target) }
       retire(record)
       lane?.endDelays()
       if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record) }
@@ -74,7 +80,7 @@ public import Synchronization
 
   /// Delivers, after the end of the event, the occurrences that paces still keep for inline
   /// handlers.
-  private func deliverLeft(of paced: [PacedTarget]) {
+  private func deliverLeft(of paced: [Pacer]) {
     let left = paced.filter { $0.isLeft }
     if left.isEmpty { return }
     // One block delivers, one after the other, the occurrences that the paces in `left` still keep:

@@ -27,7 +27,7 @@
 
   /// Keeps the report and the completion of a delivery, and tells the completion that the delivery
   /// has ended.
-  init(_ tally: borrowing DeliveryTally) {
+  init(_ tally: borrowing Delivery) {
     report = tally.report
     completion = tally.completion
     completion?.finishDelivery(report)

@@ -14,11 +14,14 @@ extension Event {
   /// `event.failures.remove(token)`. The source does not keep the event alive.
   public nonisolated var failures: some EventSource<HandlerFailure> { core.anchor.failures().event.source }
 
+}
+
+extension EventSource {
   /// A view whose handlers receive whole occurrences: the payload with its sender, event name,
   /// sequence number and instant.
   ///
-  /// The view keeps the event alive.
-  public nonisolated var occurrences: some EventSource<EventOccurrence<Payload>> { OccurrenceView(event: self) }
+  /// Behind another view, the payload is the one of that view. The view keeps its event alive.
+  public nonisolated var occurrences: some EventSource<EventOccurrence<Payload>> { OccurrenceView(source: self) }
 }
 
 /// A view of an event that cannot send.
@@ -30,19 +33,19 @@ struct SourceView<Payload: Sendable>: EventSource {
   func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 }
 
-/// A view of an event whose handlers receive whole occurrences.
-struct OccurrenceView<Inner: Sendable>: EventSource {
-  let event: Event<Inner>
+/// A view whose handlers receive whole occurrences.
+struct OccurrenceView<Source: EventSource>: EventSource {
+  let source: Source
 
-  func add(contentsOf handlers: [Handler<EventOccurrence<Inner>>]) -> [HandlerToken] {
-    event.add(contentsOf: handlers.map(ofPayloads))
+  func add(contentsOf handlers: [Handler<EventOccurrence<Source.Payload>>]) -> [HandlerToken] {
+    source.add(contentsOf: handlers.map(ofPayloads))
   }
-  func add(_ handler: Handler<EventOccurrence<Inner>>) -> HandlerToken { event.add(ofPayloads(handler)) }
-  func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
+  func add(_ handler: Handler<EventOccurrence<Source.Payload>>) -> HandlerToken { source.add(ofPayloads(handler)) }
+  func remove(_ token: HandlerToken) -> Bool { source.remove(token) }
 
   /// Returns a handler of payloads that passes whole occurrences on to `handler`.
-  private func ofPayloads(_ handler: Handler<EventOccurrence<Inner>>) -> Handler<Inner> {
-    var handler = handler.converted { [name = event.name] payload, tally in
+  private func ofPayloads(_ handler: Handler<EventOccurrence<Source.Payload>>) -> Handler<Source.Payload> {
+    var handler = handler.converted { (payload: Source.Payload, tally, name) in
       EventOccurrence(
         payload: payload, sender: tally.sender, eventName: name, sequence: tally.sequence,
         instant: (tally.instant ?? .now).instant)

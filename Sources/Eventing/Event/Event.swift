@@ -28,7 +28,7 @@
 /// reference has gone, everything sent before is still delivered, and then the handlers are
 /// released. ``HandlerRegistry/finish()`` ends an event on purpose.
 public final actor Event<Payload: Sendable> {
-  @usableFromInline nonisolated let name: String?
+  @usableFromInline nonisolated var name: String? { core.name }
 
   /// The event's executor and all of its state. Code that is isolated to the event runs between two
   /// occurrences.
@@ -52,8 +52,7 @@ public final actor Event<Payload: Sendable> {
   public init(
     _ name: String? = nil, replaying replay: EventReplay<Payload> = .none, onFailure policy: FailurePolicy = .collect
   ) {
-    self.name = name
-    core = EventCore(Payload.self)
+    core = EventCore(Payload.self, name)
     if policy != .collect { _ = core.anchor.failures(policy) }
     if let history = ReplayHistory(replay) {
       if policy == .skipLaterHandlers { unsafe history.mayChange = true }
@@ -67,8 +66,7 @@ public final actor Event<Payload: Sendable> {
   /// one. Otherwise the bus calls ``tellObservers()``. Also for the library's own events, of which
   /// observers and inspections are never told: see ``NoPayload``.
   package init(untold name: String?) {
-    self.name = name
-    core = EventCore(Payload.self)
+    core = EventCore(Payload.self, name)
   }
 
   /// Tells the observers of new events about this event.

@@ -234,12 +234,12 @@ extension KeyedEvent {
   var borrowed: BorrowedPayload { payload.borrowed }
 }
 
-extension DeliveryTally {
+extension Delivery {
   /// The payload for the handlers that follow.
   enum ForLaterHandlers: UInt8 {
     /// The payload that the handlers before them received.
     case same
-    /// ``DeliveryTally/substitute``, from now on.
+    /// ``Delivery/substitute``, from now on.
     case substitute
     /// Nothing: they are skipped.
     case nothing

@@ -19,8 +19,8 @@ extension Event {
   /// The failure is in ``failures``, too. A handler without retries makes a letter with each
   /// failure; a batch makes one for each of its payloads. Some handlers receive values that a view
   /// makes of the payloads: ``EventSource/map(_:)``, ``EventSource/compactMap(_:)``,
-  /// ``EventSource/signal`` or ``Event/occurrences``. Such a handler makes no letters if it is on a
-  /// lane, and none of an occurrence that waited for its pace.
+  /// ``EventSource/signal`` or ``EventSource/occurrences``. Such a handler makes no letters if it
+  /// is on a lane, and none of an occurrence that waited for its pace.
   ///
   /// A letter is sent as soon as the handler has failed. A ``send(_:from:)`` does not wait for the
   /// handlers of letters; ``HandlerRegistry/quiesce()`` does. Failures from before the first access

@@ -8,11 +8,11 @@ final class Entrance: Sendable {
   /// The largest number of calls of one pipeline that run at the same time.
   static let limit = 64
 
-  private let member: Member
+  private let member: HandlerQueue
   /// The number of the call.
   private let number: UInt64
 
-  init(_ member: Member, of number: UInt64) {
+  init(_ member: HandlerQueue, of number: UInt64) {
     self.member = member
     self.number = number
   }

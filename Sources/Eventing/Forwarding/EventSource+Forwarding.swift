@@ -125,7 +125,7 @@ extension EventSource {
       let entrance = Entrance.ofCall.get()
       try await body(other) { entrance?.open() }
     }
-    var forward: Handler<Payload> = handler.converted { payload, tally in
+    var forward: Handler<Payload> = handler.converted { payload, tally, _ in
       transform(payload, tally.completion?.account?.origin)
     }
     forward.options.owner = Owner(owner)
@@ -150,7 +150,7 @@ package struct ForwardingContext: Sendable {
     waiting = nil
   }
 
-  fileprivate init(_ path: ForwardingPath, _ tally: inout DeliveryTally) {
+  fileprivate init(_ path: ForwardingPath, _ tally: inout Delivery) {
     self.path = path
     sender = tally.sender
     waiting = tally.completionIfAwaited()

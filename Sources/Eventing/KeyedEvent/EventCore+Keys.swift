@@ -124,10 +124,10 @@ extension EventCore {
   @inline(never) func deliver(
     _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, isAwaited: Bool,
     sender: (any AnyObject & Sendable)?, _ completion: Completion?
-  ) -> DeliveryTally {
+  ) -> Delivery {
     let keyTable = unsafe borrowed?.takeUnretainedValue()  // retained: the key's last handler may go meanwhile
     sequence &+= 1
-    var tally = unsafe DeliveryTally(
+    var tally = unsafe Delivery(
       payload, sequence: sequence, isAwaited: isAwaited, sender: sender, completion: completion, path: completion?.path,
       isClocked: clockedCount > 0)
     tally.observe(livingObservers())
@@ -153,7 +153,7 @@ extension EventCore {
   /// - Returns: The slowest path that a visited handler needs for later occurrences;
   ///   ``PathNeeded/slow`` if a handler was skipped because the occurrence was stopped.
   private func visitEach(
-    _ payload: BorrowedPayload, _ keyTable: KeyTable?, _ tally: inout DeliveryTally
+    _ payload: BorrowedPayload, _ keyTable: KeyTable?, _ tally: inout Delivery
   ) -> PathNeeded {
     let depth = unsafe DeliveryDepth.ofThread
     unsafe depth.pointee += 1
@@ -175,7 +175,7 @@ extension EventCore {
 
   /// Delivers to one slot. Not inlined: ``merge(_:_:_:)`` has four calls of its closure.
   @inline(never) private func visitOne(
-    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
   ) -> PathNeeded {
     unsafe visit(slot, payload, &tally)
   }

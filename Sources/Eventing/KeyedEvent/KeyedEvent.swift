@@ -57,12 +57,6 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
     tables.untargeted.load() ?? tables.untargeted.set(Event(event.name, onFailure: event.core.anchor.failurePolicy))
   }
 
-  /// A source of all occurrences that are sent to a key, with key, payload, sender, event name,
-  /// sequence number and instant. The source retains the event.
-  public var occurrences: some EventSource<EventOccurrence<(key: Key, payload: Payload)>> {
-    event.occurrences.map { whole in whole.with((key: whole.payload.key, payload: whole.payload.payload)) }
-  }
-
   /// A source of all payloads that are sent to a key, together with the key. The source retains the
   /// event.
   @inlinable public var anyKey: some EventSource<(key: Key, payload: Payload)> {

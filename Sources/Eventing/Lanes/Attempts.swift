@@ -3,7 +3,7 @@ import Synchronization
 // The attempts of a call: for retries, time limits and restarts.
 
 /// How an attempt ended.
-struct Attempt: Sendable {
+struct AttemptResult: Sendable {
   enum End: Sendable {
     case returned
     case threw(any Error)
@@ -26,19 +26,19 @@ struct Attempt: Sendable {
     self.observed = observed
   }
 
-  static var refused: Attempt { Attempt(.refused, []) }
+  static var refused: AttemptResult { AttemptResult(.refused, []) }
 }
 
 /// What follows an attempt.
 enum NextStep: Sendable {
-  case ended(HandlerOutcome)
+  case ended(Outcome)
   /// Another attempt follows after a delay.
   case delayed(Duration)
   /// A lock holds the call. It has left its worker.
   case held
 }
 
-extension Member {
+extension HandlerQueue {
   /// Makes attempts of an asynchronous handler, until the call ends or must wait.
   func run(_ worker: Worker, on place: isolated (any Actor)?) async -> NextStep {
     while true {
@@ -51,7 +51,7 @@ extension Member {
   @inline(never) func run(
     _ worker: Worker, after error: any Error, on place: isolated (any Actor)?
   ) async -> NextStep {
-    if let step = step(after: Attempt(.threw(error), []), on: worker) { return step }
+    if let step = step(after: AttemptResult(.threw(error), []), on: worker) { return step }
     return await run(worker, on: place)
   }
 
@@ -69,7 +69,7 @@ extension Member {
     while true {
       let call = worker.call
       if isReplaced(call) { return .ended(.dropped) }
-      let attempt: Attempt
+      let attempt: AttemptResult
       if modifiers.batch == nil, let context = unsafe call.completion?.context {
         attempt = context.run { attemptInCell(call) }
       } else {
@@ -81,7 +81,7 @@ extension Member {
 
   /// Makes further attempts of a synchronous handler, whose first one a drain has made itself.
   @inline(never) func runNow(_ worker: Worker, after error: any Error) -> NextStep {
-    step(after: Attempt(.threw(error), []), on: worker) ?? runNow(worker)
+    step(after: AttemptResult(.threw(error), []), on: worker) ?? runNow(worker)
   }
 
   // MARK: One attempt
@@ -109,12 +109,12 @@ extension Member {
     return true
   }
 
-  private func attemptInCell(_ call: Call) -> Attempt {
+  private func attemptInCell(_ call: Call) -> AttemptResult {
     guard let cell = newCell(for: call) else { return callHandler(call, nil) }
     return CallCell.$current.withValue(cell) { callHandler(call, cell) }
   }
 
-  @inline(never) private func callHandler(_ call: Call, _ cell: CallCell?) -> Attempt {
+  @inline(never) private func callHandler(_ call: Call, _ cell: CallCell?) -> AttemptResult {
     var owner: (any AnyObject & Sendable)?
     guard let body = unsafe body, claimAttempt(call, &owner) else { return .refused }
     let observed = began(call, cell)
@@ -125,18 +125,18 @@ extension Member {
       case .sync(let body): try body(HandlerArguments(call.payload, owner))
       default: preconditionFailure("a queue runs synchronous handlers only")
       }
-      return Attempt(.returned, observed)
+      return AttemptResult(.returned, observed)
     } catch {
-      return Attempt(.threw(error), observed)
+      return AttemptResult(.threw(error), observed)
     }
   }
 
-  private func attempt(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
+  private func attempt(_ call: Call, on place: isolated (any Actor)?) async -> AttemptResult {
     if limitQueue != nil || modifiers.isRestarting { return await attemptInTask(call, on: place) }
     return await attemptOnActor(call, on: place)
   }
 
-  private func attemptOnActor(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
+  private func attemptOnActor(_ call: Call, on place: isolated (any Actor)?) async -> AttemptResult {
     guard case .isolated? = unsafe body else { return await attemptInContext(call, on: place) }
     // The lane retains the owner only for the length of an attempt.
     if let actor = record.options.owner?.actor { return await attemptInContext(call, on: actor) }
@@ -144,7 +144,7 @@ extension Member {
     return .refused
   }
 
-  @inline(never) private func attemptInContext(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
+  @inline(never) private func attemptInContext(_ call: Call, on place: isolated (any Actor)?) async -> AttemptResult {
     guard modifiers.batch == nil, let context = unsafe call.completion?.context else {
       return await attemptInCell(call, on: place)
     }
@@ -154,7 +154,7 @@ extension Member {
     }
   }
 
-  private func attemptInCell(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
+  private func attemptInCell(_ call: Call, on place: isolated (any Actor)?) async -> AttemptResult {
     guard let cell = newCell(for: call) else { return await callHandler(call, nil, on: place) }
     return await CallCell.$current.withValue(cell) {
       _ = place
@@ -165,7 +165,7 @@ extension Member {
   /// No suspension lies between the claim and the first line of the closure. So a handler that was
   /// removed on its own actor is not called afterwards.
   @inline(never) private func callHandler(_ call: Call, _ cell: CallCell?, on place: isolated (any Actor)?) async
-    -> Attempt
+    -> AttemptResult
   {
     var owner: (any AnyObject & Sendable)?
     guard let body = unsafe body, claimAttempt(call, &owner) else { return .refused }
@@ -182,15 +182,15 @@ extension Member {
         try await body(place, HandlerArguments(call.payload, owner))
       default: preconditionFailure("a task runs asynchronous handlers only")
       }
-      return Attempt(.returned, observed)
+      return AttemptResult(.returned, observed)
     } catch {
-      return Attempt(.threw(error), observed)
+      return AttemptResult(.threw(error), observed)
     }
   }
 
   /// Makes an attempt in a task of its own, which a time limit or a newer occurrence cancels.
-  @inline(never) private func attemptInTask(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
-    let attempt = CancellableAttempt()
+  @inline(never) private func attemptInTask(_ call: Call, on place: isolated (any Actor)?) async -> AttemptResult {
+    let attempt = AttemptTask()
     unsafe call.isRare = true
     let isReplaced = lane.mutex.withLock { () -> Bool in
       unsafe call.rare.attempt = attempt
@@ -198,7 +198,7 @@ extension Member {
     }
     if isReplaced { attempt.cancel() }
     let timer = limitQueue.map { queue in
-      LaneTimer(queue) {
+      Delay(queue) {
         attempt.isLate.publish(true)
         Scheduling.concurrentBlock { attempt.cancel() }  // the user's cancellation handlers must not delay the timer
       }
@@ -215,7 +215,7 @@ extension Member {
     lane.mutex.withLock { unsafe call.rare.attempt = nil }
     guard attempt.isLate.load(ordering: .acquiring), let limit = modifiers.timeLimit else { return result }
     if case .refused = result.end { return result }
-    return Attempt(.threw(limit.error), result.observed)
+    return AttemptResult(.threw(limit.error), result.observed)
   }
 
   /// Whether a newer occurrence has taken the place of a call.
@@ -236,14 +236,14 @@ extension Member {
   /// - Parameter cell: Names the attempt as the cause of what the handler sends; `nil` if no
   ///   occurrence of the call is traced. A batch has several occurrences, and for each traced one a
   ///   call is reported. Afterwards the cell has the number of the last of these calls.
-  @inline(never) private func began(_ call: Call, _ cell: CallCell?) -> [Attempt.Observed] {
+  @inline(never) private func began(_ call: Call, _ cell: CallCell?) -> [AttemptResult.Observed] {
     if modifiers.batch == nil, unsafe call.completion?.observed == nil { return [] }
     var isFurther = false
     return call.completions.compactMap { completion in
       guard var observed = unsafe completion.observed else { return nil }
       if let cell, observed.cell != nil { observed.cell = cell }
       defer { isFurther = true }
-      return Attempt.Observed(
+      return AttemptResult.Observed(
         occurrence: observed,
         call: observed.began(
           HandlerToken(record, anchor), on: self, attempt: unsafe call.attempts, isFurther: isFurther))
@@ -254,7 +254,7 @@ extension Member {
   ///
   /// Called when the end is decided, and not where the handler returns: a time limit or a newer
   /// occurrence may have the last word. So observers, reports and counts say the same.
-  private func tellEnd(of attempt: Attempt, of call: Call, isReplaced: Bool) {
+  private func tellEnd(of attempt: AttemptResult, of call: Call, isReplaced: Bool) {
     for observed in attempt.observed.reversed() {
       if isReplaced {
         unsafe (call.isRare, call.rare.isDropTold) = (true, true)
@@ -270,7 +270,7 @@ extension Member {
   // MARK: After an attempt
 
   /// Returns what follows an attempt; `nil` if another attempt follows at once.
-  private func step(after attempt: Attempt, on worker: Worker) -> NextStep? {
+  private func step(after attempt: AttemptResult, on worker: Worker) -> NextStep? {
     let call = worker.call
     let isReplaced = isReplaced(call)
     if !attempt.observed.isEmpty { tellEnd(of: attempt, of: call, isReplaced: isReplaced) }
@@ -296,7 +296,7 @@ extension Member {
   }
 
   /// The outcome of a call after which no attempt follows.
-  private func lastOutcome(_ call: Call) -> HandlerOutcome {
+  private func lastOutcome(_ call: Call) -> Outcome {
     guard unsafe call.isRare, let error = unsafe call.rare.lastError else { return .skipped }
     return failure(error, call, of: .refused)
   }
@@ -306,8 +306,8 @@ extension Member {
 
   /// Reports the error of an attempt, with the carried values of the call. A trace then knows the
   /// attempt as the cause of what the handlers of failures send.
-  func failure(_ error: any Error, _ call: Call, of attempt: Attempt) -> HandlerOutcome {
-    func inCell() -> HandlerOutcome {
+  func failure(_ error: any Error, _ call: Call, of attempt: AttemptResult) -> Outcome {
+    func inCell() -> Outcome {
       guard let cell = attempt.observed.last?.occurrence.cell else { return failure(error, call) }
       return CallCell.$current.withValue(cell) { failure(error, call) }
     }
@@ -315,7 +315,7 @@ extension Member {
     return context.run { inCell() }
   }
 
-  func failure(_ error: any Error, _ call: Call) -> HandlerOutcome {
+  func failure(_ error: any Error, _ call: Call) -> Outcome {
     let failure = HandlerFailure(
       HandlerToken(record, anchor), error, record.options, attempts: unsafe max(1, call.attempts))
     // The result says whether the failure policy stops the occurrence. It is ignored: a call on a
@@ -339,7 +339,7 @@ extension Member {
     guard let queue = retryQueue, let delays else { preconditionFailure("only a retried call is delayed") }
     let call = worker.call
     let isKept = lane.keepsWorkerInDelay && !mutant(.retryLosesItsPlace)
-    let timer = LaneTimer(queue, delaying: delayedNodes(call, isKept ? worker : nil)) { self.delayEnded(call) }
+    let timer = Delay(queue, delaying: delayedNodes(call, isKept ? worker : nil)) { self.delayEnded(call) }
     lane.mutex.withLock {
       unsafe (call.rare.timer, call.isDelayed) = (timer, true)
       if isKept {
@@ -365,7 +365,7 @@ extension Member {
 
   /// Ends a delay that was started too late: after the handler was locked or removed, after the
   /// event ended, or after a newer occurrence came.
-  private func endNeedless(_ timer: LaneTimer, of call: Call) {
+  private func endNeedless(_ timer: Delay, of call: Call) {
     let mustEnd = lane.mutex.withLock { unsafe call.isReplaced || endsDelays }
     let flags = record.state.load(ordering: .acquiring)
     let isLocked = flags & HandlerFlags.lockedAtAll != 0
@@ -379,7 +379,7 @@ extension Member {
   }
 
   private func delayEnded(_ call: Call) {
-    let (timer, worker) = lane.mutex.withLock { () -> (LaneTimer?, Worker?) in
+    let (timer, worker) = lane.mutex.withLock { () -> (Delay?, Worker?) in
       let timer = unsafe call.rare.timer
       unsafe call.isDelayed = false
       // After a removal or the end of the event, at most one attempt follows.
@@ -400,7 +400,7 @@ extension Member {
   func sleep(_ worker: Worker, for delay: Duration) async -> Bool {
     guard let queue = retryQueue, let delays else { return true }
     let (call, sleeper) = (worker.call, Sleeper())
-    let timer = LaneTimer(queue, delaying: delayedNodes(call, worker)) { sleeper.wake(isPosting: true) }
+    let timer = Delay(queue, delaying: delayedNodes(call, worker)) { sleeper.wake(isPosting: true) }
     lane.mutex.withLock { unsafe (call.rare.timer, call.isDelayed) = (timer, true) }
     delays.insert(timer)
     timer.start(after: delay)
@@ -422,7 +422,7 @@ extension Member {
 
   /// Does what follows the last attempt of a call, or of this drain. Returns false if the call
   /// keeps the worker, so that its block or task must end.
-  func finish(_ step: NextStep, _ worker: Worker) -> Bool {
+  func follow(_ step: NextStep, _ worker: Worker) -> Bool {
     switch step {
     case .ended(let outcome): conclude(worker.call, outcome)
     case .delayed(let delay): return self.delay(worker, delay)
@@ -432,7 +432,7 @@ extension Member {
   }
 
   /// Ends a call: counts and reports its outcome, and destroys its payload.
-  func conclude(_ call: Call, _ outcome: HandlerOutcome) {
+  func conclude(_ call: Call, _ outcome: Outcome) {
     let (node, completions, count) = unsafe (call.node, call.completions, call.count)
     let isDropTold = unsafe call.isRare && call.rare.isDropTold
     if unsafe call.attempts > 0 { countEnd(count) }
@@ -451,5 +451,43 @@ extension Member {
       }
       if completion.isAwaited { completion.arrive(node, outcome, isAfterCall: outcome.isOfCall) }
     }
+  }
+}
+
+// The first attempt of a handler with a `direct` closure, which a drain makes itself.
+extension HandlerQueue {
+  /// Claims the call of a worker, if the drain can make the first attempt itself, without
+  /// ``run(_:on:)``, whose asynchronous functions each allocate a frame. The handler has a
+  /// ``direct`` closure.
+  @inline(__always) func beginFirstAttempt(_ worker: Worker) -> BorrowedPayload? {
+    let isUnbound = worker.withCall { call in
+      unsafe call.attempts == 0 && !(call.completion?.isBound ?? false)
+        && (modifiers.batch == nil || call.isUnboundBatch)
+    }
+    guard isUnbound, record.claim() else { return nil }
+    let payload = worker.withCall { call in
+      countBegin(of: call)
+      unsafe call.attempts = 1
+      if delays != nil { attempt.store(1, ordering: .relaxed) }
+      if let batch = modifiers.batch { call.makeBatch(batch) }
+      return call.payload
+    }
+    unregisterIfSpent()
+    return payload
+  }
+
+  @inline(__always) func countBegin(of call: Call) {
+    if dequeuesAll { countCallAlone() } else { calls.wrappingAdd(unsafe call.count, ordering: .releasing) }
+  }
+
+  /// Ends a call that has returned.
+  @inline(__always) func concludeFirstAttempt(_ worker: Worker) {
+    let isAlone = worker.withCall { call -> Bool in
+      guard unsafe call.completion == nil, unsafe !call.isRare else { return false }
+      countEnd()
+      call.clearPayload()
+      return true
+    }
+    if !isAlone { conclude(worker.call, .delivered) }
   }
 }

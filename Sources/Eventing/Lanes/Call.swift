@@ -10,7 +10,7 @@ import Synchronization
 // Safe: the worker that has the call owns all fields that do not say otherwise. While no worker has
 // the call, `lane.mutex` guards them.
 @safe final class Call: WaitNode, @unchecked Sendable {
-  @exclusivity(unchecked) private(set) var member: Unmanaged<Member>?
+  @exclusivity(unchecked) private(set) var member: Unmanaged<HandlerQueue>?
   /// The memory of a single payload, and its size.
   @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer?
   @exclusivity(unchecked) private var capacity = 0
@@ -55,11 +55,11 @@ import Synchronization
     /// Whether observers know that the call ended as dropped.
     var isDropTold = false
     /// The timer of the last delay between two attempts.
-    var timer: LaneTimer?
+    var timer: Delay?
     /// The worker that the call keeps during the delay. Guarded by: lane.mutex.
     var keptWorker: Worker?
     /// The running attempt, if it can be cancelled. Guarded by: lane.mutex.
-    var attempt: CancellableAttempt?
+    var attempt: AttemptTask?
   }
 
   deinit { if let memory = unsafe memory { unsafe PayloadLayout.deallocate(memory) } }
@@ -73,7 +73,7 @@ import Synchronization
   override var eventAnchor: EventAnchor? { unsafe member?._withUnsafeGuaranteedRef { $0.anchor } }
 
   /// Prepares the object for a call of a handler. Its last payload has been destroyed.
-  @inline(__always) func reserve(for member: Member) {
+  @inline(__always) func reserve(for member: HandlerQueue) {
     unsafe self.member = .passUnretained(member)
     if unsafe member.layout.stride > capacity { grow(to: member.layout) }
   }

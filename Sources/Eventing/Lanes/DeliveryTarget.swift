@@ -18,7 +18,7 @@ package import Synchronization
   package final let calls = Atomic<Int>(0)
   /// The number of calls that have ended. A batch counts once for each payload. 0 for a target that
   /// does not count ends: a sink, or a pace before an inline handler. The highest bit is a flag:
-  /// see ``Member/mayEmptyReady()``.
+  /// see ``HandlerQueue/mayEmptyReady()``.
   final let ended = Atomic<Int>(0)
   /// The number of occurrences that the lane took and then skipped.
   package final let skipped = Atomic<Int>(0)
@@ -112,7 +112,7 @@ package import Synchronization
   /// Reports the error that a call threw, and returns the outcome of the call.
   @inline(never) final func failure(
     _ error: any Error, _ payload: BorrowedPayload
-  ) -> HandlerOutcome {
+  ) -> Outcome {
     let failure = HandlerFailure(HandlerToken(record, anchor), error, record.options, attempts: 1)
     _ = anchor.report(failure)  // on a lane, the policy cannot stop the occurrence any more
     anchor.deadLetters?.post(payload, record.options.letter, failure)
@@ -123,8 +123,8 @@ package import Synchronization
   package final var endedCalls: Int { ended.load(ordering: .acquiring) & .max }
 
   /// Counts a call by a load and a store, which cost less than an atomic addition. Publishes what
-  /// the thread did before: see ``Member/mayEmptyReady()``. The caller makes sure that no other
-  /// thread counts a call meanwhile.
+  /// the thread did before: see ``HandlerQueue/mayEmptyReady()``. The caller makes sure that no
+  /// other thread counts a call meanwhile.
   @inline(__always) final func countCallAlone() {
     calls.publish(calls.load(ordering: .relaxed) &+ 1)
   }

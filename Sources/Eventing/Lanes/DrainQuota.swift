@@ -27,7 +27,8 @@ package struct DrainQuota {
   let spins: Bool
 
   init(isMain: Bool, spins: Bool) {
-    end = isMain ? DrainQuota.endFromNow() : nil
+    // In a simulation, nothing may depend on real time.
+    end = isMain && !Scheduling.isSimulated ? DrainQuota.now + DrainQuota.nanoseconds : nil
     self.spins = spins
   }
 
@@ -35,10 +36,6 @@ package struct DrainQuota {
   var hasBegun: Bool { left < DrainQuota.calls }
 
   var isOver: Bool { left == 0 || (end.map { hasBegun && DrainQuota.now >= $0 } ?? false) }
-
-  /// Returns the instant at which a quota that begins now is used up, 4 ms from now: see ``end``.
-  /// Returns `nil` in a simulation, where nothing may depend on real time.
-  static func endFromNow() -> UInt64? { Scheduling.isSimulated ? nil : now + nanoseconds }
 
   #if os(Linux) || os(Android)
     /// The coarse clock if its resolution is at most 4 ms, otherwise the exact clock. On some

@@ -14,21 +14,21 @@ extension HandlerLane {
       // Retained once for many calls, and so is its closure.
       let member = worker.member
       guard case .now(let direct)? = unsafe member.direct else {
-        goesOn = member.finish(member.runNow(worker), worker) && next(worker, &quota)
+        goesOn = member.follow(member.runNow(worker), worker) && next(worker, &quota)
         continue
       }
       repeat {
-        if let payload = member.beginDirect(worker) {
+        if let payload = member.beginFirstAttempt(worker) {
           var isFree = true
           do {
             try direct(payload)
-            member.concludeDirect(worker)
+            member.concludeFirstAttempt(worker)
           } catch {
-            isFree = member.finish(member.runNow(worker, after: error), worker)
+            isFree = member.follow(member.runNow(worker, after: error), worker)
           }
           goesOn = isFree && next(worker, &quota)
         } else {
-          goesOn = member.finish(member.runNow(worker), worker) && next(worker, &quota)
+          goesOn = member.follow(member.runNow(worker), worker) && next(worker, &quota)
         }
       } while goesOn && worker.isBusy(with: member)
     }
@@ -59,27 +59,27 @@ extension HandlerLane {
         guard case .async(let direct)? = unsafe member.direct else {
           let step = await member.runInEntrance(worker, on: place)
           leftTask = unsafe Invocation.endIfShared(invocation, since: references)
-          goesOn = member.finish(step, worker) && next(worker, &quota)
+          goesOn = member.follow(step, worker) && next(worker, &quota)
           continue
         }
         repeat {
-          if let payload = member.beginDirect(worker) {
+          if let payload = member.beginFirstAttempt(worker) {
             var isFree = true
             do {
               try await direct(payload, on: place)
               leftTask = unsafe Invocation.endIfShared(invocation, since: references)
-              member.concludeDirect(worker)
+              member.concludeFirstAttempt(worker)
             } catch {
               let step = await member.run(worker, after: error, on: place)
               // The handlers of a failure may start tasks, too.
               leftTask = unsafe Invocation.endIfShared(invocation, since: references)
-              isFree = member.finish(step, worker)
+              isFree = member.follow(step, worker)
             }
             goesOn = isFree && next(worker, &quota)
           } else {
             let step = await member.run(worker, on: place)
             leftTask = unsafe Invocation.endIfShared(invocation, since: references)
-            goesOn = member.finish(step, worker) && next(worker, &quota)
+            goesOn = member.follow(step, worker) && next(worker, &quota)
           }
         } while goesOn && !leftTask && worker.isBusy(with: member)
       } while goesOn && !leftTask
@@ -97,49 +97,12 @@ extension HandlerLane {
       step = await member.sleep(worker, for: delay) ? await runBound(worker) : member.givenUp(worker)
     }
     var quota = DrainQuota(isMain: false, spins: false)
-    if member.finish(step, worker) { _ = next(worker, &quota) }
+    if member.follow(step, worker) { _ = next(worker, &quota) }
   }
 
   private func runBound(_ worker: Worker) async -> NextStep {
     let invocation = Invocation(worker)
     defer { invocation.end() }
     return await Context.invocation.withValue(invocation) { await worker.member.run(worker, on: nil) }
-  }
-}
-
-extension Member {
-  /// Claims the call of a worker, if the drain can make the first attempt itself, without
-  /// ``run(_:on:)``, whose asynchronous functions each allocate a frame. The handler has a
-  /// ``direct`` closure.
-  @inline(__always) func beginDirect(_ worker: Worker) -> BorrowedPayload? {
-    let isUnbound = worker.withCall { call in
-      unsafe call.attempts == 0 && !(call.completion?.isBound ?? false)
-        && (modifiers.batch == nil || call.isUnboundBatch)
-    }
-    guard isUnbound, record.claim() else { return nil }
-    let payload = worker.withCall { call in
-      countBegin(of: call)
-      unsafe call.attempts = 1
-      if delays != nil { attempt.store(1, ordering: .relaxed) }
-      if let batch = modifiers.batch { call.makeBatch(batch) }
-      return call.payload
-    }
-    unregisterIfSpent()
-    return payload
-  }
-
-  @inline(__always) func countBegin(of call: Call) {
-    if dequeuesAll { countCallAlone() } else { calls.wrappingAdd(unsafe call.count, ordering: .releasing) }
-  }
-
-  /// Ends a call that has returned.
-  @inline(__always) func concludeDirect(_ worker: Worker) {
-    let isAlone = worker.withCall { call -> Bool in
-      guard unsafe call.completion == nil, unsafe !call.isRare else { return false }
-      countEnd()
-      call.clearPayload()
-      return true
-    }
-    if !isAlone { conclude(worker.call, .delivered) }
   }
 }

@@ -20,8 +20,8 @@ import Synchronization
 @safe public final class HandlerLane: @unchecked Sendable {
   // The queue between handlers and the place where they run, and the workers that make their calls.
   // A lane belongs to one handler, or is shared by several. What waits is in the queues of the
-  // handlers (``Member``). The lane knows only in which order the handlers come: one ``Stretch``
-  // for successive items of one handler. A lane of one handler needs no order.
+  // handlers (``HandlerQueue``). The lane knows only in which order the handlers come: one
+  // ``Stretch`` for successive items of one handler. A lane of one handler needs no order.
   //
   // Under `mutex` no code of the user runs: no closure, no `hash(into:)` or `==`, no `deinit`, no
   // resume, no start of a task. A critical section changes the state, and returns what remains to
@@ -48,12 +48,12 @@ import Synchronization
 
   // The fields up to `nodes` are guarded by `mutex`.
   /// The handlers of a shared lane, until they are over, each with its number in their order.
-  @exclusivity(unchecked) private var members: [ObjectIdentifier: (number: Int, member: Member)] = [:]
+  @exclusivity(unchecked) private var members: [ObjectIdentifier: (number: Int, member: HandlerQueue)] = [:]
   @exclusivity(unchecked) private var lastNumber = 0
   /// The handler of a lane that is not shared, until it is over.
-  @exclusivity(unchecked) private var onlyMember: Member?
+  @exclusivity(unchecked) private var onlyMember: HandlerQueue?
   /// `onlyMember`, without a retain.
-  @exclusivity(unchecked) private var only: Unmanaged<Member>?
+  @exclusivity(unchecked) private var only: Unmanaged<HandlerQueue>?
   /// The order in which the handlers of a shared lane come.
   @exclusivity(unchecked) private var order = Deque<Stretch>()
   /// The calls that come before the order: their delay is over, or the lock that held them.
@@ -79,7 +79,7 @@ import Synchronization
 
   /// Successive items of one handler in the order of a shared lane.
   @safe struct Stretch {
-    let member: Unmanaged<Member>
+    let member: Unmanaged<HandlerQueue>
     var count: Int
   }
 
@@ -101,7 +101,7 @@ import Synchronization
     isShared: Bool = false
   ) {
     (self.executor, self.limit, self.name, self.isShared) = (executor, limit, name, isShared)
-    taskExecutor = Scheduling.executorOfThisTask
+    taskExecutor = Scheduling.executor
     isTaskForEachCall = executor.isTaskForEachCall
     isMain = executor.isMain
     keepsWorkerInDelay = !freesWorkerInDelay
@@ -116,7 +116,7 @@ import Synchronization
   /// holds `WaitGraph.mutex`.
   var needs: WaitNeeds { unsafe nodes.count >= limit ? .all(nodes) : .free }
 
-  func insert(_ member: Member) {
+  func insert(_ member: HandlerQueue) {
     mutex.withLock {
       guard isShared else {
         unsafe onlyMember = member
@@ -129,8 +129,8 @@ import Synchronization
     }
   }
 
-  func remove(_ member: Member) {
-    let removed = mutex.withLock { () -> Member? in
+  func remove(_ member: HandlerQueue) {
+    let removed = mutex.withLock { () -> HandlerQueue? in
       guard isShared else {
         unsafe only = nil
         return unsafe onlyMember.take()
@@ -144,11 +144,11 @@ import Synchronization
   // MARK: What comes next. The caller holds `mutex`
 
   /// Gives a handler places in the order for what it has just appended to its queue.
-  @inline(__always) func addToOrder(_ member: Member, _ count: Int = 1) {
+  @inline(__always) func addToOrder(_ member: HandlerQueue, _ count: Int = 1) {
     if isShared { addToSharedOrder(member, count) }
   }
 
-  private func addToSharedOrder(_ member: Member, _ count: Int) {
+  private func addToSharedOrder(_ member: HandlerQueue, _ count: Int) {
     let member = unsafe Unmanaged.passUnretained(member)
     var isAdded = false
     unsafe order.updateLast {
@@ -159,7 +159,7 @@ import Synchronization
     if !isAdded { unsafe order.append(Stretch(member: member, count: count)) }
   }
 
-  func removeFromOrder(_ member: Member) {
+  func removeFromOrder(_ member: HandlerQueue) {
     guard isShared else { return }
     let member = unsafe Unmanaged.passUnretained(member).toOpaque()
     unsafe order.removeAll { unsafe $0.member.toOpaque() == member }
@@ -167,7 +167,7 @@ import Synchronization
 
   /// Lets what a handler has come before all else: the calls that a lock held, and places for the
   /// rest.
-  func putFirst(_ held: [Call], _ member: Member, _ count: Int) {
+  func putFirst(_ held: [Call], _ member: HandlerQueue, _ count: Int) {
     unsafe urgent.prepend(held)
     if isShared, count > 0 { unsafe order.prepend([Stretch(member: .passUnretained(member), count: count)]) }
   }
@@ -347,7 +347,7 @@ import Synchronization
 
   /// Returns whether the only handler may be called without a worker: nothing waits, and no call
   /// runs. Then the caller makes the call, and calls ``endHere(_:calls:)``.
-  func beginHere(_ member: Member) -> Bool {
+  func beginHere(_ member: HandlerQueue) -> Bool {
     mutex.withLock {
       guard busy == 0, unsafe member.inbox.isEmpty, unsafe !member.isPaused, unsafe urgent.isEmpty else {
         return false
@@ -358,7 +358,7 @@ import Synchronization
   }
 
   /// Ends a call without a worker.
-  func endHere(_ member: Member, calls: Int) {
+  func endHere(_ member: HandlerQueue, calls: Int) {
     let worker = mutex.withLock { () -> Worker? in
       unsafe member.waiting &+= calls
       busy = 0
@@ -383,15 +383,15 @@ import Synchronization
       /// The barriers that have nothing more to wait for, each with the node at which it waits.
       var passed: [(completion: Completion, node: WaitNode)] = []
       /// The handlers that are over.
-      var over: [Member] = []
+      var over: [HandlerQueue] = []
       /// The barriers and probes that have to wait for the calls that run, each with its node and
       /// its handler.
-      var reached: [(completion: Completion, node: WaitNode, member: Member)] = []
+      var reached: [(completion: Completion, node: WaitNode, member: HandlerQueue)] = []
       /// The handlers that have nothing to do, and may have many keys.
-      var idle: [Member] = []
+      var idle: [HandlerQueue] = []
       /// The timers of batches that have begun, and a key whose next batch gathers payloads.
-      var timers: [LaneTimer] = []
-      var gathering: (member: Member, key: KeyQueue)?
+      var timers: [Delay] = []
+      var gathering: (member: HandlerQueue, key: KeyQueue)?
     }
 
     @inline(never) mutating func add(_ change: (Rare) -> Void) {
@@ -419,7 +419,7 @@ import Synchronization
 
   enum Found {
     case call
-    /// Items that the worker may take without the mutex: see ``Member/ready``.
+    /// Items that the worker may take without the mutex: see ``HandlerQueue/ready``.
     case ready
     /// An item that is no call.
     case follower
@@ -433,7 +433,7 @@ import Synchronization
     return search(worker, &quota)
   }
 
-  /// Gives a worker the next call of its handler that is ``Member/ready``.
+  /// Gives a worker the next call of its handler that is ``HandlerQueue/ready``.
   @inline(__always) private func dequeueReady(_ worker: Worker, _ quota: inout DrainQuota) -> Bool {
     guard let member = unsafe worker.ready else { return false }
     return unsafe member._withUnsafeGuaranteedRef { member in
@@ -505,7 +505,7 @@ import Synchronization
   }
 
   /// Lets what a worker has taken at once wait again, because the worker's quota is used up.
-  private func putBackReady(of member: Member) {
+  private func putBackReady(of member: HandlerQueue) {
     let count = member.putBackReady()
     if isShared, count > 0 { unsafe order.prepend([Stretch(member: .passUnretained(member), count: count)]) }
   }
@@ -586,7 +586,7 @@ extension HandlerLane {
   }
 
   /// The handlers on a shared lane, in the order in which they were added.
-  private var allMembers: [Member] {
+  private var allMembers: [HandlerQueue] {
     mutex.withLock { unsafe Array(members.values) }.sortedUnspecialized { $0.number < $1.number }.map(\.member)
   }
 

@@ -5,12 +5,12 @@
   /// Inline. The result says what later handlers receive.
   case intercept(@Sendable (HandlerArguments) throws -> InterceptorDecision)
   /// On a lane.
-  case lane(Member)
+  case lane(HandlerQueue)
   /// Inline. If the closure throws, it may be called again at once: the ``RetryRule`` decides.
   case retried(RetryRule, @Sendable (HandlerArguments) throws -> Void)
   /// The target throttles or debounces occurrences. It passes the occurrences that are left to a
-  /// second route, ``PacedTarget/inner``, which calls the handler.
-  case paced(PacedTarget)
+  /// second route, ``Pacer/inner``, which calls the handler.
+  case paced(Pacer)
   /// The sink puts the payload into the buffers of a sequence's iterators.
   case sequence(SequenceSink)
   /// Inline: ``TransformedHandler/deliver`` runs on the thread that delivers. For a handler behind
@@ -27,7 +27,7 @@
     let body = record.options.sharedClaim?.kept(by: body) ?? body
     if let modifiers, !body.isTransformed {
       let route = HandlerRoute(unpaced: body, type, record, anchor, modifiers)
-      self = modifiers.pace.map { .paced(PacedTarget(record, anchor, $0, route, type)) } ?? route
+      self = modifiers.pace.map { .paced(Pacer(record, anchor, $0, route, type)) } ?? route
       return
     }
     switch body {
@@ -39,7 +39,7 @@
   }
 
   /// Makes the route of a handler as if it had no pace. If the handler has a pace, the caller puts
-  /// a ``PacedTarget`` before this route.
+  /// a ``Pacer`` before this route.
   private init(
     unpaced body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord, _ anchor: EventAnchor,
     _ modifiers: HandlerModifiers
@@ -49,7 +49,7 @@
     case (.inline, .direct(let body), let retry?): self = .retried(retry) { try body($0.payload) }
     case (.inline, .sync(let body), nil): self = .call(body)
     case (.inline, .direct(let body), nil): self = .call { try body($0.payload) }
-    default: self = .lane(Member(record, anchor, body, type, modifiers))
+    default: self = .lane(HandlerQueue(record, anchor, body, type, modifiers))
     }
   }
 
@@ -72,7 +72,7 @@
   /// ``SlotSignal/decide``, and the slow path goes on.
   ///
   /// The closure of a handler with a pace stores the payload until the pace's timer fires. If the
-  /// pace cannot store the payload (``PacedTarget/keepPost(_:_:)``), the closure throws
+  /// pace cannot store the payload (``Pacer/keepPost(_:_:)``), the closure throws
   /// ``SlotSignal/decide``, too.
   func postBody(_ owner: Owner?, _ type: PayloadType, in core: EventCore) -> ErasedHandler? {
     switch self {
@@ -111,7 +111,7 @@
   func deliver(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ record: DetailedRecord,
     _ anchor: EventAnchor,
-    _ tally: inout DeliveryTally
+    _ tally: inout Delivery
   ) -> Bool {
     switch self {
     case .lane(let member): member.deliver(payload, &tally)
@@ -143,8 +143,8 @@
   let target: DeliveryTarget?
   /// Does what ``HandlerRoute/deliver(_:_:_:_:_:)`` does. If the transform has no result, returns
   /// false before the claim, so that a payload that a filter rejects does not use up a once
-  /// handler, and notes that decision by ``DeliveryTally/noteLeftOut()``.
-  let deliver: @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, inout DeliveryTally) -> Bool
+  /// handler, and notes that decision by ``Delivery/noteLeftOut()``.
+  let deliver: @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, inout Delivery) -> Bool
 }
 
 extension Handler {
@@ -155,12 +155,12 @@ extension Handler {
   ///
   /// - Parameter convert: A closure that returns the payload for this handler, or `nil` to skip the
   ///   handler. Its second argument holds the outcomes of the delivery so far, and its sender
-  ///   (``DeliveryTally``).
+  ///   (``Delivery``).
   @inlinable func converted<Incoming: Sendable>(
-    _ convert: @escaping @Sendable (Incoming, borrowing DeliveryTally) -> Payload?
+    _ convert: @escaping @Sendable (Incoming, borrowing Delivery, _ eventName: String?) -> Payload?
   ) -> Handler<Incoming> {
-    Handler<Incoming>(converting: any, nil) { incoming, tally, pass in
-      guard let payload = convert(incoming.payload(Incoming.self), tally) else {
+    Handler<Incoming>(converting: any, nil) { incoming, name, tally, pass in
+      guard let payload = convert(incoming.payload(Incoming.self), tally, name) else {
         tally.noteLeftOut()
         return false
       }
@@ -171,7 +171,7 @@ extension Handler {
   /// Returns a handler that converts each incoming payload by a closure that gets only the payload,
   /// and passes the result to this handler.
   ///
-  /// The closure does not get the outcomes of the delivery (``DeliveryTally``), which exist only on
+  /// The closure does not get the outcomes of the delivery (``Delivery``), which exist only on
   /// the slow path. So posts can reach the returned handler on the fast path. They do if this
   /// handler has a `viewTarget`. For that it must be inline, have no owner and no modifiers, and
   /// not be a once handler.
@@ -196,7 +196,7 @@ extension Handler {
           return try unsafe withUnsafePointer(to: payload) { unsafe try inner(BorrowedPayload($0)) }
         }.erased
       }
-    return Handler<Incoming>(converting: any, view) { incoming, tally, pass in
+    return Handler<Incoming>(converting: any, view) { incoming, _, tally, pass in
       guard let payload = convert(incoming.payload(Incoming.self)) else {
         tally.noteLeftOut()
         return false
@@ -208,7 +208,7 @@ extension Handler {
   /// Converts an incoming payload, and passes the result to the closure. Returns false if there is
   /// no result, or the handler must be skipped.
   @usableFromInline typealias Conversion =
-    @Sendable (BorrowedPayload, inout DeliveryTally, (BorrowedPayload, inout DeliveryTally) -> Bool) -> Bool
+    @Sendable (BorrowedPayload, String?, inout Delivery, (BorrowedPayload, inout Delivery) -> Bool) -> Bool
 
   @usableFromInline init(converting inner: AnyHandler, _ view: ErasedView?, _ conversion: @escaping Conversion) {
     any = AnyHandler(converting: inner, view, Payload.self, conversion)
@@ -219,13 +219,15 @@ extension AnyHandler {
   init(
     converting inner: AnyHandler, _ view: ErasedView?, _ outer: PayloadType,
     _ conversion:
-      @escaping @Sendable (BorrowedPayload, inout DeliveryTally, (BorrowedPayload, inout DeliveryTally) -> Bool) -> Bool
+      @escaping @Sendable (BorrowedPayload, String?, inout Delivery, (BorrowedPayload, inout Delivery) -> Bool) -> Bool
   ) {
     let (body, type, modifiers) = (inner.body, inner.type, inner.options.modifierBox?.modifiers)
     let makeTransformed: @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler = { record, anchor in
       let route = HandlerRoute(body, type, record, anchor, modifiers)
       return TransformedHandler(target: route.target) { incoming, owner, tally in
-        conversion(incoming, &tally) { payload, tally in route.deliver(payload, owner, record, anchor, &tally) }
+        conversion(incoming, anchor.name, &tally) { payload, tally in
+          route.deliver(payload, owner, record, anchor, &tally)
+        }
       }
     }
     self.init(inner.place, view.map { .view($0, makeTransformed) } ?? .relay(makeTransformed), outer)

@@ -5,7 +5,7 @@ import Synchronization
 // Safe: each field says what guards it.
 @safe final class KeyQueue: WaitNode, @unchecked Sendable {
   /// The handler, which owns the table of the key.
-  unowned(unsafe) let member: Member
+  unowned(unsafe) let member: HandlerQueue
   /// Whether a call of the key runs, or is between two attempts. Guarded by: lane.mutex.
   @exclusivity(unchecked) var isActive = false
   /// The items that wait for the end of that call; for a handler of batches, all items of the key.
@@ -18,7 +18,7 @@ import Synchronization
   /// Whether an item for the key is in the queue of the handler. Guarded by: lane.mutex.
   @exclusivity(unchecked) var isQueued = false
   /// The timer at whose end a batch begins. Guarded by: lane.mutex.
-  @exclusivity(unchecked) var timer: LaneTimer?
+  @exclusivity(unchecked) var timer: Delay?
   /// The worker of the call. Changed under lane.mutex.
   let worker = WorkerReference()
   /// The number of occurrences of the key that were ever pushed. Isolation: core.
@@ -26,7 +26,7 @@ import Synchronization
   /// The number of these that have ended. Changed under lane.mutex.
   let ended = Atomic<Int>(0)
 
-  init(_ member: Member) {
+  init(_ member: HandlerQueue) {
     unsafe self.member = member
     unsafe parked = PayloadQueue(member.layout)
   }
@@ -130,7 +130,7 @@ extension PayloadQueue where Header == Item {
 class LaneKeys: @unchecked Sendable {
   /// Returns the key of a payload that is about to be pushed. Runs the user's code. Isolation:
   /// core.
-  func key(of payload: BorrowedPayload, on member: Member) -> Unmanaged<KeyQueue> {
+  func key(of payload: BorrowedPayload, on member: HandlerQueue) -> Unmanaged<KeyQueue> {
     preconditionFailure("each table overrides key(of:on:)")
   }
   /// Forgets the keys for which nothing waits and no call runs. Isolation: core.
@@ -161,7 +161,7 @@ class LaneKeys: @unchecked Sendable {
   @_specialize(where Key == Int)
   @_specialize(where Key == UInt64)
   @_specialize(where Key == String)
-  override func key(of payload: BorrowedPayload, on member: Member) -> Unmanaged<KeyQueue> {
+  override func key(of payload: BorrowedPayload, on member: HandlerQueue) -> Unmanaged<KeyQueue> {
     let value = keyOf(payload)
     if let key = unsafe keys[value] {
       unsafe key._withUnsafeGuaranteedRef { unsafe $0.pushed &+= 1 }

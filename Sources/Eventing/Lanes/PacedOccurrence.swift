@@ -15,13 +15,13 @@ struct PacedOccurrence: PayloadHeader {
     let path: ForwardingPath?
     let isLateSend: Bool
 
-    init(_ tally: borrowing DeliveryTally) {
+    init(_ tally: borrowing Delivery) {
       (instant, path, isLateSend) = (tally.instant, tally.path, tally.isLateSend)
       sender = tally.sender
     }
   }
 
-  init(_ tally: borrowing DeliveryTally, _ completion: Completion?) {
+  init(_ tally: borrowing Delivery, _ completion: Completion?) {
     sequence = tally.sequence
     self.completion = completion
     let isPlain = tally.instant == nil && tally.sender == nil && tally.path == nil && !tally.isLateSend
@@ -42,20 +42,20 @@ struct PacedOccurrence: PayloadHeader {
     return copy
   }
 
-  /// Returns a ``DeliveryTally``, which counts the outcomes of the delivery of this occurrence to
+  /// Returns a ``Delivery``, which counts the outcomes of the delivery of this occurrence to
   /// the handler. That delivery begins when the pace lets the occurrence through.
   ///
   /// - Parameter payload: The payload of the event, for a dead letter; `nil` if there will be none.
-  func tally(_ payload: BorrowedPayload?) -> DeliveryTally {
-    DeliveryTally(
+  func tally(_ payload: BorrowedPayload?) -> Delivery {
+    Delivery(
       payload, paced: sequence, completion, from: details?.sender, along: details?.path, at: details?.instant,
       isLateSend: details?.isLateSend == true)
   }
 }
 
-extension DeliveryTally {
+extension Delivery {
   /// The outcome of a delivery to one handler; `nil` if the handler's lane reports it.
-  var outcomeOfOneHandler: HandlerOutcome? {
+  var outcomeOfOneHandler: Outcome? {
     if report.delivered > 0 { return .delivered }
     if report.held > 0 { return .held }
     if let failure = report.failures.first { return .failed(failure) }

@@ -12,8 +12,8 @@ import Synchronization
   @exclusivity(unchecked) var hasCall = false
   /// Whether nothing waited any more when the worker had taken items at once.
   @exclusivity(unchecked) var dequeuedAll = false
-  /// The handler of which the worker has taken items at once: see ``Member/ready``.
-  @exclusivity(unchecked) var ready: Unmanaged<Member>?
+  /// The handler of which the worker has taken items at once: see ``HandlerQueue/ready``.
+  @exclusivity(unchecked) var ready: Unmanaged<HandlerQueue>?
   /// Whether the end of the call has to be noted under the mutex.
   @exclusivity(unchecked) var owesEnd = false
   /// A key whose next call the worker takes next.
@@ -41,7 +41,7 @@ import Synchronization
   }
 
   /// Whether the call is one of the given handler.
-  @inline(__always) func isBusy(with member: Member) -> Bool {
+  @inline(__always) func isBusy(with member: HandlerQueue) -> Bool {
     withCall { unsafe $0.member?.toOpaque() == Unmanaged.passUnretained(member).toOpaque() }
   }
 
@@ -53,7 +53,7 @@ import Synchronization
   }
 
   /// The handler of the call.
-  var member: Member { unsafe call.member.unsafelyUnwrapped.takeUnretainedValue() }
+  var member: HandlerQueue { unsafe call.member.unsafelyUnwrapped.takeUnretainedValue() }
 
   /// Takes over a call that has waited without a worker. The caller holds the mutex.
   func adopt(_ call: Call) {

@@ -4,7 +4,9 @@
 /// If the timer rings too early, the queue sets it again. So the timer need not be set anew when
 /// the work with the earliest deadline is cancelled. When the last work is cancelled, the timer is
 /// stopped if it keeps a task asleep.
-final class DelayQueue: DelayQueueing, Sendable {
+///
+/// The queue retains the work from ``insert(_:after:)`` until it is fired or cancelled.
+final class DelayQueue: Sendable {
   /// A change of the timer. One thread at a time makes such a change, and holds no mutex meanwhile.
   private enum Alarm {
     case at(Duration)
@@ -76,8 +78,16 @@ final class DelayQueue: DelayQueueing, Sendable {
     onDeinit()
   }
 
+  /// The time of the clock, since the queue was made.
   var now: Duration { timer.now }
 
+  /// Adds work that is due after a delay. Does nothing if another thread has cancelled the work
+  /// before it is in the queue (``DelayedWork/isWaiting`` is false).
+  ///
+  /// If two objects are due at one instant, the one that was inserted first is fired first.
+  ///
+  /// - Parameter delay: The delay, from zero to a hundred years.
+  /// - Complexity: O(log n).
   func insert(_ work: any DelayedWork, after delay: Duration) {
     // For a clock of a test, the insertion counts as work until this thread has set the timer, or
     // has left the timer to another thread.
@@ -94,6 +104,10 @@ final class DelayQueue: DelayQueueing, Sendable {
       })
   }
 
+  /// Removes work that was cancelled. Does nothing if the queue does not have the work, because it
+  /// is about to be inserted, or has been fired.
+  ///
+  /// - Complexity: O(log n).
   @inline(never) func noteCancelled(_ work: any DelayedWork) {
     let stops = timer.stopsWhenUnused
     set(
@@ -106,6 +120,7 @@ final class DelayQueue: DelayQueueing, Sendable {
 
   /// Returns whether this is the queue of a given clock. Runs the user's code: `==` of the clock.
   func measures(_ clock: any Clock<Duration>) -> Bool { timer.measures(clock) }
+  /// The clock, if it is one that a test moves when nothing runs; `nil` otherwise.
   var idleAwareClock: (any IdleAwareClock)? { timer.idleAwareClock }
 
   // MARK: The timer

@@ -37,7 +37,7 @@ package final class DelayQueueTable: Sendable {
   ///
   /// - Parameter simulation: The simulation to which the table belongs; `nil` if the table belongs
   ///   to the process.
-  func queue(of clock: any Clock<Duration>, in simulation: (any SimulatedScheduling)?) -> any DelayQueueing {
+  func queue(of clock: any Clock<Duration>, in simulation: (any SimulatedScheduling)?) -> DelayQueue {
     find(clock, simulation)
   }
 

@@ -7,7 +7,7 @@ enum DelayQueues {
 
   /// Returns the queue of a clock for work of an event. If the clock is one that a test moves,
   /// tells the clock that the event uses it.
-  static func of(_ clock: any Clock<Duration>, for anchor: EventAnchor) -> any DelayQueueing {
+  static func of(_ clock: any Clock<Duration>, for anchor: EventAnchor) -> DelayQueue {
     let queue = of(clock)
     queue.idleAwareClock?.meet(EventReference(anchor: anchor))
     return queue
@@ -15,7 +15,7 @@ enum DelayQueues {
 
   /// Returns the queue of a clock of the standard library; `nil` for any other clock, and in a
   /// simulation.
-  static func ofStandardLibrary(_ clock: any Clock<Duration>) -> (any DelayQueueing)? {
+  static func ofStandardLibrary(_ clock: any Clock<Duration>) -> DelayQueue? {
     if Scheduling.isSimulated { return nil }
     return clock is ContinuousClock ? continuous : clock is SuspendingClock ? suspending : nil
   }
@@ -27,7 +27,7 @@ enum DelayQueues {
   /// of a simulation gets into the table of the process, where it would outlive the simulation.
   ///
   /// Runs the user's code, `==` and `hash(into:)` of the clock, so never called under a mutex.
-  private static func of(_ clock: any Clock<Duration>) -> any DelayQueueing {
+  private static func of(_ clock: any Clock<Duration>) -> DelayQueue {
     let simulation = Scheduling.currentSimulation
     switch clock {
     case is ContinuousClock where simulation == nil: return continuous

@@ -18,26 +18,3 @@ protocol DelayedWork: AnyObject, Sendable {
   /// method runs no code of the user.
   func fire()
 }
-
-/// The delayed work of one clock.
-///
-/// The queue retains the work from ``insert(_:after:)`` until it is fired or cancelled.
-protocol DelayQueueing: AnyObject, Sendable {
-  /// Adds work that is due after a delay. Does nothing if another thread has cancelled the work
-  /// before it is in the queue (``DelayedWork/isWaiting`` is false).
-  ///
-  /// If two objects are due at one instant, the one that was inserted first is fired first.
-  ///
-  /// - Parameter delay: The delay, from zero to a hundred years.
-  /// - Complexity: O(log n).
-  func insert(_ work: any DelayedWork, after delay: Duration)
-  /// Removes work that was cancelled. Does nothing if the queue does not have the work, because it
-  /// is about to be inserted, or has been fired.
-  ///
-  /// - Complexity: O(log n).
-  func noteCancelled(_ work: any DelayedWork)
-  /// The time of the clock, since the queue was made.
-  var now: Duration { get }
-  /// The clock, if it is one that a test moves when nothing runs; `nil` otherwise.
-  var idleAwareClock: (any IdleAwareClock)? { get }
-}

@@ -19,7 +19,7 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   /// The completion to post the payload with. It has the sender, the task-local values, and the
   /// cause for a trace; `nil` if there are none of these.
   @exclusivity(unchecked) private var completion: Completion?
-  @exclusivity(unchecked) private var queue: (any DelayQueueing)?
+  @exclusivity(unchecked) private var queue: DelayQueue?
 
   /// The neighbours in the event's list. Guarded by: core.mutex. After the waiting has ended,
   /// ``Leftovers`` uses `next` for its own list.
@@ -35,7 +35,7 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   @exclusivity(unchecked) private var replaced: OwnedPayload?
 
   init(
-    _ payload: consuming OwnedPayload, for core: EventCore, in queue: any DelayQueueing,
+    _ payload: consuming OwnedPayload, for core: EventCore, in queue: DelayQueue,
     from sender: (any AnyObject & Sendable)?
   ) {
     unsafe self.payload = consume payload

@@ -13,7 +13,7 @@ package enum Sleeping {
     guard delay > .zero else { return }
     if let queue = DelayQueues.ofStandardLibrary(clock) {
       let sleeper = Sleeper()
-      let timer = LaneTimer(queue) { sleeper.wake(isPosting: false) }
+      let timer = Delay(queue) { sleeper.wake(isPosting: false) }
       timer.start(after: delay)
       await withTaskCancellationHandler {
         await sleeper.sleep()

@@ -141,12 +141,12 @@ extension EventCore {
   /// Holds an occurrence for a handler: appends it to the handler's holding buffer, and returns
   /// true. Returns false if the occurrence must be skipped instead. Isolation: core.
   ///
-  /// If the occurrence came from that buffer (``DeliveryTally/isLate``), only sets
-  /// ``DeliveryTally/isHeldOn``, and returns true. Then the caller puts the occurrence back into
+  /// If the occurrence came from that buffer (``Delivery/isLate``), only sets
+  /// ``Delivery/isHeldOn``, and returns true. Then the caller puts the occurrence back into
   /// the buffer.
   func hold(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ payload: BorrowedPayload,
-    _ tally: inout DeliveryTally
+    _ tally: inout Delivery
   ) -> Bool {
     if tally.isLate {
       tally.isHeldOn = true
@@ -265,9 +265,9 @@ extension EventCore {
   /// holds the occurrence, it stays in the buffer. Isolation: core.
   ///
   /// - Returns: The outcome, and what later handlers receive.
-  private func deliverHeld(_ buffer: HoldingBuffer, _ slot: UnsafeMutablePointer<HandlerSlot>) -> DeliveryTally {
+  private func deliverHeld(_ buffer: HoldingBuffer, _ slot: UnsafeMutablePointer<HandlerSlot>) -> Delivery {
     let held = unsafe buffer.items.takeFirst()
-    var tally = unsafe DeliveryTally(buffer.items.taken, held)
+    var tally = unsafe Delivery(buffer.items.taken, held)
     tally.observed = observed(held.sequence)
     if mutant(.heldIsLost) {
     } else if let context = held.context {

@@ -116,7 +116,7 @@ struct HeldOccurrence: PayloadHeader, Sendable {
   /// The completion, if a transport brought the occurrence: see ``Completion/staysInHand``.
   let completion: Completion?
 
-  init(_ tally: borrowing DeliveryTally, _ holding: Buffering) {
+  init(_ tally: borrowing Delivery, _ holding: Buffering) {
     if let brought = tally.completion, brought.staysInHand { completion = brought } else { completion = nil }
     sequence = tally.sequence
     instant = tally.instant

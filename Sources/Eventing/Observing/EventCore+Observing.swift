@@ -85,7 +85,7 @@ extension EventCore {
   /// - Parameter tracing: Kept alive by `tally.observed`.
   @inline(never) func callWatched(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ tracing: ObservedOccurrence.Tracing, _ payload: BorrowedPayload,
-    _ tally: inout DeliveryTally
+    _ tally: inout Delivery
   ) {
     let number = CallCell.newNumber()
     let call = unsafe WatchedCall(
@@ -116,7 +116,7 @@ extension EventCore {
   /// Delivers a payload to one slot, outside of the delivery of an occurrence, with the
   /// ``CallCell`` bound if the event is traced. Isolation: core.
   @inline(never) func visitAlone(
-    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout DeliveryTally
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
   ) {
     guard let cell = tally.observed?.cell else { return _ = unsafe visit(slot, payload, &tally) }
     CallCell.$current.withValue(cell) { _ = unsafe visit(slot, payload, &tally) }
@@ -131,8 +131,8 @@ extension EventCore {
 
   /// Runs a delivery, and tells the instruments when it begins and ends. Isolation: core.
   @inline(never) func watched(
-    _ payload: BorrowedPayload, _ completion: Completion?, _ tally: inout DeliveryTally,
-    _ deliver: (inout DeliveryTally) -> Void
+    _ payload: BorrowedPayload, _ completion: Completion?, _ tally: inout Delivery,
+    _ deliver: (inout Delivery) -> Void
   ) {
     guard let observed = tally.observed else { return deliver(&tally) }
     let observers = observed.observers

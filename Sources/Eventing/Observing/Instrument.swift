@@ -90,15 +90,3 @@ package struct WatchedWait: Sendable {
   /// Tells the instruments of the end.
   @inline(never) func end() { for each in instruments { each.ended(self) } }
 }
-
-/// The calls of ``EventSource/next(within:clock:where:)`` that wait.
-enum WaitsForNext {
-  /// Tells the instruments that a call of `next` waits; `nil` if there are none, or the event has
-  /// ended.
-  static func begin(_ hub: SequenceHub) -> WatchedWait? {
-    guard Instruments.areOn, let anchor = hub.mutex.withLock({ unsafe hub.token })?.anchor else { return nil }
-    return Instruments.began(.next, at: anchor)
-  }
-
-  static func end(_ wait: WatchedWait) { wait.end() }
-}

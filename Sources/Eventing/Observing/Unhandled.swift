@@ -51,7 +51,7 @@ extension EventCore {
 
   /// Posts an occurrence to the `unhandled` event if the occurrence reached no handler. Called
   /// after the delivery. Isolation: core.
-  func reportIfUnhandled(_ payload: BorrowedPayload, _ tally: borrowing DeliveryTally) {
+  func reportIfUnhandled(_ payload: BorrowedPayload, _ tally: borrowing Delivery) {
     guard let unhandled = pendingWorkReference.load()?.unhandledReference.load() else { return }
     guard tally.report.reachedNobody && tally.enqueued == 0 else { return }
     unhandled.post(payload, tally.sender, unhandled.name, tally.sequence, (tally.instant ?? .now).instant)

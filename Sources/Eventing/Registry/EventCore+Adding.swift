@@ -177,7 +177,7 @@ extension EventCore {
     // handler without a new occurrence. So `offeredBefore` goes down by 1, and the computed number
     // of calls goes up by 1.
     record.offeredBefore.store(record.offeredBefore.load(ordering: .relaxed) &- 1, ordering: .relaxed)
-    var tally = unsafe DeliveryTally(
+    var tally = unsafe Delivery(
       payload, sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil,
       isClocked: clockedCount > 0)
     tally.observed = observed(sequence)

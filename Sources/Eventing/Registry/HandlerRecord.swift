@@ -127,7 +127,7 @@ package import Synchronization
   @exclusivity(unchecked) var route: HandlerRoute?
   /// The lane of `route`, if it has one and the handler has no owner. Not retained by this field,
   /// because `route` retains the lane. Isolation: core.
-  @exclusivity(unchecked) var plainMember: Unmanaged<Member>?
+  @exclusivity(unchecked) var plainMember: Unmanaged<HandlerQueue>?
   /// The sink of `route`, if the handler is a sequence and has no owner. Not retained by this
   /// field, because `route` retains the sink. Isolation: core.
   @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceSink>?

@@ -40,7 +40,7 @@ package import Synchronization
   /// - Returns: The path that the handler needs next time; `nil` if the occurrence was not given,
   ///   because the handler needs `EventCore.decide`, or runs inline.
   @inline(__always) mutating func offer(
-    _ payload: BorrowedPayload, _ flags: UInt32, _ tally: inout DeliveryTally
+    _ payload: BorrowedPayload, _ flags: UInt32, _ tally: inout Delivery
   )
     -> PathNeeded?
   {
@@ -65,7 +65,7 @@ package import Synchronization
   }
 
   /// Gives the slot a closure that puts posts onto a lane.
-  @inline(never) private mutating func setPostBody(_ record: Unmanaged<DetailedRecord>, _ lane: Member) {
+  @inline(never) private mutating func setPostBody(_ record: Unmanaged<DetailedRecord>, _ lane: HandlerQueue) {
     body = .of({ lane.deliverPost($0) }, lane.type)
     unsafe record._withUnsafeGuaranteedRef { unsafe $0.hasPostBody = true }
   }

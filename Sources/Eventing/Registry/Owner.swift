@@ -70,11 +70,7 @@
 
   /// Returns whether an object is the owner: false for a later object at its address. Never called
   /// under a mutex.
-  func isSame(as other: AnyObject) -> Bool { mayBe(other) && object != nil }
-
-  /// Returns whether an object has the address of the owner.
-  ///
-  /// True for the owner, also in its `deinit`, where the weak reference is `nil`. But also true for
-  /// a later object at the address.
-  func mayBe(_ other: AnyObject) -> Bool { objectID == ObjectIdentifier(other) }
+  func isSame(as other: AnyObject) -> Bool {
+    objectID == ObjectIdentifier(other) && object != nil
+  }
 }

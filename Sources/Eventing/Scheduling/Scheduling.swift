@@ -23,8 +23,6 @@ protocol TaskWork: Sendable {
     }
   #endif
 
-  static var executorOfThisTask: (any TaskExecutor)? { executor }
-
   /// Starts a task that inherits nothing from the task that calls this method.
   @usableFromInline package static func task(
     priority: UInt8?, on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void

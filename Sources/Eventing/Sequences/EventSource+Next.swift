@@ -86,8 +86,9 @@ extension SequenceIterator {
   ) async throws
     -> Found<Payload>
   {
-    let wait = WaitsForNext.begin(hub)
-    defer { if let wait { WaitsForNext.end(wait) } }
+    let anchor = Instruments.areOn ? hub.mutex.withLock { unsafe hub.token }?.anchor : nil
+    let wait = anchor.map { Instruments.began(.next, at: $0) }
+    defer { wait?.end() }
     while let payload = await next(Payload.self, isolation: #isolation) {
       if try isIncluded(payload) { return Found(payload: payload, marks: takeMarks()) }
     }

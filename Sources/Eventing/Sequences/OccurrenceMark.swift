@@ -64,7 +64,7 @@ struct MarkQueue: Sendable {
   mutating func popFirst() -> (any OccurrenceMark)? { marks.popFirst() ?? nil }
 }
 
-extension DeliveryTally {
+extension Delivery {
   /// Makes the mark of the occurrence for one more sequence; `nil` if no transport brought it.
   func makeMark() -> (any OccurrenceMark)? { completion?.account?.makeMark?() }
 }

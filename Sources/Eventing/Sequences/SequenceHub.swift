@@ -150,7 +150,7 @@
   ///   iterators whose buffer dropped this payload, or dropped an older one for it. While there is
   ///   no iterator, `missing` is 1 if `origin`, the buffer that the first iterator will copy,
   ///   dropped a payload.
-  func give(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) -> (taken: Int, missing: Int) {
+  func give(_ payload: BorrowedPayload, _ tally: inout Delivery) -> (taken: Int, missing: Int) {
     let mark = tally.makeMark()
     if !buffering.suspendsSender, let outcome = giveToOnly(payload, mark) { return outcome }
     let isSend = buffering.suspendsSender && tally.isSend

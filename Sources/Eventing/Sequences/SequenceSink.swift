@@ -17,7 +17,7 @@ import Synchronization
 
   /// Takes an occurrence. The occurrence counts as delivered when a buffer has it, not when an
   /// iterator takes it. Isolation: core.
-  func deliver(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+  func deliver(_ payload: BorrowedPayload, _ tally: inout Delivery) {
     if hub.isBounded { return deliverBounded(payload, &tally) }
     hub.give(payload, tally.makeMark())
     countCallAlone()
@@ -32,7 +32,7 @@ import Synchronization
 
   /// Takes an occurrence for a sequence with a bound. The occurrence counts as dropped if no buffer
   /// took it. Isolation: core.
-  func deliverBounded(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+  func deliverBounded(_ payload: BorrowedPayload, _ tally: inout Delivery) {
     let (taken, missing) = hub.give(payload, &tally)
     dropped.wrappingAdd(missing, ordering: .relaxed)
     for _ in 0..<missing { tally.observed?.dropped(HandlerToken(record, anchor)) }

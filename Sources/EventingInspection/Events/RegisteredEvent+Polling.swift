@@ -69,15 +69,15 @@ extension RegisteredEvent {
         handler.dropped = counters.dropped.load(ordering: .acquiring)
         let buffering = target.record.place.buffering
         handler.replaces =
-          counters.keepsOnlyTheNewest || target is PacedTarget && (!buffering.isBounded || buffering == .paced)
+          counters.keepsOnlyTheNewest || target is Pacer && (!buffering.isBounded || buffering == .paced)
         handler.waiting = target.waitingCount
         if running == nil { handler.ended = handler.calls }
         let begun = max(0, handler.calls - handler.ended)
         handler.running = begun
         handler.oldestCall = begun > 0 ? running?.oldest ?? 0 : 0
-        if begun > 0, let member = counters as? Member { member.leaveDelaysOut(of: &handler) }
+        if begun > 0, let member = counters as? HandlerQueue { member.leaveDelaysOut(of: &handler) }
         isRestless =
-          isRestless || begun > 0 || handler.waiting > 0 || known?.calls != handler.calls || target is PacedTarget
+          isRestless || begun > 0 || handler.waiting > 0 || known?.calls != handler.calls || target is Pacer
         if isOver, begun == 0, handler.waiting == 0 { continue }
       } else {
         if isOver { continue }
@@ -136,7 +136,7 @@ extension EventCore {
   }
 }
 
-extension Member {
+extension HandlerQueue {
   /// Corrects a reading that counts calls which wait for their next attempt as running.
   fileprivate func leaveDelaysOut(of handler: inout HandlerReading) {
     guard isRetried, let all = handler.running else { return }

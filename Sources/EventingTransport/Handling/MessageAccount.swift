@@ -45,7 +45,7 @@ final class MessageAccount: DeliveryAccount {
   func noteLock() { notes.withLock { $0.locked += 1 } }
   func noteReplaced() { notes.withLock { $0.replaced += 1 } }
   func noteForward() { notes.withLock { $0.forwards += 1 } }
-  func note(_ outcome: HandlerOutcome) { notes.withLock { $0.forwarded.count(outcome) } }
+  func note(_ outcome: Outcome) { notes.withLock { $0.forwarded.count(outcome) } }
   func note(_ outcomes: SendReport) { notes.withLock { $0.forwarded.add(outcomes) } }
 
   var fate: OccurrenceFate {

@@ -28,7 +28,7 @@ extension Meddle.World {
     case 12:
       let callee = Meddle.Callee(self, worker, limit: 1)
       worker.change(.add) {
-        keep(event.occurrences.addHandler(on: .background) { try callee.call($0.payload.payload) })
+        keep(event.anyKey.occurrences.addHandler(on: .background) { try callee.call($0.payload.payload) })
       }
     case 13: worker.change(.lock) { lock(event, worker) }
     default: worker.change(.remove) { remove(from: event, worker) }

@@ -84,6 +84,30 @@ import Testing
     #expect(await event.send(1).failures.map(\.handler.name) == ["inline", "lane"])
   }
 
+  /// Every source has occurrences: those of a view have its payloads.
+  @Test func occurrencesBehindAViewHaveItsPayloads() async {
+    let (event, sender, seen) = (Event<Int>("reading"), Recorder<Int>(), Recorder<String>())
+    let note = { @Sendable (name: String?, sequence: UInt64, payload: String, isSent: Bool) in
+      seen.record("\(name ?? "none") \(sequence) \(payload) \(isSent)")
+    }
+    event.filter { $0 > 1 }.map { "\($0)" }.occurrences.addHandler { [weak sender] in
+      note($0.eventName, $0.sequence, $0.payload, $0.sender === sender)
+    }
+    event.occurrences.map { "\($0.payload) of \($0.sequence)" }.occurrences.addHandler(on: .background) {
+      note($0.eventName, $0.sequence, $0.payload, $0.sender == nil)
+    }
+    event.post(1)
+    await event.send(2, from: sender)
+    #expect(Set(seen.values) == ["reading 2 2 true", "reading 1 1 of 1 true", "reading 2 2 of 2 false"])
+    let (rooms, level) = (KeyedEvent<Int, Int>("rooms"), Observed(7, name: "level"))
+    seen.removeAll()
+    rooms[3].occurrences.addHandler { note($0.eventName, $0.sequence, "\($0.payload)", $0.sender == nil) }
+    level.newValues.occurrences.addHandler { note($0.eventName, $0.sequence, "\($0.payload)", $0.sender == nil) }
+    rooms.post(5, to: 3)
+    level.value = 8
+    #expect(seen.values == ["rooms 1 5 true", "level 1 8 true"])
+  }
+
   // MARK: Interception
 
   @Test func aStoppedOccurrenceReachesNoLaterHandlerAndCountsAsSkipped() async {

@@ -254,7 +254,7 @@ extension KeyedTests {
     let seen = Recorder<String>()
     event[1].addHandler(.named("one")) { seen.record("1 \($0)") }
     event[2].addHandler(.named("two")) { seen.record("2 \($0)") }
-    event.occurrences.addHandler(.named("any")) { occurrence in
+    event.anyKey.occurrences.addHandler(.named("any")) { occurrence in
       seen.record(
         "\(occurrence.eventName ?? "") \(occurrence.sequence) \(occurrence.payload.key) \(occurrence.sender === seen)")
     }

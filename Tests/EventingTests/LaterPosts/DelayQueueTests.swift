@@ -23,7 +23,7 @@ import Testing
     let releases = Recorder<Bool>()
     for _ in 0..<3 {
       let canary = Canary(live) { releases.record(Self.isInTimer) }
-      LaneTimer(queue) {
+      Delay(queue) {
         canary.sing()
         calls.record(Self.isInTimer)
       }.start(after: .zero)

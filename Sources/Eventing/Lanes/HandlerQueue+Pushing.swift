@@ -1,8 +1,8 @@
 // Enqueueing an occurrence on a lane, or dropping it. Isolation: core.
 
-extension Member {
+extension HandlerQueue {
   /// Enqueues an occurrence.
-  func deliver(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+  func deliver(_ payload: BorrowedPayload, _ tally: inout Delivery) {
     if mayCallHere, tally.mayCallHere, let outcome = callHere(payload) {
       return tally.report.count(outcome)
     }
@@ -42,14 +42,14 @@ extension Member {
   /// runs. Does what a worker would do, with half of the instructions.
   ///
   /// - Returns: `nil` if the handler was not called, and the occurrence must be enqueued.
-  @inline(__always) private func callHere(_ payload: BorrowedPayload) -> HandlerOutcome? {
+  @inline(__always) private func callHere(_ payload: BorrowedPayload) -> Outcome? {
     guard lane.isQuiet, case .now(let direct)? = unsafe direct, lane.beginHere(self) else { return nil }
     guard Scheduling.isOnMainQueue, mayRunNow, record.claim() else {
       lane.endHere(self, calls: 0)
       return nil
     }
     countCallAlone()
-    var outcome = HandlerOutcome.delivered
+    var outcome = Outcome.delivered
     do { try direct(payload) } catch { outcome = failure(error, payload) }
     countEnd()
     lane.endHere(self, calls: 1)
@@ -146,11 +146,11 @@ extension Member {
     var droppedCall: Call?
     var start: Worker?
     var gathering: Gathering?
-    var timers: [LaneTimer] = []
+    var timers: [Delay] = []
     /// The barriers that waited for a dropped occurrence only.
     var after = HandlerLane.After()
     /// The delay and the attempt of the call that the new occurrence replaces.
-    var replaced: (delay: LaneTimer?, attempt: CancellableAttempt?)?
+    var replaced: (delay: Delay?, attempt: AttemptTask?)?
     var wakes = false
   }
 

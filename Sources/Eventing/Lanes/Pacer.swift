@@ -5,13 +5,13 @@ import Synchronization
 /// The pace decides inside the core. A timer that rings asks the core to call `timerEnded()`.
 // Safe: the fields that change are touched inside the core. After the end of the event, the core's
 // `deinit` touches them, and then the block that the `deinit` starts: see `isLeft`.
-@usableFromInline package final class PacedTarget: DeliveryTarget, @unchecked Sendable {
+@usableFromInline package final class Pacer: DeliveryTarget, @unchecked Sendable {
   private let pace: Pace
   /// The handler behind the pace.
   let inner: HandlerRoute
   /// The lane of the handler; `nil` if it runs inline.
   let lane: DeliveryTarget?
-  private let queue: any DelayQueueing
+  private let queue: DelayQueue
   let type: PayloadType
   /// The occurrence that waits, if there is one.
   @exclusivity(unchecked) var pending: PayloadQueue<PacedOccurrence>
@@ -19,7 +19,7 @@ import Synchronization
   @exclusivity(unchecked) var isHeldReported = false
   /// The timer that runs, if any. If a timer rings while a lock holds the occurrence that waits, a
   /// throttle starts its next timer when the lock ends; a debounce, with the next payload.
-  @exclusivity(unchecked) private var timer: LaneTimer?
+  @exclusivity(unchecked) private var timer: Delay?
   /// The time at which a debounce ends, on the clock of `queue`.
   @exclusivity(unchecked) private var deadline = Duration.zero
   /// The time at which a debounce ends at the latest; `nil` if there is no such limit.
@@ -49,7 +49,7 @@ import Synchronization
   /// Passes an occurrence to the handler, or stores it in `pending`. Returns false if the handler
   /// must be skipped. Isolation: core.
   func deliver(
-    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
+    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout Delivery
   ) -> Bool {
     switch pace.kind {
     case .throttle(let interval):
@@ -72,7 +72,7 @@ import Synchronization
   }
 
   @inline(never) func pass(
-    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
+    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout Delivery
   ) -> Bool {
     let (delivered, failed) = (tally.report.delivered, tally.report.failures.count)
     guard inner.deliver(payload, owner, record, anchor, &tally) else { return false }
@@ -99,7 +99,7 @@ import Synchronization
   }
 
   /// Stores an occurrence in `pending`, in place of the one that waits.
-  private func keep(_ payload: BorrowedPayload, _ tally: inout DeliveryTally) {
+  private func keep(_ payload: BorrowedPayload, _ tally: inout Delivery) {
     let completion = tally.completionForLane()
     if let completion, completion.isAwaited { completion.expect(self) }
     dropPending()
@@ -125,7 +125,7 @@ import Synchronization
   // MARK: The timer
 
   private func startTimer(after delay: Duration) {
-    let timer = LaneTimer(queue, delaying: [self]) { self.askCore() }  // finish() cancels it
+    let timer = Delay(queue, delaying: [self]) { self.askCore() }  // finish() cancels it
     unsafe self.timer = timer
     timer.start(after: delay)
   }

@@ -4,7 +4,7 @@
 //
 // The caller of each function holds the mutex, unless the function says otherwise.
 
-extension Member {
+extension HandlerQueue {
   /// A batch whose timer has to start.
   struct Gathering {
     /// The key of the batch, if there is one.
@@ -19,7 +19,7 @@ extension Member {
   ///   after the unlock.
   /// - Returns: The batch whose timer has to start, if it is a new one.
   func gather(
-    _ item: Item, _ payload: BorrowedPayload, _ batch: BatchRule, _ key: KeyQueue?, _ timers: inout [LaneTimer]
+    _ item: Item, _ payload: BorrowedPayload, _ batch: BatchRule, _ key: KeyQueue?, _ timers: inout [Delay]
   ) -> Gathering? {
     // A full lane has no room for more payloads, so its batches must not wait for more.
     let isFull = unsafe buffering.isBounded && buffering.isFull(waiting: waiting)
@@ -40,13 +40,13 @@ extension Member {
   }
 
   /// Lets the payloads that gather begin.
-  private func open(_ timers: inout [LaneTimer]) {
+  private func open(_ timers: inout [Delay]) {
     if unsafe gathering > 0, unsafe !isPaused { unsafe lane.addToOrder(self, gathering) }
     unsafe gathering = 0
     if let timer = unsafe gatherTimer.take() { timers.append(timer) }
   }
 
-  private func open(_ key: KeyQueue, _ timers: inout [LaneTimer]) {
+  private func open(_ key: KeyQueue, _ timers: inout [Delay]) {
     guard unsafe !key.isOpen, key.hasCalls else { return }
     unsafe key.isOpen = true
     if let timer = unsafe key.timer.take() { timers.append(timer) }
@@ -65,7 +65,7 @@ extension Member {
   }
 
   /// Lets all batches begin.
-  func openAll(_ timers: inout [LaneTimer]) {
+  func openAll(_ timers: inout [Delay]) {
     guard modifiers.batch != nil else { return }
     open(&timers)
     for key in keysInOrder { open(key, &timers) }
@@ -74,7 +74,7 @@ extension Member {
   /// Starts the timer at whose end a batch begins. Not called under the mutex.
   func startTimer(_ key: KeyQueue?) {
     guard let queue = batchQueue, let within = modifiers.batch?.within else { return }
-    let timer = LaneTimer(queue, delaying: [key ?? self]) { self.gatherEnded(key) }
+    let timer = Delay(queue, delaying: [key ?? self]) { self.gatherEnded(key) }
     let isNeeded = lane.mutex.withLock { () -> Bool in
       if let key {
         guard unsafe !key.isOpen, key.hasCalls, unsafe key.timer == nil else { return false }
@@ -90,7 +90,7 @@ extension Member {
 
   /// Lets a batch begin whose time is over. Not called under the mutex.
   private func gatherEnded(_ key: KeyQueue?) {
-    var ended: [LaneTimer] = []
+    var ended: [Delay] = []
     lane.mutex.withLock {
       // If the timer there still waits, it is that of a later batch: this one began too late.
       if unsafe (key.map { unsafe $0.timer } ?? gatherTimer)?.isWaiting == true { return }

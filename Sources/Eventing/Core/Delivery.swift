@@ -2,7 +2,7 @@
 /// and its path.
 ///
 /// Not copyable: a copy would retain all of its references.
-@usableFromInline struct DeliveryTally: ~Copyable {
+@usableFromInline struct Delivery: ~Copyable {
   /// The outcomes so far.
   var report: SendReport
   /// The payload for the handlers that follow, if they are called.

@@ -1,6 +1,6 @@
 // Calls of inline handlers, and further attempts of handlers that are retried at once.
 
-extension DeliveryTally {
+extension Delivery {
   /// Calls an inline handler, and counts the outcome.
   @inline(__always) mutating func call(
     _ record: HandlerRecord, _ anchor: EventAnchor, _ body: () throws -> Void

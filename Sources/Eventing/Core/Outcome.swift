@@ -1,5 +1,5 @@
 /// The outcome of one occurrence for one handler.
-@usableFromInline package enum HandlerOutcome: Sendable {
+@usableFromInline package enum Outcome: Sendable {
   case delivered
   case skipped
   /// The handler's lane had no room for the occurrence.

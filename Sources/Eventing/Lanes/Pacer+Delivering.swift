@@ -2,7 +2,7 @@ import Synchronization
 
 // The delivery of the occurrence that has waited for the pace.
 
-extension PacedTarget {
+extension Pacer {
   /// The reason for which the occurrence that waits is delivered now.
   enum Reason {
     /// Its time has come.
@@ -56,7 +56,7 @@ extension PacedTarget {
   }
 
   private func deliver(
-    _ payload: BorrowedPayload, _ occurrence: PacedOccurrence, _ tally: consuming DeliveryTally,
+    _ payload: BorrowedPayload, _ occurrence: PacedOccurrence, _ tally: consuming Delivery,
     for observers: Observers?, _ reason: Reason, _ completion: Completion?
   ) -> Bool {
     var tally = tally
@@ -86,7 +86,7 @@ extension PacedTarget {
   /// Passes an occurrence to the handler. Binds the ``CallCell`` of a traced occurrence meanwhile,
   /// in which a trace finds the cause of what an inline handler sends.
   private func passAlone(
-    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout DeliveryTally
+    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout Delivery
   ) -> Bool {
     guard let cell = tally.observed?.cell else { return pass(payload, owner, &tally) }
     return CallCell.$current.withValue(cell) { pass(payload, owner, &tally) }

@@ -3,7 +3,7 @@ import Synchronization
 // Dequeueing for a worker. The caller of each function holds the mutex, unless the function says
 // otherwise.
 
-extension Member {
+extension HandlerQueue {
   /// Gives a worker the next call of this handler, or does what an item says that is no call.
   ///
   /// - Parameter count: The number of items that may be taken, if ``dequeuesAll``.

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Also a node of the graph of waits: sends wait there for calls that have not begun.
 // Safe: each field says what guards it. `lane.mutex` guards the fields from `inbox` on.
-@safe @usableFromInline package final class Member: DeliveryTarget, @unchecked Sendable {
+@safe @usableFromInline package final class HandlerQueue: DeliveryTarget, @unchecked Sendable {
   let lane: HandlerLane
   let modifiers: HandlerModifiers
   let buffering: Buffering
@@ -14,9 +14,9 @@ import Synchronization
   let keys: LaneKeys?
   /// The delays between attempts; `nil` for a handler that is not tried again.
   let delays: HandlerDelays?
-  let retryQueue: (any DelayQueueing)?
-  let limitQueue: (any DelayQueueing)?
-  let batchQueue: (any DelayQueueing)?
+  let retryQueue: DelayQueue?
+  let limitQueue: DelayQueue?
+  let batchQueue: DelayQueue?
   /// Whether a push appends to `inbox` and does no more: nothing is dropped, replaced or gathers
   /// for a batch, and the lane has no task for each call.
   let isPlain: Bool
@@ -63,7 +63,7 @@ import Synchronization
   @exclusivity(unchecked) var followers = 0
   /// The number of payloads at the end of `inbox` that wait for a batch to fill.
   @exclusivity(unchecked) var gathering = 0
-  @exclusivity(unchecked) var gatherTimer: LaneTimer?
+  @exclusivity(unchecked) var gatherTimer: Delay?
   /// The number of places in the order of a shared lane whose occurrences have gone.
   @exclusivity(unchecked) var debt = 0
   /// The number of calls that have begun and have not ended, plus the number of payloads in the

@@ -2,7 +2,7 @@ import Synchronization
 
 // Locks that hold, barriers and the end: all that stops or empties the queue of a handler.
 
-extension Member {
+extension HandlerQueue {
   /// Completions that no longer wait, each with the node at which it did: of calls that a lock
   /// holds, and of barriers.
   private struct Released {
@@ -122,7 +122,7 @@ extension Member {
     if mutant(.barrierOvertakes) { return }
     if completion.purpose == .probe, batchQueue != nil { return sendProbe(completion) }
     completion.expect(self)
-    var timers: [LaneTimer] = []
+    var timers: [Delay] = []
     let isPaused = lane.mutex.withLock { () -> Bool in
       openAll(&timers)
       if unsafe self.isPaused || isClosed { return true }
@@ -187,7 +187,7 @@ extension Member {
 
   /// Ends the handler after what it has: see ``DeliveryTarget/finish()``. Isolation: core.
   func enqueueEnd() -> Bool {
-    var timers: [LaneTimer] = []
+    var timers: [Delay] = []
     var dropped = Dropped()
     var released = Released()
     let (isIdle, ends) = lane.mutex.withLock { () -> (Bool, Bool) in
@@ -226,7 +226,7 @@ extension Member {
   /// payload waits for a call that hangs.
   func skipWaiting() {
     var dropped = Dropped()
-    var timers: [LaneTimer] = []
+    var timers: [Delay] = []
     let isOver = lane.mutex.withLock { () -> Bool in
       openAll(&timers)
       if mayEmptyReady() { _ = putBackReady() }
