@@ -20,7 +20,7 @@ final class WaitingSends: Instrument {
   /// The number of waits.
   static var noted: Int { shared.table.withLock { $0.count } }
 
-  func joined(_ anchor: EventAnchor, _ name: String?, hasHandler: Bool) {}
+  func joined(_ anchor: EventAnchor, hasHandler: Bool) {}
 
   func began(_ wait: WatchedWait) {
     guard let completion = wait.completion else { return }

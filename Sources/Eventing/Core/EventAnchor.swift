@@ -10,7 +10,7 @@ public import Synchronization
 @usableFromInline package final class EventAnchor: @unchecked Sendable {
   private weak let weakCore: EventCore?
   /// The name of the event.
-  let name: String?
+  package let name: String?
   /// The observers of the event; `nil` if it is not observed. Isolation: core.
   @exclusivity(unchecked) var observers: Observers?
   package let failureReference = OnceReference<Failures>()

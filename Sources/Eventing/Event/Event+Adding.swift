@@ -2,7 +2,7 @@ extension Event: EventSource {
   /// Adds handlers as a group: see ``EventSource/add(contentsOf:)``.
   @discardableResult public nonisolated func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {
     let anchor = core.anchor
-    if Instruments.areOn { Instruments.joined(anchor, name, hasHandler: true) }
+    if Instruments.areOn { Instruments.joined(anchor, hasHandler: true) }
     let newHandlers = ContiguousArray(handlers.map { core.pendingHandler($0.any, anchor) })
     core.add(newHandlers)
     return newHandlers.map { HandlerToken($0.record, anchor) }
@@ -11,7 +11,7 @@ extension Event: EventSource {
   /// Adds a handler: see ``EventSource/add(_:)``.
   @discardableResult public nonisolated func add(_ handler: Handler<Payload>) -> HandlerToken {
     let anchor = core.anchor
-    if Instruments.areOn { Instruments.joined(anchor, name, hasHandler: true) }
+    if Instruments.areOn { Instruments.joined(anchor, hasHandler: true) }
     let newHandler = core.pendingHandler(handler.any, anchor)
     core.add(newHandler)
     return HandlerToken(newHandler.record, anchor)
@@ -25,6 +25,6 @@ extension Event: EventSource {
   @inlinable nonisolated func addInline(
     once: Bool, _ source: SourceLine, _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
-    core.addInline(once: once, source, HandlerClosure<Payload>(body).erased, name)
+    core.addInline(once: once, source, HandlerClosure<Payload>(body).erased)
   }
 }

@@ -58,7 +58,7 @@ public final actor Event<Payload: Sendable> {
       if policy == .skipLaterHandlers { unsafe history.mayChange = true }
       core.keep(history)
     }
-    NewEvents.tell(core, name)
+    NewEvents.tell(core)
   }
 
   /// Creates an event, but does not yet tell the observers of new events. For a bus: if another
@@ -70,7 +70,7 @@ public final actor Event<Payload: Sendable> {
   }
 
   /// Tells the observers of new events about this event.
-  nonisolated func tellObservers() { NewEvents.tell(core, name) }
+  nonisolated func tellObservers() { NewEvents.tell(core) }
 
   // Cancels the posts of `post(_:after:)` whose time has not come. The core's `deinit` would cancel
   // them too late: a drain may retain the core for long, and their time might come meanwhile.

@@ -29,7 +29,7 @@ extension Event {
   /// Callable from any thread and inside any handler.
   ///
   /// - Complexity: O(1).
-  public nonisolated var identity: EventIdentity { core.identity(named: name) }
+  public nonisolated var identity: EventIdentity { core.identity }
 }
 
 extension KeyedEvent {
@@ -39,7 +39,7 @@ extension KeyedEvent {
 
 extension EventCore {
   /// Returns the identity of the event, as observers know it. Callable from any thread.
-  package func identity(named name: String?) -> EventIdentity {
+  package var identity: EventIdentity {
     EventIdentity(
       name: name, number: anchor.number, payloadType: (type as? any PayloadEnvelope.Type)?.contents ?? type)
   }

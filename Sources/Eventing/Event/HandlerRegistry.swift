@@ -247,7 +247,7 @@ extension HandlerRegistry {
   @discardableResult public nonisolated func observe(with observer: some EventObserver) -> EventRegistration {
     let observation = Observation(observer)
     let anchors = handlerTable.events.map { event in
-      event.core.observe(in: observation, event.name)
+      event.core.observe(in: observation)
       return event.core.anchor
     }
     return EventRegistration {

@@ -10,8 +10,8 @@ extension EventCore {
   /// handlers that the event has at that moment.
   ///
   /// Callable from any thread.
-  package func observe(in instrument: any EventInstrument, _ name: String?) {
-    let (anchor, event) = (anchor, identity(named: name))
+  package func observe(in instrument: any EventInstrument) {
+    let (anchor, event) = (anchor, identity)
     // From now on, each occurrence that is enqueued notes the call that sent it. Before the drain
     // comes to the change below, it may find that an earlier trace or observation has ended, and
     // clear `isTraced`. So the change sets `isTraced` again.

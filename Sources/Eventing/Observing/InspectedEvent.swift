@@ -5,7 +5,7 @@ package struct InspectedEvent: Sendable {
   package let anchor: EventAnchor
 
   /// The name, the number and the payload type; `nil` if the event is gone.
-  package var identity: EventIdentity? { anchor.core?.identity(named: name) }
+  package var identity: EventIdentity? { anchor.core?.identity }
 
   /// The number of the event, which equals ``EventIdentity/number``.
   package var id: UInt64 { anchor.number }

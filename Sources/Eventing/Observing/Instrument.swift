@@ -8,7 +8,7 @@ import Synchronization
 /// No mutex of the library is held during a call.
 package protocol Instrument: AnyObject, Sendable {
   /// An event was made, or a handler is about to be added to an event.
-  func joined(_ anchor: EventAnchor, _ name: String?, hasHandler: Bool)
+  func joined(_ anchor: EventAnchor, hasHandler: Bool)
   /// A task begins to wait.
   func began(_ wait: WatchedWait)
   /// A task is about to end a wait. An instrument that was told of the beginning is told of the
@@ -48,8 +48,8 @@ package enum Instruments {
 
   private static var now: [any Instrument] { all.withLock { $0.map(\.instrument) } }
 
-  @inline(never) static func joined(_ anchor: EventAnchor, _ name: String?, hasHandler: Bool) {
-    for each in now { each.joined(anchor, name, hasHandler: hasHandler) }
+  @inline(never) static func joined(_ anchor: EventAnchor, hasHandler: Bool) {
+    for each in now { each.joined(anchor, hasHandler: hasHandler) }
   }
 
   /// Tells that the calling task begins to wait. The caller ends the wait that is returned.

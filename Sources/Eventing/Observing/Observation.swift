@@ -154,12 +154,12 @@ enum NewEvents {
   }
 
   /// Adds the observers to a new event, before any other thread knows it.
-  static func tell(_ core: EventCore, _ name: String?) {
-    if Instruments.areOn { Instruments.joined(core.anchor, name, hasHandler: false) }
+  static func tell(_ core: EventCore) {
+    if Instruments.areOn { Instruments.joined(core.anchor, hasHandler: false) }
     guard isObserved.load(ordering: .acquiring) else { return }
     // `map` makes a new array for this thread. If the thread shared the stored array, `add` and
     // `remove` would have to copy the stored array under the mutex.
     let observations = registry.withLock { $0.map { $0 } }
-    for observation in observations { core.observe(in: observation, name) }
+    for observation in observations { core.observe(in: observation) }
   }
 }

@@ -32,13 +32,9 @@ extension EventCore {
   }
 
   /// Adds an inline handler without options.
-  ///
-  /// - Parameter name: The name of the event, for an ``Instrument``.
-  @usableFromInline func addInline(
-    once: Bool, _ source: SourceLine, _ body: ErasedHandler, _ name: String?
-  ) -> HandlerToken {
+  @usableFromInline func addInline(once: Bool, _ source: SourceLine, _ body: ErasedHandler) -> HandlerToken {
     let anchor = anchor  // makes the anchor first: the handler may be called as soon as it is added
-    if Instruments.areOn { Instruments.joined(anchor, name, hasHandler: true) }
+    if Instruments.areOn { Instruments.joined(anchor, hasHandler: true) }
     let record = HandlerRecord(once ? HandlerFlags.once : 0, source)
     let own = enter()
     if own != 0 {

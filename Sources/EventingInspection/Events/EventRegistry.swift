@@ -75,7 +75,7 @@ enum EventRegistry {
   ) {
     guard let core = anchor.core, core.type != NoPayload.self else { return }
     let event = RegisteredEvent(
-      anchor, core.identity(named: name), kind ?? core.inspectedKind, sequence: core.sequence)
+      anchor, core.identity, kind ?? core.inspectedKind, sequence: core.sequence)
     let mustSweep = entries.withLock { entries -> Bool in
       let joined = entries.events[event.id] ?? event
       if joined === event {

@@ -22,8 +22,8 @@ final class InspectionInstrument: Instrument {
       .sorted { $0.id < $1.id }
   }
 
-  func joined(_ anchor: EventAnchor, _ name: String?, hasHandler: Bool) {
-    EventRegistry.join(anchor, name, hasHandler: hasHandler)
+  func joined(_ anchor: EventAnchor, hasHandler: Bool) {
+    EventRegistry.join(anchor, anchor.name, hasHandler: hasHandler)
   }
 
   func began(_ wait: WatchedWait) {

@@ -85,13 +85,13 @@ typealias TracedCall = WatchedCall
   private let isEnded = Atomic<Bool>(false)
   private weak let core: EventCore?
 
-  init(_ sink: any TraceSink, _ core: EventCore, _ name: String?) {
+  init(_ sink: any TraceSink, _ core: EventCore) {
     _ = InspectionClock.now  // before the first occurrence
     TraceOrigin.want(+1)
     self.sink = sink
     unsafe ring = (sink as? RingSink).map { unsafe .passUnretained($0) }
     self.core = core
-    core.observe(in: self, name)
+    core.observe(in: self)
   }
 
   /// Ends the trace. Deliveries that begin after the return are not traced.
@@ -154,12 +154,12 @@ extension InspectedEvent {
   /// A traced event has no fast path, like an event with observers.
   ///
   /// - Returns: The trace; `nil` if the event is gone.
-  func trace(with sink: any TraceSink) -> EventTracing? { anchor.core.map { EventTracing(sink, $0, name) } }
+  func trace(with sink: any TraceSink) -> EventTracing? { anchor.core.map { EventTracing(sink, $0) } }
 }
 
 extension RegisteredEvent {
   /// Traces the event: see ``InspectedEvent/trace(with:)``.
-  func trace(with sink: any TraceSink) -> EventTracing? { anchor.core.map { EventTracing(sink, $0, name) } }
+  func trace(with sink: any TraceSink) -> EventTracing? { anchor.core.map { EventTracing(sink, $0) } }
 }
 
 /// The handler of a traced call, for the length of one call of a ``TraceSink``.

@@ -90,7 +90,7 @@ import Testing
     func attach() -> HandlerToken { world.event.add(way.handler(world).with(.named("a"))) }
     let token = way.isStepped ? world.steps.adding(attach) : attach()
     world.event.observe(with: words)
-    let tracing = EventTracing(words, world.event.core, "e")
+    let tracing = EventTracing(words, world.event.core)
     await way.drive(world, token)
     await world.event.quiesce()
     let reports = await world.reports
