@@ -17,6 +17,9 @@ public struct SendTicket: Sendable {
   /// it in its turn, after what was sent before. A handler waits for nothing here that waits for
   /// that handler.
   ///
+  /// The counts are those of the moment when this returns. A handler that was removed meanwhile is
+  /// in none of them, and an occurrence that a newer one has replaced counts as dropped.
+  ///
   /// - Complexity: O(handlers whose calls have not ended).
   public var acceptance: Acceptance {
     get async { await completion.waitForDelivery() }
@@ -47,7 +50,7 @@ extension SendTicket {
     /// handlers on queues, lanes and actors and sequences that had room.
     ///
     /// What waits for a pace or a batch counts, too. A newer occurrence may still replace an
-    /// accepted one: ``SendReport/dropped`` then counts it.
+    /// accepted one.
     public let accepted: Int
     /// The number of handlers that had no room: see ``Buffering``.
     public let dropped: Int

@@ -22,10 +22,16 @@ extension EventSource {
   ///   block of the main queue.
   /// - **Bounds** (``HandlerOption/buffering(_:)``) count payloads. A full lane makes a batch at
   ///   once.
-  /// - **Further views** behind this one, and forwards, run with the call. What fails there, fails
-  ///   for the occurrences of the batch.
-  /// - **Sequences** take what waits when the loop asks. With `limit` or keys, their buffers hold
-  ///   batches.
+  /// - **Further views** behind this one, and forwards, run with the call, and a handler behind
+  ///   them after that. What the handler throws, fails for the occurrences of the batch. A removal
+  ///   or a lock holds for batches that are not begun: on the main actor or an actor, the handler
+  ///   may still be called with one that was. A forward begins a new path, so a cycle over it does
+  ///   not end, and the target's errors are its own.
+  /// - **Sequences** take what waits when the loop asks. With `limit` or keys, or behind a further
+  ///   view, their buffers hold batches, which count as handled.
+  /// - **A remote event's** messages are acknowledged when the call has returned. So forward no
+  ///   batches of them, and loop over none that a buffer holds: these count as handled before they
+  ///   are.
   ///
   /// Propagated task-local values (``EventContext``) are not bound: a batch has several senders.
   ///
@@ -96,11 +102,11 @@ extension Handler {
   where Payload == [Element] {
     var modifiers = HandlerModifiers()
     var (place, body) = (any.place.forBatches, any.body)
-    if case .sequence(let hub) = body, rule.within == nil, key == nil {
+    if case .sequence(let hub) = body, hub.batch == nil, rule.within == nil, key == nil {
       hub.gather(by: rule, of: Element.self)
     } else {
-      if body.isTransformed {
-        place = .inOrder(nil, any.place.buffering)
+      if body.isTransformed || options.modifierBox?.modifiers.batch != nil {
+        if case .concurrent = place, key != nil {} else { place = .inOrder(nil, any.place.buffering) }
         body = HandlerBody(async: passing)
       } else {
         modifiers = options.modifiers
@@ -127,6 +133,7 @@ extension Handler {
     var handler = self
     handler.isOnce = false
     handler.options = HandlerOptions()
+    handler.options.modifierBox = options.modifierBox
     handler.options.owner = options.owner
     handler.options.isForward = options.isForward
     handler.options.bridge = options.bridge

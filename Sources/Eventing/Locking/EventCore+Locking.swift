@@ -247,13 +247,16 @@ extension EventCore {
       if let (number, substitute) = substituted, number == sequence {
         buffer.replace(sequence, with: substitute.borrowed)
       }
-      guard !record.has(HandlerFlags.notCallable), let slot = unsafe slot(of: record), unsafe !buffer.items.isEmpty,
+      guard !record.has(HandlerFlags.ended), let slot = unsafe slot(of: record), unsafe !buffer.items.isEmpty,
         unsafe buffer.items.first.sequence == sequence
       else { continue }
-      if stopped == sequence, unsafe !buffer.items.first.isReplayed {
+      let isReplayed = unsafe buffer.items.first.isReplayed
+      if stopped == sequence, !isReplayed {
         unsafe skipHeld(buffer, slot)
-      } else {
+      } else if !record.has(HandlerFlags.notCallable) {
         let tally = unsafe deliverHeld(buffer, slot)
+        // A new interceptor decides about no occurrence that others had before it.
+        if isReplayed { continue }
         if tally.isStopped { stopped = sequence }
         if let substitute = tally.substitute { substituted = (sequence, substitute) }
       }

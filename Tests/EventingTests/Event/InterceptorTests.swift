@@ -112,6 +112,35 @@ import Testing
     #expect(seen.values == [10])
   }
 
+  /// The lock holds the replay for the interceptor, which is added later.
+  @Test func aNewInterceptorDecidesAboutNoOlderOccurrence() async {
+    let (event, seen) = (Event<Int>(replaying: .last(3)), Recorder<Int>())
+    event.addHandler { seen.record($0) }
+    event.lock(holding: .unbounded)
+    event.post(1)
+    event.intercept(.priority(1)) { $0 == 1 ? .stop : .proceed(with: -$0) }
+    event.post(2)
+    event.unlock()
+    await event.quiesce()
+    #expect(seen.values == [1, -2])
+  }
+
+  /// The handler has a lock of its own when the event's lock ends.
+  @Test func aStoppedOccurrenceIsNotHeldOn() async {
+    let (event, seen) = (Event<Int>(), Recorder<Int>())
+    event.intercept(.priority(1)) { $0 == 1 ? .stop : .proceed }
+    let token = event.addHandler { seen.record($0) }
+    event.lock(token, holding: .unbounded)
+    event.lock(holding: .unbounded)
+    for number in 1...2 { event.post(number) }
+    event.unlock()
+    await event.quiesce()
+    #expect(seen.values.isEmpty)
+    event.unlock(token)
+    await event.quiesce()
+    #expect(seen.values == [2])
+  }
+
   @Test func anInterceptorOfAKeyedEventSeesTheKeyAndChangesThePayload() async {
     let (rooms, seen) = (KeyedEvent<String, Int>(), Recorder<String>())
     let token = rooms.intercept(.named("half"), .priority(1)) { room, number in

@@ -70,6 +70,32 @@ import Testing
     #expect(ofKeys.flatMap(\.self).sorted() == [1, 2, 3])
   }
 
+  @Test func batchesOfBatchesAreArraysOfArrays() async {
+    let (event, seen) = (Event<Int>(), Recorder<[[Int]]>())
+    let nested = event.batches(of: 2).batches(of: 2)
+    let payloads = nested.payloads()
+    nested.addHandler { seen.record($0) }
+    for number in 1...4 { event.post(number) }
+    await event.quiesce()
+    event.finish()
+    var looped: [Int] = []
+    for await batch in payloads { looped += batch.flatMap(\.self) }
+    #expect(looped == [1, 2, 3, 4])
+    #expect(seen.values.joined().joined().map(\.self) == [1, 2, 3, 4])
+  }
+
+  @Test func batchesOfDifferentKeysOverlapBehindAView() async {
+    let (event, running, gate) = (Event<Int>(), Counter(), Gate())
+    event.batches(of: 1) { $0 }.map { $0[0] }.addHandler(on: .concurrent(limit: 2)) { _ async in
+      running.add()
+      await gate.opened()
+    }
+    for number in 1...2 { event.post(number) }
+    #expect(await eventually { running.value == 2 })
+    gate.open()
+    await event.quiesce()
+  }
+
   /// A handler takes its batches where it is added to run, and in the forms that others have.
   @Test func everyKindOfHandlerTakesBatches() async {
     final class Store: Sendable { let rows = Recorder<[Int]>() }
