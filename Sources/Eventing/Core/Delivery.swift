@@ -60,7 +60,7 @@
     instant = isClocked ? .now : nil
   }
 
-  /// Creates a tally for the delivery of an occurrence that a lock held until now.
+  /// Creates the delivery of an occurrence that a lock held until now.
   init(_ payload: BorrowedPayload, _ held: HeldOccurrence) {
     self.payload = payload
     report = SendReport(sequence: held.sequence)
@@ -73,7 +73,7 @@
     isLateSend = held.isSend
   }
 
-  /// Creates a tally for the delivery of an occurrence that waited for a handler's pace until now.
+  /// Creates the delivery of an occurrence that waited for a handler's pace until now.
   init(
     _ payload: BorrowedPayload?, paced sequence: UInt64, _ completion: Completion?,
     from sender: (any AnyObject & Sendable)?, along path: ForwardingPath?, at instant: StableInstant?, isLateSend: Bool

@@ -184,8 +184,7 @@ extension EventCore {
       unsafe walk(payload, first, 0, isWhole: true, &tally)
     }
     if mustEnqueue {
-      let payload = tally.substitute?.borrowed ?? payload
-      if !tally.isStopped { note(payload, from: completion?.sender) }
+      if !tally.isStopped { note(tally.substitute?.borrowed ?? payload, from: completion?.sender) }
       reportIfUnhandled(payload, tally)
     }
     if isAwaited, let completion { endDelivery(of: completion, tally.report) }

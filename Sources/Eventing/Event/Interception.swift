@@ -92,8 +92,8 @@ extension Event {
   ///
   /// After ``Interception/proceed(with:)``, the new payload is what later interceptors, handlers,
   /// sequences, views and forwards receive, what ``EventReplay`` repeats, and what their
-  /// ``deadLetters`` and ``unhandled`` contain. ``latest`` and traces show the payload that was
-  /// sent.
+  /// ``deadLetters`` contain. ``latest`` and traces show the payload that was sent. An occurrence
+  /// that an interceptor was called with is not ``unhandled``.
   ///
   /// An error is a failure like any other, and the occurrence proceeds as it is, unless the event's
   /// policy is ``FailurePolicy/skipLaterHandlers``. A locked or removed interceptor changes

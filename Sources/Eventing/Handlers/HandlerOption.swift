@@ -12,7 +12,7 @@
 ///     }
 ///
 /// The options that change when calls are made always apply in this order, from the outside in:
-/// pace, batch, key, retry, time limit.
+/// pace, key, retry, time limit. ``EventSource/batches(of:within:clock:)`` come behind the pace.
 public struct HandlerOption<Payload: Sendable>: Sendable {
   let setting: HandlerSetting
 

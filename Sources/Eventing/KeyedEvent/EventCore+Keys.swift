@@ -140,7 +140,7 @@ extension EventCore {
       needed = visitEach(payload, keyTable, &tally)
     }
     unregisterDead()
-    reportIfUnhandled(tally.substitute?.borrowed ?? payload, tally)
+    reportIfUnhandled(payload, tally)
     if let keyTable {
       unsafe keyTable.fastPathEpoch = needed == .slow ? 0 : before
       compact(keyTable)

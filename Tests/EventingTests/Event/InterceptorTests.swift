@@ -41,7 +41,7 @@ import Testing
     #expect(late.values == [20, 30])
   }
 
-  @Test func aDeadLetterAndAnUnhandledPayloadAreWhatTheInterceptorPassedOn() async {
+  @Test func aDeadLetterIsWhatTheInterceptorPassedOnAndNothingIsUnhandled() async {
     let (event, letters, unhandled) = (Event<Int>(), Recorder<Int>(), Recorder<Int>())
     event.deadLetters.addHandler { letters.record($0.payload) }
     event.unhandled.addHandler { unhandled.record($0.payload) }
