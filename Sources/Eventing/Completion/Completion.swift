@@ -119,13 +119,16 @@ import Synchronization
     let body: @Sendable () async -> Void
   }
 
-  init(_ purpose: Purpose, from sender: (any AnyObject & Sendable)? = nil) {
+  init(
+    _ purpose: Purpose, from sender: (any AnyObject & Sendable)? = nil, along path: ForwardingPath? = nil,
+    accountedIn account: (any DeliveryAccount)? = nil
+  ) {
     self.purpose = purpose
     self.sender = sender
     context = CarriedContext.current()
-    path = nil
+    self.path = path
     root = nil
-    ownAccount = nil
+    ownAccount = account
     let invocation = purpose == .post ? nil : Invocation.current
     isTracked =
       purpose == .send ? invocation != nil || Instruments.areOn : purpose != .post

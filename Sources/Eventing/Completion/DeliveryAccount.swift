@@ -16,9 +16,12 @@ package protocol DeliveryAccount: AnyObject, Sendable {
   var isRepeated: Bool { get }
   /// Makes a mark for one sequence that takes the occurrence; `nil` if there are no marks.
   var makeMark: (@Sendable () -> any OccurrenceMark)? { get }
-  /// The object that a view with memory keeps of the occurrence. From it the view learns later
-  /// whether the occurrence was handled.
-  var fate: OccurrenceFate { get }
+  /// Tells an object that a view with memory keeps of the occurrence when the occurrence was not
+  /// handled.
+  func tell(_ fate: OccurrenceFate)
+  /// Returns the account of a batch of this occurrence and others. What is noted there is noted for
+  /// each of them.
+  func joined(with others: some Collection<any DeliveryAccount>) -> any DeliveryAccount
   /// Notes that a handler was skipped because of a property of the occurrence itself.
   func noteLeftOut()
   /// Notes that an interceptor was called. To let an occurrence pass does not handle it; to stop it
@@ -43,6 +46,16 @@ package final class OccurrenceFate: Sendable {
   package init() {}
 }
 
+extension DeliveryAccount {
+  /// Makes the object that a view with memory keeps of the occurrence. From it the view learns
+  /// later whether the occurrence was handled.
+  func makeFate() -> OccurrenceFate {
+    let fate = OccurrenceFate()
+    tell(fate)
+    return fate
+  }
+}
+
 extension Delivery {
   /// Notes, for a transport, that a view or an interceptor keeps the occurrence from a handler, for
   /// a property of the occurrence itself. The caller counts the handler as skipped.
@@ -53,7 +66,10 @@ extension Event {
   /// Begins a send that is awaited later. The caller never sleeps because of an overload. The send
   /// belongs to no handler, so no cycle of waits goes through it.
   package nonisolated func begin(_ payload: Payload, accountedIn account: any DeliveryAccount) -> Completion {
-    let completion = Completion(accountedIn: account)
+    begin(payload, Completion(accountedIn: account))
+  }
+
+  nonisolated func begin(_ payload: Payload, _ completion: Completion) -> Completion {
     lend(payload) { core.deliverOrEnqueue($0, completion) }
     return completion
   }

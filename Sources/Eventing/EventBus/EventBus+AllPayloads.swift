@@ -67,15 +67,20 @@ private struct AllPayloads<Payload: Sendable>: EventSource {
     return busHandler.token
   }
 
-  /// Adds a sequence, whose hub belongs to one event: a private one, to which a handler of all
-  /// events posts. That handler ends with the hub, or with the bus.
+  /// Adds a sequence, whose hub belongs to one event: a private one, which takes the occurrences of
+  /// all events over. The handler that passes them on ends with the hub, or with the bus.
   private func add(_ handler: Handler<Payload>, of hub: SequenceHub) -> HandlerToken {
     let gathered = Event<Payload>(untold: nil)
     let token = gathered.add(handler)
-    let post: @Sendable (SequenceHub, Payload) throws -> Void = { _, payload in gathered.post(payload) }
-    var poster = Handler<Payload>(.inline, HandlerBody(sync: post), [], handler.any.source, owner: hub)
-    poster.options.name = handler.options.name
-    _ = add(poster)
+    var passing = Handler<Payload>(
+      .inline,
+      .relay { record, anchor in
+        TransformedHandler(target: nil) { payload, _, tally in
+          gathered.core.takeOver(payload, from: record, anchor, &tally)
+        }
+      }, [], handler.any.source, owner: hub)
+    passing.options.name = handler.options.name
+    _ = add(passing)
     return token
   }
 

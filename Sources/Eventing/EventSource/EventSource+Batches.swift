@@ -23,15 +23,11 @@ extension EventSource {
   /// - **Bounds** (``HandlerOption/buffering(_:)``) count payloads. A full lane makes a batch at
   ///   once.
   /// - **Further views** behind this one, and forwards, run with the call, and a handler behind
-  ///   them after that. What the handler throws, fails for the occurrences of the batch. A removal
-  ///   or a lock holds for batches that are not begun: on the main actor or an actor, the handler
-  ///   may still be called with one that was. A forward begins a new path, so a cycle over it does
-  ///   not end, and the target's errors are its own.
+  ///   them after that. What the handler throws, fails for the occurrences of the batch. A lock
+  ///   holds for batches that are not begun: on the main actor or an actor, the handler may still
+  ///   be called with one that was.
   /// - **Sequences** take what waits when the loop asks. With `limit` or keys, or behind a further
-  ///   view, their buffers hold batches, which count as handled.
-  /// - **A remote event's** messages are acknowledged when the call has returned. So forward no
-  ///   batches of them, and loop over none that a buffer holds: these count as handled before they
-  ///   are.
+  ///   view, their buffers hold batches.
   ///
   /// Propagated task-local values (``EventContext``) are not bound: a batch has several senders.
   ///
@@ -107,7 +103,7 @@ extension Handler {
     } else {
       if body.isTransformed || options.modifierBox?.modifiers.batch != nil {
         if case .concurrent = place, key != nil {} else { place = .inOrder(nil, any.place.buffering) }
-        body = HandlerBody(async: passing)
+        body = .perRecord { [self] record, anchor in .passing(passage(record, anchor)) }
       } else {
         modifiers = options.modifiers
         if modifiers.isRestarting || modifiers.key != nil {
@@ -126,10 +122,11 @@ extension Handler {
     return handler
   }
 
-  /// A closure that passes payloads through a private event, whose only handler is this one, and
-  /// throws what this one throws. What belongs to a record, such as the name, is left to the
-  /// handler that calls the closure.
-  private var passing: @Sendable (Payload) async throws -> Void {
+  /// Returns a closure that passes batches through a private event, whose only handler is this one.
+  ///
+  /// What belongs to a record, such as the name, is left to the record of the batches. The
+  /// occurrences of a batch go on: their paths, and their transport's accounts.
+  private func passage(_ record: DetailedRecord, _ anchor: EventAnchor) -> BatchPassage {
     var handler = self
     handler.isOnce = false
     handler.options = HandlerOptions()
@@ -138,10 +135,38 @@ extension Handler {
     handler.options.isForward = options.isForward
     handler.options.bridge = options.bridge
     let event = Event<Payload>(untold: nil)
+    handler.options.sharedClaim = SharedClaim(ofBatches: record, in: event.core.anchor)
     event.add(handler)
-    return { payload in
-      if let failure = await event.send(payload).failures.first { throw failure.error }
+    return { batch, completions in
+      let report = await event.begin(
+        batch.payload(Payload.self), Completion(of: completions, at: anchor)
+      ).wait()
+      if let failure = report.failures.first { throw failure.error }
+      return report.outcomeOfOnlyHandler
     }
+  }
+}
+
+extension Completion {
+  /// Creates the completion of a batch that goes on through an event of its own.
+  ///
+  /// - Parameters:
+  ///   - completions: Those of the batch's occurrences. A post may have none.
+  ///   - anchor: That of the event that made the batch.
+  fileprivate convenience init(of completions: [Completion], at anchor: EventAnchor) {
+    let accounts = completions.compactMap(\.account)
+    self.init(
+      .send, along: ForwardingPath(anchor, afterEach: completions.compactMap(\.path)),
+      accountedIn: accounts.first?.joined(with: accounts.dropFirst()))
+  }
+}
+
+extension SendReport {
+  /// The outcome for the only handler of an event, which did not throw.
+  fileprivate var outcomeOfOnlyHandler: Outcome {
+    if delivered > 0 { return .delivered }
+    if dropped > 0 { return .dropped }
+    return held + deferred > 0 ? .held : .skipped
   }
 }
 

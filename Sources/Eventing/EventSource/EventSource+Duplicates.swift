@@ -64,7 +64,7 @@ struct DistinctSource<Source: EventSource>: EventSource {
             return false
           }
           guard route.deliver(incoming, owner, record, anchor, &tally) else { return false }
-          last.set(payload, losses, account?.fate)
+          last.set(payload, losses, account?.makeFate())
           return true
         }
       })

@@ -39,15 +39,7 @@ extension EventSource {
           // Safe: the owner of the handler is the target, and `isOwnerBound` keeps it. A checked
           // cast would look up the type's metadata for each occurrence.
           let core = unsafe unsafeDowncast(owner, to: Event<Payload>.self).core
-          let path = ForwardingPath(anchor, after: tally.path)
-          guard !path.contains(core.anchor) else {
-            tally.noteLeftOut()
-            return false
-          }
-          guard record.claim() else { return false }
-          core.take(payload, ForwardingContext(path, &tally))
-          tally.report.delivered &+= 1
-          return true
+          return core.takeOver(payload, from: record, anchor, &tally)
         }
       })
     handler.options.owner = Owner(target)
@@ -174,6 +166,23 @@ extension Event {
 }
 
 extension EventCore {
+  /// Takes an occurrence over from a handler of another event, unless it came through this event.
+  ///
+  /// - Returns: What ``HandlerRoute/deliver(_:_:_:_:_:)`` returns.
+  func takeOver(
+    _ payload: BorrowedPayload, from record: DetailedRecord, _ anchor: EventAnchor, _ tally: inout Delivery
+  ) -> Bool {
+    let path = ForwardingPath(anchor, after: tally.path)
+    guard !path.contains(self.anchor) else {
+      tally.noteLeftOut()
+      return false
+    }
+    guard record.claim() else { return false }
+    take(payload, ForwardingContext(path, &tally))
+    tally.report.delivered &+= 1
+    return true
+  }
+
   /// Delivers a forwarded payload, or enqueues it if the event is busy or the thread is too deep in
   /// deliveries.
   fileprivate func take(_ payload: BorrowedPayload, _ context: ForwardingContext) {

@@ -6,6 +6,8 @@
     case event(EventAnchor)
     /// A place that is not an event, such as one name in a notification center.
     case farEnd(any Hashable & Sendable)
+    /// The paths of the occurrences that became a batch.
+    case paths([ForwardingPath])
   }
 
   /// The last step.
@@ -24,6 +26,15 @@
   ///   - anchor: The anchor of the event that forwards.
   ///   - before: The path to that event; `nil` if the occurrence was sent there.
   convenience init(_ anchor: EventAnchor, after before: ForwardingPath?) { self.init(.event(anchor), after: before) }
+
+  /// Creates the path of a batch that an event has made.
+  ///
+  /// - Parameters:
+  ///   - anchor: The anchor of the event.
+  ///   - paths: The paths to that event.
+  convenience init(_ anchor: EventAnchor, afterEach paths: [ForwardingPath]) {
+    self.init(.event(anchor), after: paths.isEmpty ? nil : ForwardingPath(.paths(paths), after: nil))
+  }
 
   /// Creates a path that is one far end longer.
   ///
@@ -47,6 +58,7 @@
   private func contains(_ isIt: (Step) -> Bool) -> Bool {
     var path: ForwardingPath? = self
     while let here = path {
+      if case .paths(let paths) = here.last { return paths.contains { $0.contains(isIt) } }
       if isIt(here.last) { return true }
       path = here.before
     }

@@ -5,7 +5,7 @@ import Synchronization
 /// How an attempt ended.
 struct AttemptResult: Sendable {
   enum End: Sendable {
-    case returned
+    case returned(Outcome)
     case threw(any Error)
     /// The claim was refused, and the handler was not called.
     case refused
@@ -125,7 +125,7 @@ extension HandlerQueue {
       case .sync(let body): try body(HandlerArguments(call.payload, owner))
       default: preconditionFailure("a queue runs synchronous handlers only")
       }
-      return AttemptResult(.returned, observed)
+      return AttemptResult(.returned(.delivered), observed)
     } catch {
       return AttemptResult(.threw(error), observed)
     }
@@ -180,9 +180,11 @@ extension HandlerQueue {
       case .isolated(let body):
         guard let place else { preconditionFailure("the owner is the actor") }
         try await body(place, HandlerArguments(call.payload, owner))
+      case .passing(let body):
+        return try await AttemptResult(.returned(body(call.payload, call.completions)), observed)
       default: preconditionFailure("a task runs asynchronous handlers only")
       }
-      return AttemptResult(.returned, observed)
+      return AttemptResult(.returned(.delivered), observed)
     } catch {
       return AttemptResult(.threw(error), observed)
     }
@@ -276,7 +278,7 @@ extension HandlerQueue {
     if !attempt.observed.isEmpty { tellEnd(of: attempt, of: call, isReplaced: isReplaced) }
     if isReplaced { return .ended(.dropped) }
     switch attempt.end {
-    case .returned: return .ended(.delivered)
+    case .returned(let outcome): return .ended(outcome)
     case .refused:
       switch refused(worker) {
       case .retry: return nil

@@ -9,6 +9,10 @@
   case mainAsync(@MainActor @Sendable (HandlerArguments) async throws -> Void)
   /// A closure that is isolated to the owner, an actor.
   case isolated(@Sendable (isolated any Actor, HandlerArguments) async throws -> Void)
+  /// A closure that passes a batch on. Its result is the outcome for the batch's occurrences.
+  case passing(BatchPassage)
+  /// A body that is made for each record.
+  case perRecord(@Sendable (DetailedRecord, EventAnchor) -> HandlerBody)
   /// An interceptor. Its result says what later handlers receive.
   case intercept(@Sendable (HandlerArguments) throws -> InterceptorDecision)
   /// The hub of a sequence, which gives the payload to the iterators.
@@ -21,6 +25,9 @@
   /// A handler behind a transform, or a forward to another event.
   case relay(@Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
 }
+
+/// Passes an array on that the occurrences of some completions have become.
+@usableFromInline typealias BatchPassage = @Sendable (BorrowedPayload, [Completion]) async throws -> Outcome
 
 // The closures of users, by what they take, and by where they run.
 extension HandlerBody {
@@ -87,7 +94,12 @@ extension HandlerBody {
         defer { withExtendedLifetime(object) {} }
         try await body(actor, call)
       }
-    case .intercept, .sequence, .view, .relay: self
+    case .passing(let body):
+      .passing { batch, completions in
+        defer { withExtendedLifetime(object) {} }
+        return try await body(batch, completions)
+      }
+    case .intercept, .sequence, .view, .relay, .perRecord: self
     }
   }
 }
@@ -113,7 +125,7 @@ extension HandlerBody {
   var isSynchronous: Bool {
     switch self {
     case .direct, .sync, .intercept, .view, .relay, .sequence: true
-    case .directAsync, .async, .mainAsync, .isolated: false
+    case .directAsync, .async, .mainAsync, .isolated, .passing, .perRecord: false
     }
   }
 }

@@ -24,7 +24,8 @@
     _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord, _ anchor: EventAnchor,
     _ modifiers: HandlerModifiers?
   ) {
-    let body = record.options.sharedClaim?.kept(by: body) ?? body
+    let made = if case .perRecord(let make) = body { make(record, anchor) } else { body }
+    let body = record.options.sharedClaim?.kept(by: made) ?? made
     if let modifiers, !body.isTransformed {
       let route = HandlerRoute(unpaced: body, type, record, anchor, modifiers)
       self = modifiers.pace.map { .paced(Pacer(record, anchor, $0, route, type)) } ?? route

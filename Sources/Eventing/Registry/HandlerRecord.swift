@@ -72,7 +72,7 @@ package import Synchronization
   /// Claims the call for the record that shares its claims, if there is one. If that record has
   /// ended, this one ends, too.
   private final func claimShared() -> Bool {
-    guard let shared = details?.options.sharedClaim, !shared.record.claim() else { return true }
+    guard let shared = details?.options.sharedClaim, !shared.claim() else { return true }
     shared.end(self)
     return false
   }

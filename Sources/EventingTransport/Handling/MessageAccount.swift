@@ -16,8 +16,8 @@ final class MessageAccount: DeliveryAccount {
     /// The number of dropped calls for which a newer occurrence is called, as the handler's pace,
     /// restart or `Buffering.latest` demands, those behind forwards included.
     var replaced = 0
-    /// The object that a view with memory keeps of the occurrence; `nil` before it asks.
-    var fate: OccurrenceFate?
+    /// The objects that views with memory keep of the occurrence.
+    var fates: [OccurrenceFate] = []
     /// The number of events that the occurrence was forwarded to.
     var forwards = 0
     /// The outcomes in the events that the occurrence was forwarded to.
@@ -48,17 +48,14 @@ final class MessageAccount: DeliveryAccount {
   func note(_ outcome: Outcome) { notes.withLock { $0.forwarded.count(outcome) } }
   func note(_ outcomes: SendReport) { notes.withLock { $0.forwarded.add(outcomes) } }
 
-  var fate: OccurrenceFate {
-    notes.withLock { notes in
-      let fate = notes.fate ?? OccurrenceFate()
-      notes.fate = fate
-      return fate
-    }
+  func tell(_ fate: OccurrenceFate) { notes.withLock { $0.fates.append(fate) } }
+  func joined(with others: some Collection<any DeliveryAccount>) -> any DeliveryAccount {
+    others.isEmpty ? self : BatchAccount([self] + others)
   }
 
   /// Notes that the transport gets the occurrence back, because it was not handled.
   func noteHandedBack() {
-    notes.withLock { $0.fate }?.isHandedBack.publish(true)
+    for fate in notes.withLock({ $0.fates }) { fate.isHandedBack.publish(true) }
   }
 
   /// Returns the outcome for all handlers, behind forwards too.

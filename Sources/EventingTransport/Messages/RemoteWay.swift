@@ -18,6 +18,8 @@ struct RemoteWay: Sendable {
   /// The two headers that carry the way of the received message, its subject, and the identity of
   /// its transport; `nil` for a way without steps.
   private let last: (path: String?, marks: String?, subject: String, transport: String)?
+  /// The ways of the other messages of a batch.
+  private var others: [RemoteWay] = []
 
   /// The longest header that lists the steps of a way, in bytes. A step is a subject that the
   /// message came through, with the identity of its transport. If the list would be longer, the
@@ -46,6 +48,20 @@ struct RemoteWay: Sendable {
     return steps
   }
 
+  /// Returns the way of a batch, with the steps that only another way has before those of this one.
+  func joined(with other: RemoteWay) -> RemoteWay {
+    guard other.steps != steps || other.last?.marks != last?.marks else { return self }
+    var way = self
+    way.others.append(other)
+    return way
+  }
+
+  /// The steps of ``others`` that this way does not have.
+  private var otherSteps: [Substring] {
+    var seen = Set(steps)
+    return others.flatMap(\.steps).filter { seen.insert($0).inserted }
+  }
+
   /// Returns the number of all steps of the way, and the step marks: the hashes of the steps 1, 2,
   /// 4, 8 and so on.
   ///
@@ -64,6 +80,7 @@ struct RemoteWay: Sendable {
   func contains(_ subject: String, over transport: String) -> Bool {
     let (steps, step) = (steps, Substring(RemoteWay.step(subject, transport)))
     return steps.contains { $0.utf8.elementsEqual(step.utf8) } || marks(steps).contains(step)
+      || others.contains { $0.contains(subject, over: transport) }
   }
 
   /// Writes this way to the headers of the message that a forward is about to send.
@@ -71,9 +88,10 @@ struct RemoteWay: Sendable {
   /// - Throws: ``TransportError`` if the way has more than ``longest`` steps: the message was
   ///   forwarded too often.
   func write(to headers: inout [String: String]) throws {
-    let steps = steps
+    var steps = steps
     guard !steps.isEmpty else { return }
     let marks = marks(steps)
+    steps = otherSteps + steps
     guard marks.count <= RemoteWay.longest else {
       throw TransportError(
         .refused,

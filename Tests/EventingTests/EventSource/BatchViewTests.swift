@@ -118,6 +118,48 @@ import Testing
     #expect(event.handlerCount == 5)
   }
 
+  /// G23: a path leads through the batch.
+  @Test func aCycleOverBatchesEnds() async {
+    let (event, target, seen) = (Event<Int>(), Event<[Int]>(), Recorder<Int>())
+    event.addHandler { seen.record($0) }
+    event.batches(of: 2).forward(to: target)
+    target.map(\.count).forward(to: event)
+    await event.send(5)
+    await event.quiesce()
+    #expect(seen.values == [5])
+  }
+
+  /// G7: a batch has begun when its handler is removed on the actor where that handler runs.
+  @MainActor @Test(arguments: [false, true]) func aRemovalHoldsForABatchThatHasBegun(isOnce: Bool) async {
+    let (event, seen, gate) = (Event<Int>(), Counter(), Gate())
+    let views = event.batches(of: 2).map { batch in
+      gate.open()
+      return batch
+    }
+    let token =
+      isOnce
+      ? views.once(on: .main) { _ in seen.add() } : views.addHandler(on: .main) { _ in seen.add() }
+    func removeAfterBegin() {
+      gate.wait()  // the view has run, and the main actor is here
+      token.remove()
+    }
+    event.post(1)
+    removeAfterBegin()
+    await event.quiesce()
+    #expect(seen.value == 0)
+  }
+
+  /// A value that is added twice is two handlers.
+  @Test func aHandlerValueBehindBatchesIsAddedTwice() async {
+    let (event, seen) = (Event<Int>(), Counter())
+    let handler = Handler<[Int]> { _ in seen.add() }
+    let batches = event.batches(of: 2).batches(of: 1)
+    let tokens = (0..<2).map { _ in batches.map { $0[0] }.add(handler) }
+    tokens[0].remove()
+    await event.send(1)
+    #expect(seen.value == 1)
+  }
+
   @Test func theHandlerBehindAViewEndsWithItsOwnerAndItsEvent() async {
     let live = LiveCount()
     do {

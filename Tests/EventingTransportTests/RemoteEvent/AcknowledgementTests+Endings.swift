@@ -88,6 +88,54 @@ extension AcknowledgementTests {
     }
   }
 
+  enum BehindBatches: CaseIterable, Sendable { case filter, failure, removal, forward, forwardThatFails }
+
+  /// A view or a forward behind batches decides about each message of the batch.
+  @Test(arguments: BehindBatches.allCases) func batchesAreHandledByWhatStandsBehindThem(_ behind: BehindBatches) throws
+  {
+    try simulate(1...20) { clock in
+      let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
+      let (target, notes, again) = (Event<[Int]>(), Notes<[Int]>(), Notes<Int>())
+      let batches = event.batches(of: 2, within: .seconds(1), clock: clock)
+      var token: HandlerToken?
+      switch behind {
+      case .filter: batches.filter { !$0.contains(1) }.addHandler { notes.note($0) }
+      case .failure:
+        batches.map { $0 }.addHandler { batch throws in
+          notes.note(batch)
+          if batch == [1, 2] { throw Refused() }
+        }
+      case .removal:
+        token = batches.map { $0 }.addHandler { batch async in
+          notes.note(batch)
+          try? await clock.sleep(for: .seconds(1))
+        }
+      case .forward, .forwardThatFails:
+        batches.forward(to: target)
+        target.addHandler { batch async throws in
+          try await clock.sleep(for: .seconds(1))
+          notes.note(batch)
+          if behind == .forwardThatFails, batch == [1, 2] { throw Refused() }
+        }
+      }
+      for number in 1...4 { try await event.publish(number) }
+      try await event.listen(as: "one", startingAt: .first, retry: .immediately(attempts: 2))
+      try await clock.sleep(for: .milliseconds(100))
+      if let token { event.remove(token) }
+      try await clock.sleep(for: .seconds(100))
+      event.removeAll()
+      event.remoteOccurrences.addHandler { again.note($0.payload) }
+      try await clock.sleep(for: .seconds(10))
+      switch behind {
+      case .filter: try require(notes.values == [[3, 4]] && again.values == [], "\(notes.values) \(again.values)")
+      case .failure, .forwardThatFails:
+        try require(notes.values.filter { $0.contains(1) }.count > 1 && again.values == [], "\(notes.values)")
+      case .removal: try require(notes.values == [[1, 2]] && again.values == [3, 4], "\(again.values)")
+      case .forward: try require(notes.values == [[1, 2], [3, 4]] && again.values == [], "\(notes.values)")
+      }
+    }
+  }
+
   enum Pace: CaseIterable, Sendable { case debounced, throttled, restarting, latest, latestOnALane }
 
   /// Checks that a message does not come again if a newer one has replaced it by the handler's own

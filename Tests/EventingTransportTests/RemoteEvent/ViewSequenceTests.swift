@@ -58,6 +58,25 @@ import Testing
     }
   }
 
+  @Test func aLoopOverBatchesGivesBackWhatItHasNotHandled() throws {
+    try Self.expectGivingBack { $0.batches(of: 1).map { $0[0] } }
+    try Self.expectGivingBack { $0.batches(of: 1) { $0 }.map { $0[0] } }
+    try Self.expectGivingBack { $0.batches(of: 1).batches(of: 1).map { $0[0][0] } }
+    try Self.expectGivingBack { event in
+      let local = Event<[Int]>("local")
+      event.batches(of: 1).forward(to: local, strongly: true)
+      return local.map { $0[0] }
+    }
+  }
+
+  @Test func aLoopOverAllEventsOfABusGivesBackWhatItHasNotHandled() throws {
+    try Self.expectGivingBack { event in
+      let bus = EventBus()
+      event.forward(to: bus.event(for: Int.self), strongly: true)
+      return bus.all(as: Int.self)
+    }
+  }
+
   @Test func aLoopOverAKeyGivesBackWhatItHasNotHandled() throws {
     try simulate(1...30) { clock in
       let event = RemoteKeyedEvent<String, Int>("numbers", over: InMemoryTransport(clock: clock))
