@@ -2,7 +2,7 @@
 ///
 ///     do {
 ///       try await progress.next(within: .seconds(1))
-///     } catch EventingError.Code.timedOut {
+///     } catch EventingError.timedOut {
 ///       print("nothing came")
 ///     }
 public struct EventingError: Error, Sendable {
@@ -22,6 +22,15 @@ public struct EventingError: Error, Sendable {
     /// Returns whether an error is an ``EventingError`` of a code, for the pattern of a `catch`.
     public static func ~= (code: Code, error: any Error) -> Bool { (error as? EventingError)?.code == code }
   }
+
+  /// See ``Code/timedOut``.
+  public static var timedOut: Code { .timedOut }
+  /// See ``Code/eventEnded``.
+  public static var eventEnded: Code { .eventEnded }
+  /// See ``Code/unanswered``.
+  public static var unanswered: Code { .unanswered }
+  /// See ``Code/payloadMismatch``.
+  public static var payloadMismatch: Code { .payloadMismatch }
 
   /// The kind of this error.
   public let code: Code

@@ -20,14 +20,10 @@ extension EventSource {
   }
 }
 
-/// A view of the payloads of several sources.
-///
-/// The handlers that are added together are those of a private event, to which each source
-/// forwards. The sources retain the private event.
+/// A view of the payloads of several sources, which forward to a private event.
 struct MergedSource<Payload: Sendable>: EventSource {
   let sources: [any EventSource<Payload>]
-  /// The numbers of the private events that have handlers.
-  private let events = MergedEvents()
+  private let joined = JoinedEvents()
 
   init(sources: [any EventSource<Payload>]) { self.sources = sources }
 
@@ -35,44 +31,56 @@ struct MergedSource<Payload: Sendable>: EventSource {
 
   func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {
     let event = Event<Payload>(untold: nil)
+    return joined.add(handlers, to: event) { sources.map { $0.forward(to: event, strongly: true) } }
+  }
+
+  func remove(_ token: HandlerToken) -> Bool { joined.remove(token) }
+}
+
+/// The private events behind a view of several sources, by their numbers. Each has the handlers
+/// that were added together, and lives as long as the sources forward to it.
+final class JoinedEvents: Sendable {
+  private let numbers = Guarded<Set<UInt64>>([])
+
+  /// Adds handlers to a private event.
+  ///
+  /// - Parameter begin: Makes the sources forward to the event, and returns the tokens of the
+  ///   forwards. When the last of the handlers has gone, these are removed.
+  func add<Payload: Sendable>(
+    _ handlers: [Handler<Payload>], to event: Event<Payload>, forwarding begin: () -> [HandlerToken]
+  ) -> [HandlerToken] {
     let number = event.core.anchor.number
-    events.numbers.withLock { _ = $0.insert(number) }
-    let forwards = Forwards(number, of: events)
+    numbers.withLock { _ = $0.insert(number) }
+    let forwards = Forwards(number, of: self)
     let tokens = event.add(
       contentsOf: handlers.map { handler in
-        var merged: Handler<Payload> = handler.viewed { payload in
+        var joined: Handler<Payload> = handler.viewed { payload in
           _ = forwards  // retained by the closure
           return payload
         }
-        merged.options.letter = handler.options.letter
-        return merged
+        joined.options.letter = handler.options.letter
+        return joined
       })
-    forwards.begin(sources.map { $0.forward(to: event, strongly: true) })
+    let begun = begin()
+    forwards.tokens.withLock { $0 = begun }
     return tokens
   }
 
   func remove(_ token: HandlerToken) -> Bool {
-    events.numbers.withLock { $0.contains(token.anchor.number) } && token.remove()
+    numbers.withLock { $0.contains(token.anchor.number) } && token.remove()
   }
-}
 
-final class MergedEvents: Sendable {
-  let numbers = Guarded<Set<UInt64>>([])
-}
+  /// The forwards to one private event. The closures of the event's handlers retain them.
+  private final class Forwards: Sendable {
+    let tokens = Guarded<[HandlerToken]>([])
+    private let number: UInt64
+    private let events: JoinedEvents
 
-/// The forwards to one private event of a ``MergedSource``. The closures of the event's handlers
-/// retain them: when the last one has gone, they are removed.
-private final class Forwards: Sendable {
-  private let tokens = Guarded<[HandlerToken]>([])
-  private let number: UInt64
-  private let events: MergedEvents
+    init(_ number: UInt64, of events: JoinedEvents) { (self.number, self.events) = (number, events) }
 
-  init(_ number: UInt64, of events: MergedEvents) { (self.number, self.events) = (number, events) }
-
-  func begin(_ forwards: [HandlerToken]) { tokens.withLock { $0 = forwards } }
-
-  deinit {
-    for token in tokens.withLock({ $0 }) { token.remove() }
-    events.numbers.withLock { [number] in _ = $0.remove(number) }
+    deinit {
+      for token in tokens.withLock({ $0 }) { token.remove() }
+      events.numbers.withLock { [number] in _ = $0.remove(number) }
+    }
   }
 }

@@ -97,7 +97,7 @@ public struct HandlerOption<Payload: Sendable>: Sendable {
   /// A time limit for each attempt.
   ///
   /// The task of the attempt is cancelled, and the attempt fails with an ``EventingError`` of the
-  /// code ``EventingError/Code/timedOut``, whatever it returns or throws. The next call of an
+  /// code ``EventingError/timedOut``, whatever it returns or throws. The next call of an
   /// in-order handler, and a ``Event/send(_:from:)`` that waits, go on when the attempt has
   /// returned. Such a failure is tried again as any other: see ``retrying(_:if:clock:)``.
   ///

@@ -94,9 +94,9 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   ///     has finished.
   ///   - clock: The clock that measures `limit`.
   /// - Returns: The first answer that is neither `nil` nor an error.
-  /// - Throws: An ``EventingError`` with the code ``EventingError/Code/timedOut`` if no answer came
+  /// - Throws: An ``EventingError`` with the code ``EventingError/timedOut`` if no answer came
   ///   in time. If every responder has finished without an answer, the error of the first one that
-  ///   threw, in the order of the responders, or ``EventingError/Code/unanswered`` if none threw.
+  ///   threw, in the order of the responders, or ``EventingError/unanswered`` if none threw.
   ///   If the task is cancelled, `CancellationError`.
   /// - Complexity: O(responders).
   public nonisolated(nonsending) func firstAnswer(

@@ -22,8 +22,8 @@ extension EventSource {
   ///     and not on the thread that sends.
   /// - Returns: The first payload that satisfies the condition.
   /// - Throws: An ``EventingError`` if no such payload came in time
-  ///   (``EventingError/Code/timedOut``), or if the event was finished or all its handlers were
-  ///   removed (``EventingError/Code/eventEnded``). A `CancellationError` if the task is cancelled.
+  ///   (``EventingError/timedOut``), or if the event was finished or all its handlers were
+  ///   removed (``EventingError/eventEnded``). A `CancellationError` if the task is cancelled.
   ///   The error that `isIncluded` throws.
   /// - Complexity: O(1) for each payload that is sent meanwhile.
   public nonisolated(nonsending) func next(

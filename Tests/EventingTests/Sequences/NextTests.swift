@@ -47,9 +47,9 @@ import Testing
     do {
       _ = try await event.next()
       Issue.record("an ended event has a next payload")
-    } catch EventingError.Code.timedOut {
+    } catch EventingError.timedOut {
       Issue.record("the code is another one")
-    } catch EventingError.Code.eventEnded {
+    } catch EventingError.eventEnded {
     } catch {
       Issue.record("\(error)")
     }
