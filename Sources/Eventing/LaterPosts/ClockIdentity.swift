@@ -1,6 +1,5 @@
-/// Decides whether two clocks are one: objects are compared by identity, values by `==`. Values of
-/// a type without `==` are one clock if the type has no stored properties. Otherwise each value is
-/// a clock of its own.
+/// Objects are compared by identity, values by `==`. Values of a type without `==` are one clock if
+/// it has no stored properties; otherwise each value is a clock of its own.
 enum ClockIdentity {
   static func hash<C: Clock>(of clock: C) -> Int {
     if C.self is AnyObject.Type { return ObjectIdentifier(clock as AnyObject).hashValue }
@@ -13,7 +12,6 @@ enum ClockIdentity {
     return MemoryLayout<C>.size == 0
   }
 
-  /// Whether a clock can be the same as another value. If not, nothing is gained by looking for it.
   static func isKnown<C: Clock>(_ clock: C) -> Bool {
     C.self is AnyObject.Type || clock is any Equatable || MemoryLayout<C>.size == 0
   }

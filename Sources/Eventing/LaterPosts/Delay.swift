@@ -1,28 +1,20 @@
 import Synchronization
 
-/// A timer of a lane or of a pace. It ends a delay between two attempts, the time in which a batch
-/// gathers payloads, the time limit of an attempt, or the interval in which a pace keeps payloads.
 // Safe: only the queue touches `heapIndex`, under its mutex. All else is immutable or atomic.
 final class Delay: DelayedWork, @unchecked Sendable {
   var heapIndex = -1
-  /// The place in the order in which timers were made.
   let number = Delay.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
   private let isOpen = Atomic<Bool>(true)
-  /// Whether the call that waits must end without another attempt.
+  /// Whether the waiting call must end without another attempt.
   let isGivenUp = Atomic<Bool>(false)
   private let action: @Sendable () -> Void
   private let queue: DelayQueue
-  /// The nodes of the wait graph that wait until the timer fires, such as a call between two
-  /// attempts. Only the clock of a test is told of them. Empty for each other clock.
+  /// Waits for the timer, such as a call between two attempts. Only an ``IdleAwareClock`` is told.
   private let delayed: [WaitNode]
-  /// Whether the clock of a test has been told that the nodes in `delayed` sleep.
   private let isAsleep = Atomic<Bool>(false)
 
   private static let lastNumber = Atomic<UInt64>(0)
 
-  /// Creates a timer that does nothing before ``start(after:)``.
-  ///
-  /// - Parameter delayed: The nodes of the wait graph that wait until the timer fires.
   init(
     _ queue: DelayQueue, delaying delayed: @autoclosure () -> [WaitNode] = [],
     _ action: @escaping @Sendable () -> Void
@@ -33,12 +25,9 @@ final class Delay: DelayedWork, @unchecked Sendable {
   }
 
   var isWaiting: Bool { isOpen.load(ordering: .acquiring) }
-  /// Always `false`, because releasing a timer may run the user's code. Even after it has fired,
-  /// the timer retains its action. The action retains a lane, and so the handler's closures and
-  /// keys.
+  /// The fired timer still retains its action, and so a lane, its closures and its keys.
   var releasesItself: Bool { false }
 
-  /// Starts the timer. The queue retains it until it fires or is cancelled.
   func start(after delay: Duration) {
     guard !delay.isForever else { return }
     queue.insert(self, after: max(.zero, delay))
@@ -47,30 +36,24 @@ final class Delay: DelayedWork, @unchecked Sendable {
     if !delayed.isEmpty { noteSleep() }
   }
 
-  /// Runs the action, unless it has run or the timer was cancelled.
   func fire() {
     guard close() else { return }
     action()
   }
 
-  /// Runs the action at once, and removes the timer from its queue. Does nothing if the action has
-  /// run, or the timer was cancelled.
   @inline(never) func fireNow() {
     guard close() else { return }
     queue.noteCancelled(self)
     action()
   }
 
-  /// Cancels the timer. Returns false if the action has run or begun, or if the timer was cancelled
-  /// before.
   @discardableResult @inline(never) func cancel() -> Bool {
     guard close() else { return false }
     queue.noteCancelled(self)
     return true
   }
 
-  /// Closes the timer, so that no other thread runs the action. Returns whether it was open. From
-  /// now on, the clock of a test counts the nodes in `delayed` as running.
+  /// Decides which thread runs the action. From now on, the nodes in `delayed` count as running.
   private func close() -> Bool {
     guard isOpen.exchange(false, ordering: .sequentiallyConsistent) else { return false }
     if !delayed.isEmpty { noteEndOfSleep() }

@@ -1,14 +1,8 @@
-/// Delayed work, ordered by deadline: a binary heap in blocks of memory.
-///
-/// The heap grows and shrinks by one block, so that no insertion or removal moves all entries. A
-/// thread that moved all of them would delay other threads: all delayed work of a clock in the
-/// process shares one mutex. Each work holds its index in `heapIndex`.
-///
-/// A value without synchronization; the mutex of the ``DelayQueue`` guards it.
+/// A binary heap in blocks of memory, guarded by the mutex of the ``DelayQueue``. It grows and
+/// shrinks by one block: a thread that moved all entries would delay all others of the clock.
 struct DelayHeap {
   private struct Entry {
     let deadline: Duration
-    /// Of two entries with one deadline, the one with the lower number comes first.
     let number: UInt64
     let work: any DelayedWork
 
@@ -23,7 +17,6 @@ struct DelayHeap {
   private var lastNumber: UInt64 = 0
 
   var isEmpty: Bool { count == 0 }
-  /// The earliest deadline.
   var firstDeadline: Duration? { count == 0 ? nil : self[0].deadline }
 
   mutating func insert(_ work: any DelayedWork, _ deadline: Duration) {
@@ -39,14 +32,12 @@ struct DelayHeap {
     siftUp(entry, from: count - 1)
   }
 
-  /// Removes and returns the first work if its deadline is not later than an instant.
   mutating func popFirst(notAfter instant: Duration) -> (any DelayedWork)? {
     guard count > 0, self[0].deadline <= instant else { return nil }
     return remove(at: 0)
   }
 
-  /// Removes and returns the work at an index. The caller must not release the last reference to
-  /// the work under the mutex.
+  /// The caller must not release the last reference under the mutex.
   @discardableResult mutating func remove(at index: Int) -> any DelayedWork {
     let removed = self[index].work
     removed.heapIndex = -1
@@ -71,8 +62,6 @@ struct DelayHeap {
     }
   }
 
-  /// Puts an entry at the index `start` of the heap, or nearer to the root. As long as the parent
-  /// must come after the entry, the parent moves one level down.
   private mutating func siftUp(_ entry: Entry, from start: Int) {
     var index = start
     while index > 0, case let parent = (index - 1) / 2, entry.isBefore(self[parent]) {
@@ -82,8 +71,6 @@ struct DelayHeap {
     self[index] = entry
   }
 
-  /// Puts an entry at the index `start` of the heap, or farther from the root. As long as a child
-  /// must come before the entry, the earlier child moves one level up.
   private mutating func siftDown(_ entry: Entry, from start: Int) {
     var index = start
     while case var child = 2 * index + 1, child < count {

@@ -1,13 +1,7 @@
-/// The delayed work of one clock, in the order of the deadlines, and one timer for the earliest
-/// deadline.
-///
-/// If the timer rings too early, the queue sets it again. So the timer need not be set anew when
-/// the work with the earliest deadline is cancelled. When the last work is cancelled, the timer is
-/// stopped if it keeps a task asleep.
-///
-/// The queue retains the work from ``insert(_:after:)`` until it is fired or cancelled.
+/// If the timer rings too early, the queue sets it again, so cancelling the first work need not
+/// touch it. The queue retains the work until it is fired or cancelled.
 final class DelayQueue: Sendable {
-  /// A change of the timer. One thread at a time makes such a change, and holds no mutex meanwhile.
+  /// A change of the timer: made by one thread at a time, under no mutex.
   private enum Alarm {
     case at(Duration)
     case off
@@ -15,22 +9,13 @@ final class DelayQueue: Sendable {
 
   private struct State {
     var heap = DelayHeap()
-    /// The instant at which the timer rings; `nil` if it is not certain that the timer will ring.
     var alarm: Duration?
-    /// Whether the timer was set since it was last stopped. If so, a task of the timer may be
-    /// asleep.
     var isTimerUsed = false
-    /// Whether a thread sets the timer. Other threads leave the timer to that thread.
     var isSetting = false
-    /// Whether a thread fires what is due. That thread sets the timer afterwards.
     var isFiring = false
-    /// The number of times that the timer rang.
     var ringCount: UInt64 = 0
-    /// The value of `ringCount` when the thread that sets the timer began to set it.
     var ringCountAtSetting: UInt64 = 0
 
-    /// Returns how the calling thread must change the timer: set it, or stop it. `nil` if the timer
-    /// needs no change, or another thread will change it.
     @inline(never) mutating func beginSetting(_ stopsWhenUnused: Bool) -> Alarm? {
       guard !isSetting, !isFiring else { return nil }
       let next: Alarm
@@ -60,8 +45,6 @@ final class DelayQueue: Sendable {
     }
   }
 
-  /// The largest number of ``DelayedWork`` objects that a thread takes out of the heap in one
-  /// critical section.
   static var batch: Int { 64 }
 
   private let timer: any DelayTimer
@@ -78,16 +61,9 @@ final class DelayQueue: Sendable {
     onDeinit()
   }
 
-  /// The time of the clock, since the queue was made.
   var now: Duration { timer.now }
 
-  /// Adds work that is due after a delay. Does nothing if another thread has cancelled the work
-  /// before it is in the queue (``DelayedWork/isWaiting`` is false).
-  ///
-  /// If two objects are due at one instant, the one that was inserted first is fired first.
-  ///
-  /// - Parameter delay: The delay, from zero to a hundred years.
-  /// - Complexity: O(log n).
+  /// Equal deadlines fire in the order of insertion. The delay is from zero to a hundred years.
   func insert(_ work: any DelayedWork, after delay: Duration) {
     // For a clock of a test, the insertion counts as work until this thread has set the timer, or
     // has left the timer to another thread.
@@ -104,10 +80,6 @@ final class DelayQueue: Sendable {
       })
   }
 
-  /// Removes work that was cancelled. Does nothing if the queue does not have the work, because it
-  /// is about to be inserted, or has been fired.
-  ///
-  /// - Complexity: O(log n).
   @inline(never) func noteCancelled(_ work: any DelayedWork) {
     let stops = timer.stopsWhenUnused
     set(
@@ -118,15 +90,12 @@ final class DelayQueue: Sendable {
       })
   }
 
-  /// Returns whether this is the queue of a given clock. Runs the user's code: `==` of the clock.
+  /// Runs the user's code: `==` of the clock.
   func measures(_ clock: any Clock<Duration>) -> Bool { timer.measures(clock) }
-  /// The clock, if it is one that a test moves when nothing runs; `nil` otherwise.
   var idleAwareClock: (any IdleAwareClock)? { timer.idleAwareClock }
 
   // MARK: The timer
 
-  /// Sets or stops the timer, and does so again as long as the first deadline has changed
-  /// meanwhile.
   @inline(never) private func set(_ alarm: Alarm?) {
     var next = alarm
     while let alarm = next {
@@ -139,8 +108,7 @@ final class DelayQueue: Sendable {
     }
   }
 
-  /// Notes that the timer has rung. Returns whether the caller must call ``fireSome(notAfter:)``
-  /// until that method returns 0. If not, another thread does so.
+  /// If this returns false, another thread fires.
   func beginFiring() -> Bool {
     state.withLock { state in
       state.ringCount += 1
@@ -150,13 +118,7 @@ final class DelayQueue: Sendable {
     }
   }
 
-  /// Fires delayed work that is due: at most ``batch`` objects in one call. Returns the number of
-  /// fired objects. If the number is 0 and work is left, sets the timer again.
-  ///
-  /// One thread at a time fires, so that the work is done in the order of the deadlines.
-  ///
-  /// - Parameter instant: Work with a deadline up to this instant counts as due, even if the clock
-  ///   has not reached the deadline.
+  /// One thread at a time fires, so the order is that of the deadlines.
   func fireSome(notAfter instant: Duration? = nil) -> Int {
     let now = max(timer.now, instant ?? .zero)
     let stops = timer.stopsWhenUnused
@@ -174,18 +136,13 @@ final class DelayQueue: Sendable {
     return count
   }
 
-  /// Releases work that has been fired.
-  ///
-  /// `due` may hold the last references to the work by now, and the work may retain the user's
-  /// objects. So this thread, the timer's, leaves the release to a block on Dispatch's global
-  /// queue.
+  /// On the global queue, because the work may retain the user's objects.
   private func release(_ due: inout [any DelayedWork]) {
     // In a simulation everything runs on one thread.
     if due.isEmpty || Scheduling.isSimulated { return }
     due.removeAll { $0.releasesItself }
     if due.isEmpty { return }
-    // The block takes all work out of `fired`, and releases the work. Even if this thread is the
-    // last one to release `fired`, the array is empty by then.
+    // If this thread is the last to release `fired`, the array is empty by then.
     let fired = Guarded<[any DelayedWork]>([])
     fired.withLock { swap(&$0, &due) }
     Scheduling.concurrentBlock {

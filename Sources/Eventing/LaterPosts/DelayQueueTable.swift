@@ -1,6 +1,4 @@
-/// The delay queues of the clocks of the process, or of a simulation. The table holds them weakly.
 package final class DelayQueueTable: Sendable {
-  /// The part of a clock's identity that can be hashed.
   private struct Key: Hashable {
     let type: ObjectIdentifier
     let hash: Int
@@ -18,25 +16,17 @@ package final class DelayQueueTable: Sendable {
 
   private struct State {
     var entries: [Key: [Entry]] = [:]
-    /// The number of entries that were ever added.
     var added: UInt64 = 0
-    /// The number of searches of the table, by all calls of `find` together. A call searches again
-    /// if another thread has added an entry meanwhile. An entry gets the number of the search that
-    /// adds it. `forget` finds the entry by this number.
+    /// A new entry gets the number of its search, by which `forget` finds it.
     var lastNumber: UInt64 = 0
   }
 
   private let state = Guarded(State())
-  /// The largest number of queues whose clocks have one type and hash value. So a search takes a
-  /// bounded time. Further clocks get a queue for each work.
+  /// Bounds a search. Further clocks with this type and hash get a queue for each work.
   private static let mostOfOneHash = 64
 
   package init() {}
 
-  /// Returns the queue of a clock, and makes it if there is none.
-  ///
-  /// - Parameter simulation: The simulation to which the table belongs; `nil` if the table belongs
-  ///   to the process.
   func queue(of clock: any Clock<Duration>, in simulation: (any SimulatedScheduling)?) -> DelayQueue {
     find(clock, simulation)
   }
@@ -72,7 +62,6 @@ package final class DelayQueueTable: Sendable {
     }
   }
 
-  /// The number of entries, for tests.
   var entryCount: Int { state.withLock { $0.entries.values.reduce(0) { $0 + $1.count } } }
 
   private func forget(_ key: Key, _ number: UInt64) {

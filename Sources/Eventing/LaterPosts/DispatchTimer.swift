@@ -1,14 +1,10 @@
 import Dispatch
 
-/// The timer of a clock of the standard library: one timer of Dispatch, or two for a continuous
-/// clock, which are set again and again.
+/// Not a sleeping task: a cancelled `Task.sleep` stays in the runtime until its deadline, and
+/// waking needs a free thread of Swift's pool, where handlers may block.
 ///
-/// The timer is not a task that sleeps: a cancelled `Task.sleep` stays in the runtime until its
-/// deadline. And to wake up, a task needs a free thread of Swift's pool, where handlers may block.
-///
-/// Dispatch counts only the time in which the system is awake. A continuous clock goes on while the
-/// system is asleep. For delays of more than 1 s on such a clock, a second timer of Dispatch, which
-/// follows the wall clock, is set, too.
+/// Dispatch counts only the time in which the system is awake, so a continuous clock has a second
+/// timer.
 final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   private struct Sources {
     let awake: any DispatchSourceTimer
@@ -28,10 +24,7 @@ final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
 
   var idleAwareClock: (any IdleAwareClock)? { nil }
   var now: Duration { origin.duration(to: clock.now) }
-  /// Always false: no task sleeps until this timer rings. So the queue leaves the timer set when
-  /// the last work is cancelled, for instance the time limit of a call that has returned. Usually
-  /// the next work is due after the timer rings. Then adding that work need not set the timer: when
-  /// the timer rings, the queue sets it to the later deadline.
+  /// The next work is usually due later than cancelled work, and then need not set the timer.
   var stopsWhenUnused: Bool { false }
 
   func measures(_ clock: any Clock<Duration>) -> Bool { clock is C }

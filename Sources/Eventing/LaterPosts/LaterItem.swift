@@ -1,11 +1,7 @@
 import Synchronization
 
-/// A payload that waits for its time. The event owns the item, so the item is released with the
-/// event.
-///
-/// One step under the event's mutex ends the waiting, and says which thread does what follows: the
-/// timer's thread, which enqueues the occurrence in that step; the thread that cancels; or the
-/// thread that ends the event.
+/// Owned by the event. One step under the event's mutex ends the waiting, and decides which thread
+/// goes on: that of the timer, the one that cancels, or the one that ends the event.
 // Safe: each field says what guards it.
 final class LaterItem: DelayedWork, @unchecked Sendable {
   enum Stage: UInt8, AtomicRepresentable, Sendable { case waiting, posted, cancelled }
@@ -16,21 +12,17 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   // Guarded by core.mutex while the item waits. Afterwards owned by the thread that ended the
   // waiting.
   @exclusivity(unchecked) private var payload: OwnedPayload?
-  /// The completion to post the payload with. It has the sender, the task-local values, and the
-  /// cause for a trace; `nil` if there are none of these.
   @exclusivity(unchecked) private var completion: Completion?
   @exclusivity(unchecked) private var queue: DelayQueue?
 
-  /// The neighbours in the event's list. Guarded by: core.mutex. After the waiting has ended,
-  /// ``Leftovers`` uses `next` for its own list.
+  /// Guarded by: core.mutex. Afterwards ``Leftovers`` uses `next` for its own list.
   @exclusivity(unchecked) var next: LaterItem?
   @exclusivity(unchecked) var previous: LaterItem?
   /// Guarded by: the mutex of the queue.
   var heapIndex = -1
 
-  // Objects that the thread of the timer must not release, because their release may run the user's
-  // code. Touched by that thread, and then by the block on a global queue of Dispatch in which
-  // ``Leftovers`` releases them.
+  // The timer's thread must not release these, because that may run user code. Touched by that
+  // thread, and then by the block in which ``Leftovers`` releases them.
   @exclusivity(unchecked) private var heldCore: EventCore?
   @exclusivity(unchecked) private var replaced: OwnedPayload?
 
@@ -49,34 +41,27 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
 
   var stage: Stage { stageWord.load(ordering: .acquiring) }
   var isWaiting: Bool { stage == .waiting }
-  /// Always true: after the item has fired, any thread may release it. A block on a global queue of
-  /// Dispatch, which ``Leftovers`` starts, releases the payload, and all other objects whose
-  /// release may run the user's code.
   var releasesItself: Bool { true }
 
-  /// Ends the waiting. Returns false if the waiting had ended before. The caller holds
-  /// `core.mutex`.
+  /// The caller holds `core.mutex`.
   func end(_ stage: Stage) -> Bool {
     stageWord.compareExchange(expected: .waiting, desired: stage, ordering: .acquiringAndReleasing).exchanged
   }
 
   // MARK: Cancelling
 
-  /// Ends the waiting, and releases the payload. Returns false if the waiting had ended before.
   func cancel() -> Bool {
     guard let core, core.removeLaterPost(self) else { return false }
     clear()
     return true
   }
 
-  /// Removes a cancelled item from the queue of its clock, and releases what the item retains. Not
-  /// under a mutex.
+  /// Never under a mutex.
   func clear() {
     unsafe queue?.noteCancelled(self)
     release()
   }
 
-  /// Releases the payload and all else that may run the user's code.
   private func release() {
     var payload: OwnedPayload?
     unsafe swap(&payload, &self.payload)
@@ -87,18 +72,13 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
 
   // MARK: The timer
 
-  /// Posts the payload. The event's own queue delivers it, and ``Leftovers`` releases what the item
-  /// retains, so that no code of the user holds the timer up.
+  /// ``Leftovers`` releases what the item retains, so that no user code holds the timer up.
   func fire() {
     if enqueue() { Leftovers.release(self) }
   }
 
-  /// Enqueues the occurrence. Returns false if the event is gone.
-  ///
-  /// Never inlined, so that no reference of this function to the event outlives the call.
-  /// Afterwards only `heldCore` retains the event for this thread. A block that ``Leftovers``
-  /// starts sets `heldCore` to `nil` by ``letGo()``. So that block may release the event for the
-  /// last time, and this thread never does.
+  /// Never inlined, so that no reference to the event outlives the call: this thread never releases
+  /// the event for the last time.
   @inline(never) private func enqueue() -> Bool {
     unsafe heldCore = core
     guard let core = unsafe heldCore else { return false }
@@ -106,21 +86,13 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
     return true
   }
 
-  /// Appends the occurrence to the mailbox of its event. The caller holds `core.mutex`, and has
-  /// ended the waiting: see ``end(_:)``.
-  ///
-  /// - Parameter history: The event's history; `nil` if it has none.
-  /// - Returns: The payload that was the newest one in the history until now, and that this item's
-  ///   payload has replaced. `nil` if there is no history, or if no payload was sent before.
+  /// The caller holds `core.mutex`, and destroys the returned payload after the unlock.
   func append(to mailbox: inout Mailbox, _ history: ReplayHistory?) -> OwnedPayload? {
     guard let payload = unsafe payload?.borrowed else { preconditionFailure("an item that waits has its payload") }
     unsafe mailbox.append(payload, completion, by: Drainer.queue)
     return history?.replaceLatest(payload)
   }
 
-  /// Releases what the timer's thread must not release: the event, and the payload that this item's
-  /// payload has replaced in the event's replay history. If the item was posted, releases its own
-  /// payload, too.
   func letGo() {
     if stage == .posted { release() }
     var replaced: OwnedPayload?

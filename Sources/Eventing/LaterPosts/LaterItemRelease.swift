@@ -1,12 +1,7 @@
-/// Releases the objects that a ``LaterItem`` retains after it has fired: payloads, events, and what
-/// these retain. The `deinit` of such an object is the user's code, and may block a thread. So the
-/// thread of the timer releases none of these objects. A block on the global queue of Dispatch
-/// does.
+/// A `deinit` is user code, and may block the timer's thread.
 enum Leftovers {
   private static let items = Guarded<LaterItem?>(nil)
 
-  /// Lets a block on the global queue of Dispatch release the objects that an item retains. Called
-  /// after the item has fired.
   static func release(_ item: LaterItem) {
     // In a simulation everything runs on one thread, and the timer belongs to the simulation alone.
     if Scheduling.isSimulated { return item.letGo() }

@@ -1,7 +1,4 @@
-/// The later posts of one event, in the order in which they were asked for.
-///
-/// A doubly linked list of the items: adding and removing an item cost O(1) under the mutex of the
-/// event, however many items there are. Guarded by: core.mutex.
+/// A doubly linked list, so that adding and removing are O(1). Guarded by: core.mutex.
 struct LaterPosts {
   private var first: LaterItem?
   private var last: LaterItem?
@@ -12,7 +9,6 @@ struct LaterPosts {
     last = item
   }
 
-  /// Ends the waiting of an item, and removes it. Returns false if the waiting was over.
   mutating func end(_ item: LaterItem, _ stage: LaterItem.Stage) -> Bool {
     guard item.end(stage) else { return false }
     let (previous, next) = unsafe (item.previous, item.next)
@@ -22,7 +18,6 @@ struct LaterPosts {
     return true
   }
 
-  /// Cancels, removes and returns the first item.
   mutating func cancelFirst() -> LaterItem? {
     guard let item = first else { return nil }
     precondition(end(item, .cancelled), "an item in the list waits")
@@ -31,8 +26,6 @@ struct LaterPosts {
 }
 
 extension EventCore {
-  /// Keeps a later post until its time. If the event is finished, cancels the post instead, and
-  /// returns false.
   func insert(_ item: LaterItem) -> Bool {
     let pendingWork = pendingWork
     return mutex.withLock {
@@ -42,24 +35,18 @@ extension EventCore {
     }
   }
 
-  /// Cancels a later post. Returns false if it was posted or cancelled before.
   func removeLaterPost(_ item: LaterItem) -> Bool {
     let pendingWork = pendingWork
     return mutex.withLock { unsafe pendingWork.laterPosts.end(item, .cancelled) }
   }
 
-  /// Cancels all later posts, because the event ends.
-  ///
   /// One at a time, so that the mutex is never held for long.
   func cancelLaterPosts() {
     guard let pendingWork = pendingWorkReference.load() else { return }
     while let item = mutex.withLock({ unsafe pendingWork.laterPosts.cancelFirst() }) { item.clear() }
   }
 
-  /// Enqueues the occurrence of a later post, unless the post was cancelled. Called on the timer's
-  /// thread.
-  ///
-  /// - Parameter replaced: Set to the payload that the event's history has replaced.
+  /// Called on the timer's thread, which must not release `replaced`.
   func postFromTimer(_ item: LaterItem, _ replaced: inout OwnedPayload?) {
     enqueueForQueue { pendingWork in
       guard unsafe pendingWork.laterPosts.end(item, .posted) else { return }

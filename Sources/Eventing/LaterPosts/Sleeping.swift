@@ -1,13 +1,6 @@
-/// Waits for a limit of time that is usually not needed.
-///
-/// On the clocks of the standard library, the wait is work in the ``DelayQueue`` of the clock, and
-/// goes with the cancellation. A cancelled `Task.sleep` stays in the runtime until its deadline.
-/// Other clocks sleep themselves.
+/// On the standard library's clocks, a wait is work in a ``DelayQueue``: a cancelled `Task.sleep`
+/// would stay in the runtime until its deadline.
 package enum Sleeping {
-  /// Suspends the task for a time. A time of more than a hundred years never ends, and one below
-  /// zero is over at once, on each clock: clocks stop the program if a deadline overflows.
-  ///
-  /// - Throws: A `CancellationError`, or the error of the clock.
   package static func sleep(for delay: Duration, on clock: any Clock<Duration>) async throws {
     try Task.checkCancellation()
     guard delay > .zero else { return }
@@ -26,8 +19,6 @@ package enum Sleeping {
     repeat { try await clock.sleep(for: min(delay, .forever)) } while delay.isForever
   }
 
-  /// Returns the result of a wait, which is cancelled at a limit of time. It then says what it has
-  /// come to.
   static func result(
     within limit: Duration, on clock: any Clock<Duration>, of wait: @escaping @Sendable () async -> Bool
   ) async -> Bool {
@@ -46,7 +37,6 @@ package enum Sleeping {
   }
 }
 
-/// One task that sleeps until another thread wakes it.
 // Safe: each field says what guards it.
 @safe final class Sleeper: @unchecked Sendable {
   private let mutex = UnfairMutex()
@@ -65,10 +55,8 @@ package enum Sleeping {
     }
   }
 
-  /// Wakes the task.
-  ///
-  /// - Parameter isPosting: Whether the calling thread may be running the user's code, under a lock
-  ///   of the user's: see `Scheduling.resume`.
+  /// - Parameter isPosting: Whether the thread may be running user code, under a lock of the
+  ///   user's: see `Scheduling.resume`.
   func wake(isPosting: Bool) {
     let waiting = unsafe mutex.withLock { () -> UnsafeContinuation<Void, Never>? in
       unsafe isAwake = true

@@ -1,20 +1,12 @@
-/// The timer of a clock that is not of the standard library: a task that sleeps on the clock.
-///
-/// The clock's code is the user's. So it runs under no mutex, and a sleep may end early or fail. If
-/// a sleep ends early, the task sleeps again. If a sleep fails, the work that waits for its
-/// deadline is done at once: a handler that is never called would be worse than one that is called
-/// too early.
-///
-/// While the task sleeps, it does not retain the queue of delayed work that set the timer.
+/// Runs the clock's code, which is the user's, under no mutex. If a sleep fails, the work is done
+/// at once: a handler that is called too early is better than one that is never called.
 final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   private let clock: C
   private let origin: C.Instant
   let idleAwareClock: (any IdleAwareClock)?
-  /// The simulation to which the clock belongs; `nil` outside of simulations. The timer's tasks run
-  /// in this simulation, even if a thread of another simulation sets the timer: the other
-  /// simulation may end before the timer rings.
+  /// The tasks run in the clock's simulation, even if a thread of another one, which may end before
+  /// the timer rings, sets the timer.
   private let simulation: (any SimulatedScheduling)?
-  /// An object that owns the task that sleeps. Releasing the object cancels the task.
   private let sleeper = Guarded<(any AnyObject & Sendable)?>(nil)
 
   init(_ clock: C, in simulation: (any SimulatedScheduling)?) {
@@ -55,8 +47,6 @@ final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
     withExtendedLifetime(replaced) {}  // the release cancels the old task; never under the mutex
   }
 
-  /// Sleeps until an instant, or until the task is cancelled. Returns false if a sleep of the clock
-  /// fails.
   private func sleep(until deadline: Duration) async -> Bool {
     do {
       try await clock.sleep(until: origin.advanced(by: deadline), tolerance: nil)

@@ -19,12 +19,10 @@ import Synchronization
 // closure around each closure instead, which relies on nothing. A build for arm64e always does.
 // `Tests/ErasedClosures/check` runs both at -Onone, -O and -Osize.
 
-/// The payload type of an erased closure: only the address of such a payload is known.
 @usableFromInline struct Opaque: ~Copyable, Sendable {
   let byte: Atomic<UInt8>
 }
 
-/// The closure of a synchronous handler.
 @safe @usableFromInline struct HandlerClosure<Payload: ~Copyable>: Sendable {
   @usableFromInline var call: @Sendable (borrowing Payload) throws -> Void
   #if DEBUG
@@ -40,7 +38,6 @@ import Synchronization
   }
 }
 
-/// The closure of a handler, with its payload type erased: it is called with a payload's address.
 @usableFromInline typealias ErasedHandler = HandlerClosure<Opaque>
 
 extension HandlerClosure where Payload: Sendable {
@@ -73,17 +70,14 @@ extension HandlerClosure where Payload == Opaque {
     try unsafe call(payload.address.assumingMemoryBound(to: Opaque.self).pointee)
   }
 
-  /// Returns the closure with an object that it retains as well.
   func retaining(_ object: (any AnyObject & Sendable)?) -> ErasedHandler {
     var copy = self
     copy.call = { [call] payload in try withExtendedLifetime(object) { try call(payload) } }
     return copy
   }
 
-  /// A closure that does nothing with any payload.
   static let none = ErasedHandler({ _ in }, of: nil)
 
-  /// Returns an erased closure that calls a closure of the library with the borrowed payload.
   static func of(_ body: @escaping @Sendable (BorrowedPayload) throws -> Void, _ type: PayloadType) -> ErasedHandler {
     ErasedHandler(
       { payload in
@@ -95,8 +89,7 @@ extension HandlerClosure where Payload == Opaque {
   }
 }
 
-/// The closure of a view: it transforms the payload, and calls the handler with the result. It
-/// returns false if there is no result.
+/// Returns `false` if there is no result, so that no handler is called.
 @safe @usableFromInline struct ViewClosure<Payload: ~Copyable>: Sendable {
   @usableFromInline let call: @Sendable (borrowing Payload) throws -> Bool
   #if DEBUG
@@ -112,7 +105,6 @@ extension HandlerClosure where Payload == Opaque {
   }
 }
 
-/// The closure of a view, with its payload type erased.
 @usableFromInline typealias ErasedView = ViewClosure<Opaque>
 
 extension ViewClosure where Payload: Sendable {
@@ -144,21 +136,16 @@ extension ViewClosure where Payload == Opaque {
     return try unsafe call(payload.address.assumingMemoryBound(to: Opaque.self).pointee)
   }
 
-  /// Returns a handler that calls `countOtherSkips` for each payload for which this view has no
-  /// result.
   func counting(_ type: PayloadType, _ countOtherSkips: @escaping @Sendable () -> Void) -> ErasedHandler {
     let call = call
     return ErasedHandler({ payload in if try !call(payload) { countOtherSkips() } }, of: type)
   }
 }
 
-/// The handler, or the other view, that a view calls with its result.
 @usableFromInline enum ViewTarget: Sendable {
   case handler(ErasedHandler)
   case view(ErasedView)
 
-  /// Calls the handler or the view. Returns false if a view had no result, so that no handler was
-  /// called.
   @inlinable @inline(__always) func callAsFunction(_ payload: BorrowedPayload) throws -> Bool {
     switch self {
     case .handler(let handler):
@@ -169,7 +156,6 @@ extension ViewClosure where Payload == Opaque {
   }
 }
 
-/// The closure of an asynchronous handler.
 @safe @usableFromInline struct AsyncHandlerClosure<Payload: ~Copyable>: Sendable {
   @usableFromInline var call: @Sendable (borrowing Payload) async throws -> Void
   #if DEBUG
@@ -186,7 +172,6 @@ extension ViewClosure where Payload == Opaque {
   }
 }
 
-/// The closure of an asynchronous handler, with its payload type erased.
 @usableFromInline typealias ErasedAsyncHandler = AsyncHandlerClosure<Opaque>
 
 extension AsyncHandlerClosure where Payload: Sendable {
@@ -212,7 +197,6 @@ extension AsyncHandlerClosure where Payload: Sendable {
 }
 
 extension AsyncHandlerClosure where Payload == Opaque {
-  /// Returns the closure with an object that it retains as well.
   func retaining(_ object: (any AnyObject & Sendable)?) -> ErasedAsyncHandler {
     var copy = self
     copy.call = { [call] payload in
@@ -222,7 +206,6 @@ extension AsyncHandlerClosure where Payload == Opaque {
     return copy
   }
 
-  /// Calls the handler, isolated to an actor if one is given.
   @inline(__always) func callAsFunction(_ payload: BorrowedPayload, on place: isolated (any Actor)?) async throws {
     #if DEBUG
       if let type { payload.check(type) }

@@ -1,12 +1,8 @@
-/// One payload of a type that is known only at run time, in memory of its own.
-///
-/// It is not copyable, so the compiler ensures that the payload is destroyed once.
 // Safe: the memory has one owner, and payloads are Sendable.
 @safe @usableFromInline struct OwnedPayload: ~Copyable, @unchecked Sendable {
   private let address: UnsafeMutableRawPointer
   private let layout: PayloadLayout
 
-  /// Copies a borrowed payload.
   init(copying payload: BorrowedPayload, _ type: PayloadType) { self.init(copying: payload, PayloadLayout(type)) }
 
   init(copying payload: BorrowedPayload, _ layout: PayloadLayout) {
@@ -21,14 +17,13 @@
     unsafe address.initializeMemory(as: Payload.self, to: payload)
   }
 
-  /// Moves the payload at `address` here, which leaves that memory uninitialized.
+  /// Leaves the memory at `address` uninitialized.
   init(moving address: UnsafeMutableRawPointer, _ layout: PayloadLayout) {
     self.layout = layout
     unsafe self.address = layout.allocate(1)
     unsafe layout.move(from: address, to: self.address)
   }
 
-  /// Takes over memory of ``PayloadLayout/allocate(_:)`` that holds a payload.
   init(adopting address: UnsafeMutableRawPointer, _ layout: PayloadLayout) {
     self.layout = layout
     unsafe self.address = address
@@ -39,7 +34,6 @@
     unsafe PayloadLayout.deallocate(address)
   }
 
-  /// The payload, borrowed. Valid as long as this `OwnedPayload` exists.
   var borrowed: BorrowedPayload { unsafe BorrowedPayload(address, layout.type) }
 
   func copy() -> OwnedPayload { OwnedPayload(copying: borrowed, layout.type) }

@@ -1,9 +1,6 @@
 import Synchronization
 
-/// A stack onto which any thread may push, and that is emptied in one step. No thread waits.
-///
-/// The order of the pushes is one order over all threads. A push allocates a node, and releases
-/// nothing. So a thread that holds a mutex may push.
+/// A lock-free stack, emptied in one step. A push releases nothing, so it may happen under a mutex.
 @safe struct AtomicStack<Element: Sendable>: ~Copyable, Sendable {
   @safe private final class Node: Sendable {
     let element: Element
@@ -18,7 +15,6 @@ import Synchronization
 
   deinit { _ = takeAll() }
 
-  /// Whether the stack was empty a moment ago.
   var isEmpty: Bool { unsafe first.load(ordering: .acquiring) == nil }
 
   borrowing func push(_ element: Element) {
@@ -34,7 +30,6 @@ import Synchronization
     }
   }
 
-  /// Removes and returns all elements, in the order in which they were pushed.
   borrowing func takeAll() -> [Element] {
     var elements: [Element] = []
     var next = unsafe first.exchange(nil, ordering: .acquiringAndReleasing)

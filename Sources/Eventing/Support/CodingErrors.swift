@@ -1,5 +1,4 @@
-/// Returns what an error of the standard library's encoders and decoders says, without the values
-/// that it quotes: the kind of the fault, and its place. Returns `nil` for another error.
+/// Leaves out the values that the error quotes; `nil` for other errors.
 package func textWithoutValues(of error: any Error) -> String? {
   func place(_ path: [any CodingKey]) -> String {
     if path.isEmpty { return "" }

@@ -1,7 +1,5 @@
-/// A value that a mutex guards.
-///
-/// A closure that takes an object out of the value returns the object, and the caller releases it.
-/// So no `deinit` runs under the mutex.
+/// A value guarded by a mutex. A closure returns the objects that it takes out, so that no `deinit`
+/// runs under the mutex.
 // Safe: `value` is touched under `mutex` alone.
 package final class Guarded<Value>: @unchecked Sendable {
   let mutex = UnfairMutex()

@@ -9,7 +9,6 @@
     import Android
   #endif
 
-  /// Whether the calling thread holds an ``UnfairMutex``. In debug builds only.
   @usableFromInline enum HeldMutex {
     private static let key: pthread_key_t = {
       var key = pthread_key_t()
@@ -25,13 +24,9 @@
   }
 #endif
 
-/// Stops a debug build if the calling thread holds an ``UnfairMutex``.
-///
-/// Two mutexes are never held together, and user code never runs under one. No weak reference is
-/// read under one either: the strong reference that it gives may be the last one a moment later,
-/// and then the object's `deinit` would run under the mutex.
-///
-/// - Parameter action: The action that needs a thread without a mutex, for the message.
+/// No two mutexes are held together, and no user code runs under one. No weak reference is read
+/// under one either: its object may lose all other references meanwhile, and then the `deinit`
+/// would run under the mutex.
 @inlinable @inline(__always) package func assertNoMutexIsHeld(_ action: @autoclosure () -> StaticString) {
   #if DEBUG
     if HeldMutex.isHeld { preconditionFailure("expected to \(action()) while no mutex is held; this thread holds one") }

@@ -1,10 +1,7 @@
 public import Synchronization
 
-/// A strong reference that is set once, by the first thread that tries, and never changes
-/// afterwards.
-///
-/// `AtomicLazyReference` offers this, too, but its `load()` is not inlined. On x86-64 Linux that
-/// took 40 of the 60 ns in which a handler is added and removed.
+/// Not `AtomicLazyReference`, whose `load()` isn't inlined: on x86-64 Linux that took 40 of the 60
+/// ns in which a handler is added and removed.
 @safe @usableFromInline package struct OnceReference<Object: AnyObject>: ~Copyable {
   // Safe: `set(_:)` retains the object, and only `deinit` releases it.
   @usableFromInline let storage = unsafe Atomic<Unmanaged<Object>?>(nil)
@@ -12,16 +9,13 @@ public import Synchronization
   @inlinable init() {}
   @inlinable deinit { unsafe storage.load(ordering: .acquiring)?.release() }
 
-  /// Returns the object; `nil` if none is set yet.
   @inlinable @inline(__always) package borrowing func load() -> Object? {
     unsafe storage.load(ordering: .acquiring)?.takeUnretainedValue()
   }
 
-  /// Returns the object without retaining it. Threads that share an object would contend for its
-  /// reference count.
+  /// Without a retain: threads that share an object would contend for its reference count.
   @inlinable @inline(__always) borrowing func lend() -> Unmanaged<Object>? { unsafe storage.load(ordering: .acquiring) }
 
-  /// Sets the object unless another thread was first. Returns the object that is set now.
   @inline(never) borrowing func set(_ object: Object) -> Object {
     let new = unsafe Unmanaged.passRetained(object)
     let (done, old) = unsafe storage.compareExchange(expected: nil, desired: new, ordering: .acquiringAndReleasing)

@@ -9,7 +9,7 @@ public import Synchronization
 // the fault, and a check of the assembly.
 
 extension Atomic where Value.AtomicRepresentation == UInt8.AtomicRepresentation {
-  /// Stores a value with release order, after all earlier steps of the program, retains included.
+  /// Stores with release order, after all earlier steps, retains included.
   @inlinable @inline(__always) package borrowing func publish(_ value: consuming Value) {
     atomicMemoryFence(ordering: .releasing)
     store(value, ordering: .releasing)  // the thread sanitizer does not see the fence, so the store releases, too
@@ -17,7 +17,6 @@ extension Atomic where Value.AtomicRepresentation == UInt8.AtomicRepresentation 
 }
 
 extension Atomic where Value.AtomicRepresentation == UInt.AtomicRepresentation {
-  /// Stores a value with release order, after all earlier steps of the program, retains included.
   @inlinable @inline(__always) package borrowing func publish(_ value: consuming Value) {
     atomicMemoryFence(ordering: .releasing)
     store(value, ordering: .releasing)

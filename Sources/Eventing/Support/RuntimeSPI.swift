@@ -13,12 +13,8 @@
 // ErasedClosures.swift makes no such call, but assumes a calling convention of closures. That file
 // itself says why the assumption holds, which test checks it, and what the fallback is.
 
-/// Numbers that name tasks and are never used again.
-///
-/// An address does not name a task: a later task at the same address would be taken for one that
-/// has ended.
+/// A task's address does not identify it: a later task may have the same address.
 package enum TaskID {
-  /// The number of the calling task; 0 outside of tasks.
   static var current: UInt64 {
     unsafe withUnsafeCurrentTask { task in
       guard let task = unsafe task else { return 0 }
@@ -27,7 +23,6 @@ package enum TaskID {
     }
   }
 
-  /// Returns the number of the task that a job belongs to.
   package static func of(_ job: UnownedJob) -> UInt64 {
     // Safe: an UnownedJob is one reference, to the job, and has no other field. The job of a task
     // is the task object itself.
@@ -36,13 +31,8 @@ package enum TaskID {
 }
 
 @usableFromInline enum RuntimeSPI {
-  /// Returns the number of a task, which its jobs' descriptions and the debugger show.
-  ///
-  /// Assumption: the runtime exports `swift_task_getJobTaskId`, and gives no number twice. The
-  /// runtime does so on all platforms since Swift 5.5. Without this function, the address of the
-  /// task serves as its number. When the task has ended, a later task may have that address. Then a
-  /// loop of the ended task over a sequence may be taken for a loop of the later task, and a `send`
-  /// may defer a handler that it could wait for.
+  /// Assumption: `swift_task_getJobTaskId` is exported, and gives no number twice. With the
+  /// fallback, the task's address, an ended task may be taken for a later one.
   static func taskNumber(_ task: UnsafeRawPointer) -> UInt64 {
     #if EVENTING_DOCUMENTED_ONLY
       UInt64(UInt(bitPattern: task))
@@ -51,16 +41,9 @@ package enum TaskID {
     #endif
   }
 
-  /// Returns the number of strong references to an invocation. If the number is higher after a call
-  /// than before, the call has started a task that has not ended.
-  ///
-  /// Assumption: each task that inherits a task-local value retains the value.
-  /// `isKnownUniquelyReferenced` would not do, because it tells only whether there is exactly one
-  /// reference. Even without a task there may be two: one of the task-local binding, and one that
-  /// the compiler keeps.
-  ///
-  /// With `EVENTING_DOCUMENTED_ONLY`, this function returns a different number each time, as if
-  /// each call had started a task. So each call of a handler gets an `Invocation` of its own.
+  /// Assumption: each task that inherits a task-local value retains it. `isKnownUniquelyReferenced`
+  /// won't do: even without a task there may be two references. The fallback counts up, as if each
+  /// call had started a task.
   @inline(__always) static func references(to invocation: Unmanaged<some AnyObject>) -> UInt {
     #if EVENTING_DOCUMENTED_ONLY
       last.wrappingAdd(1, ordering: .relaxed).newValue
@@ -73,10 +56,8 @@ package enum TaskID {
     @usableFromInline static let last = Atomic<UInt>(0)
   #endif
 
-  /// Returns whether copies of a type are copies of its bytes, and destroying a value does nothing.
-  ///
-  /// Assumption: `_isPOD` returns true for such types only. Without `_isPOD`, every payload is
-  /// copied, moved and destroyed through its type's witness table: slower, and correct.
+  /// Assumption: `_isPOD` is true only if copies are copies of the bytes, and destroying does
+  /// nothing. The fallback, copying through the witness table, is slower and correct.
   static func isTrivial<Payload>(_ type: Payload.Type) -> Bool {
     #if EVENTING_DOCUMENTED_ONLY
       false
@@ -85,12 +66,8 @@ package enum TaskID {
     #endif
   }
 
-  /// Returns a main-actor closure without its isolation. The lane that calls the closure runs on
-  /// the main queue, and checks this once in each block in which it makes calls.
-  ///
-  /// Assumption: isolation does not change the calling convention of a synchronous function. The
-  /// standard library's `MainActor.assumeIsolated` rests on this assumption, too. There is no
-  /// fallback.
+  /// Assumption: isolation doesn't change the calling convention of a synchronous function.
+  /// `MainActor.assumeIsolated` rests on it, too. No fallback.
   @usableFromInline static func withoutMainActor<Value>(
     _ body: @escaping @MainActor @Sendable (Value) throws -> Void
   ) -> @Sendable (Value) throws -> Void {

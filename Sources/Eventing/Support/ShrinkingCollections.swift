@@ -2,15 +2,13 @@
 // are unused, so that each removal costs O(1), amortized.
 
 extension Dictionary {
-  /// Gives unused memory back. Calls `hash(into:)` and `==` of the keys.
-  ///
-  /// Does nothing if two keys have become equal. That is a fault of their type, but no reason to
-  /// stop or to lose a value.
+  /// Calls `hash(into:)` and `==` of the keys. Does nothing if two keys have become equal: their
+  /// type is at fault, but no value is lost.
   mutating func giveBackRoom() {
     if capacity > 1_024, count < capacity / 8 { shrink() }
   }
 
-  /// Not specialized: it is seldom called, and would have a copy for each type of dictionary.
+  /// Not specialized: seldom called, and otherwise copied for each type of dictionary.
   @inline(never) @_semantics("optimize.sil.specialize.generic.never") private mutating func shrink() {
     let smaller = Dictionary(map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
     if smaller.count == count { self = smaller }
@@ -18,7 +16,6 @@ extension Dictionary {
 }
 
 extension Array {
-  /// Gives unused memory back.
   mutating func giveBackRoom() {
     guard capacity > 1_024, count < capacity / 8 else { return }
     self = map { $0 }

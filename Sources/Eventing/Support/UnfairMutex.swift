@@ -1,11 +1,7 @@
 #if canImport(Darwin)
   public import Darwin
 
-  /// The only mutex of the package. It guards a few instructions, and is never held together with
-  /// another one or while user code runs.
-  ///
-  /// On Apple's systems it is an `os_unfair_lock`, which lends its holder the priority of the
-  /// waiters.
+  /// `os_unfair_lock` lends its holder the priority of the waiters.
   @safe @usableFromInline package struct UnfairMutex: ~Copyable, @unchecked Sendable {
     // Safe: the pointer never changes, and what it points to is touched by os_unfair_lock alone.
     @usableFromInline let handle: UnsafeMutablePointer<os_unfair_lock_s>
@@ -21,15 +17,11 @@
 #else
   public import Synchronization
 
-  /// The only mutex of the package. It guards a few instructions, and is never held together with
-  /// another one or while user code runs.
-  ///
-  /// A waiter spins for some rounds, then yields, then sleeps, so that a holder that lost its
-  /// processor core gets one. A longer first spin, of two microseconds, halved the throughput of
-  /// four threads on two cores (x86-64 Linux). The thread sanitizer sees this mutex, unlike a
-  /// contended `Synchronization.Mutex`. This mutex takes one byte.
+  /// It guards a few instructions, and is never held together with another one or while user code
+  /// runs. A waiter spins, then yields, then sleeps. A first spin of two microseconds halved the
+  /// throughput of four threads on two cores (x86-64 Linux). The thread sanitizer sees this mutex,
+  /// unlike a contended `Synchronization.Mutex`.
   @usableFromInline package struct UnfairMutex: ~Copyable, Sendable {
-    /// 1 while the mutex is held, otherwise 0.
     @usableFromInline let word = Atomic<UInt8>(0)
 
     @inlinable package init() {}
@@ -68,7 +60,6 @@ extension UnfairMutex {
     release()
   }
 
-  /// Runs a closure while the mutex is held.
   @inlinable @inline(__always) package borrowing func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {
     lock()
     defer { unlock() }

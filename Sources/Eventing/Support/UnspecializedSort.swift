@@ -3,7 +3,6 @@
 // are short, or that are seldom sorted.
 
 extension Sequence {
-  /// Returns the elements in the order of a predicate, like `sorted(by:)`.
   @inline(never) @_semantics("optimize.sil.specialize.generic.never")
   func sortedUnspecialized(by isBefore: (Element, Element) -> Bool) -> [Element] { sorted(by: isBefore) }
 }
