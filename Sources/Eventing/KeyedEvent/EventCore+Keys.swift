@@ -5,10 +5,6 @@ import Synchronization
 extension EventCore {
   // MARK: Sending
 
-  /// Posts to a key.
-  ///
-  /// - Parameters:
-  ///   - table: A closure that returns the table of the key. Called inside the core.
   @inlinable @inline(__always) func post(
     _ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?,
     to table: () -> Unmanaged<KeyTable>?
@@ -19,7 +15,6 @@ extension EventCore {
     leave(own)
   }
 
-  /// Sends to a key. The parameters are those of ``post(_:from:to:)``.
   @inlinable func send(
     _ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?,
     to table: () -> Unmanaged<KeyTable>?
@@ -29,7 +24,6 @@ extension EventCore {
     return unsafe send(payload, to: table(), own, sender)
   }
 
-  /// Delivers a send to a key, and leaves the core.
   @usableFromInline func send(
     _ payload: BorrowedPayload, to table: Unmanaged<KeyTable>?, _ own: UInt,
     _ sender: (any AnyObject & Sendable)?
@@ -47,10 +41,7 @@ extension EventCore {
 
   // MARK: Inspecting
 
-  /// Returns the key boxes of the handlers of single keys that have not ended.
-  ///
-  /// The boxes are collected under the mutex. Weak references to owners are read, and keys are
-  /// compared, after the unlock.
+  /// Weak references are read, and keys compared, after the unlock.
   func livingKeyBoxes() -> [AnyKeyBox] {
     var found: [(box: AnyKeyBox, record: HandlerRecord)] = []
     mutex.lock()
@@ -70,11 +61,8 @@ extension EventCore {
   }
 
   // MARK: Delivering
+  // Isolation: core.
 
-  /// Delivers a post to the handlers of a key and to those of `anyKey`. Isolation: core.
-  ///
-  /// If there is no handler of `anyKey`, the fast path is used until a handler needs
-  /// the slow path.
   @usableFromInline func post(
     _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, _ sender: (any AnyObject & Sendable)?
   ) {
@@ -99,7 +87,6 @@ extension EventCore {
     }
   }
 
-  /// Delivers a post to the handlers of a key that the fast path did not reach. Isolation: core.
   @inline(never) private func postSlowPath(
     _ payload: BorrowedPayload, to keyTable: KeyTable, from cursor: DeliveryCursor,
     _ sender: (any AnyObject & Sendable)?
@@ -109,7 +96,6 @@ extension EventCore {
     compact(keyTable)
   }
 
-  /// Closes the gaps in a key's table, and drops the table if it is empty. Isolation: core.
   private func compact(_ keyTable: KeyTable) {
     guard unsafe keyTable.table.deadCount > 0 else { return }
     mutex.lock()
@@ -118,8 +104,6 @@ extension EventCore {
     dropIfEmpty(keyTable)
   }
 
-  /// Delivers an occurrence to the handlers of a key and to those of `anyKey`. Isolation: core.
-  ///
   /// Not inlined: its frame would cost the fast path 18 instructions (x86-64 Linux).
   @inline(never) func deliver(
     _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, isAwaited: Bool,
@@ -148,10 +132,6 @@ extension EventCore {
     return tally
   }
 
-  /// Visits the slots of a key, and those of `anyKey`. Isolation: core.
-  ///
-  /// - Returns: The slowest path that a visited handler needs for later occurrences;
-  ///   ``PathNeeded/slow`` if a handler was skipped because the occurrence was stopped.
   private func visitEach(
     _ payload: BorrowedPayload, _ keyTable: KeyTable?, _ tally: inout Delivery
   ) -> PathNeeded {
@@ -173,15 +153,13 @@ extension EventCore {
     return needed
   }
 
-  /// Delivers to one slot. Not inlined: ``merge(_:_:_:)`` has four calls of its closure.
+  /// Not inlined: ``merge(_:_:_:)`` has four calls of its closure.
   @inline(never) private func visitOne(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
   ) -> PathNeeded {
     unsafe visit(slot, payload, &tally)
   }
 
-  /// Calls a closure with the slots of two tables as if they were one: by descending priority, then
-  /// in the order of adding.
   private func merge(
     _ one: PriorityBucket.Pointer?, _ other: PriorityBucket.Pointer?,
     _ body: (UnsafeMutablePointer<HandlerSlot>) -> Void
@@ -205,8 +183,6 @@ extension EventCore {
     }
   }
 
-  /// Calls a closure with the slots of two buckets in the order of adding, which is the order of
-  /// ids.
   private func merge(
     _ one: PriorityBucket.Pointer, _ other: PriorityBucket.Pointer, _ body: (UnsafeMutablePointer<HandlerSlot>) -> Void
   ) {

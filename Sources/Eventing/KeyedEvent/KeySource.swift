@@ -1,4 +1,3 @@
-/// A source of the payloads that are sent to one key.
 @usableFromInline struct KeySource<Key: Hashable & Sendable, Payload: Sendable>: EventSource {
   @usableFromInline let event: Event<KeyedPayload<Key, Payload>>
   @usableFromInline let key: Key
@@ -13,7 +12,6 @@
   @inlinable func add(_ handler: Handler<Payload>) -> HandlerToken { event.add(keyed(handler)) }
   @inlinable func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 
-  /// Returns a handler of keyed payloads, which listens to the key of this source.
   @inlinable func keyed(_ handler: Handler<Payload>) -> Handler<KeyedPayload<Key, Payload>> {
     let box = KeyBox(key)
     var handler: Handler<KeyedPayload<Key, Payload>> = handler.ofContents(letter: box.letter(Payload.self)) {
@@ -25,9 +23,6 @@
 }
 
 extension Handler {
-  /// Returns a handler that is like this one, but receives values that contain the payload.
-  ///
-  /// - Parameter letter: How a dead letter gets such a value from the payload.
   @inlinable func ofContents<Whole: Sendable>(
     letter: LetterPayload, _ contents: @escaping @Sendable (Whole) -> Payload
   ) -> Handler<Whole> {

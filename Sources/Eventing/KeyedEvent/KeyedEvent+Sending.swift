@@ -59,7 +59,6 @@ extension KeyedEvent {
     event.submit(KeyedPayload(key, payload), from: sender)
   }
 
-  /// Posts a payload together with its key.
   @inlinable func post(_ keyed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?) {
     lend(keyed) { payload in
       unsafe event.core.post(payload, from: sender) {
@@ -68,12 +67,10 @@ extension KeyedEvent {
     }
   }
 
-  /// Sends a payload together with its key, and waits for the report.
   nonisolated(nonsending) func send(
     _ keyed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?
   ) async -> SendReport { await beginSend(keyed, from: sender).wait() }
 
-  /// Sends a payload together with its key, and returns what is left to wait for.
   private func beginSend(
     _ keyed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?
   ) -> PendingSend {

@@ -34,8 +34,8 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
     index = KeyIndex(tables)
     let (core, pendingWork, index) = (event.core, event.core.pendingWork, index)
     unsafe tables.objects?.core = core
-    // If an inspection watches, `Event(name)` has added the event to the registry. So another
-    // thread may poll the event already, and read `keyIndex`. The mutex orders both accesses.
+    // An inspection may have registered the event already, so another thread may poll it and read
+    // `keyIndex`.
     core.mutex.withLock { unsafe pendingWork.keyIndex = index }
   }
 

@@ -16,10 +16,9 @@ public struct ObjectKey: Hashable, Sendable {
   /// The object, if it still exists.
   public var object: (any AnyObject & Sendable)? { owner.object }
 
-  /// Whether the object still exists. A payload that is sent to a dead object reaches no handler.
   var isAlive: Bool { owner.object != nil }
 
-  /// The address of the object, where another object may be by now.
+  /// Another object may be at this address by now.
   var objectID: ObjectIdentifier { owner.objectID }
 
   /// Returns whether two keys stand for one object that still exists. A copy of a key always equals

@@ -1,7 +1,6 @@
 import Synchronization
 
-/// The latest value of each observed value in a combination; `nil` for an observed value that has
-/// not been added to the combination yet. In a combination of two values, `third` is always `nil`.
+/// `third` is always `nil` in a pair; the others are, until their value has been added.
 struct LatestValues<First: Sendable, Second: Sendable, Third: Sendable>: Sendable {
   var first: First?
   var second: Second?
@@ -12,22 +11,16 @@ extension LatestValues: PayloadEnvelope, ChangePayload {
   static var contents: Any.Type { Third.self == Void.self ? (First, Second).self : (First, Second, Third).self }
 }
 
-/// The event of several ``Observed`` values together, and the changes on their way to it.
-///
 /// Each set of a value pushes its change onto one stack, in the critical section in which the value
-/// changes. So the pushes give all sets one order, and no thread holds two mutexes. Then, in a
-/// critical section of the combination's event, the thread takes all changes off the stack, applies
-/// them one by one to the latest values, and enqueues the result of each.
+/// changes. So the pushes order all sets, and no thread holds two mutexes. Then, in a critical
+/// section of the combination's event, the thread takes all changes off the stack and enqueues the
+/// result of each.
 ///
-/// A value that is added to the combination pushes its current value onto the stack, too. Handlers
-/// are added only after all values have been added.
-///
-/// The values retain the combination until the last ``CombinationUse`` is released, or until one of
-/// the values ends.
+/// A value that is added pushes its current value, too. Handlers are added after all values. The
+/// combination lives until the last ``CombinationUse`` is released, or one of the values ends.
 final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: ValueCombination {
   typealias Values = LatestValues<First, Second, Third>
 
-  /// The event. Its history is the latest values: those of the last change that was enqueued.
   let event = Event<Values>(replaying: .current(Values()))
   let key: [ObjectIdentifier]
   private let changes = AtomicStack<CombinedChange<Values>>()
@@ -48,9 +41,6 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
 
   // MARK: Beginning
 
-  /// The entry for this combination in the list `memberships` of the first value. If the user
-  /// combines a value with itself, one change of the value sets, in one step, all fields of
-  /// ``LatestValues`` that stand for the value.
   var firstMembership: CombinationMembership<First> {
     let (isSecond, isThird) = (key[1] == key[0], key.count > 2 && key[2] == key[0])
     return membership { value, values in
@@ -60,7 +50,6 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
     }
   }
 
-  /// Adds the second and third value to the combination, unless they are part of it already.
   func enlistOthers(_ second: Observed<Second>.Storage, _ third: Observed<Third>.Storage?) {
     if key[1] != key[0] {
       let isThird = key.count > 2 && key[2] == key[1]
@@ -86,12 +75,11 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
   // MARK: Changes
 
   func collect() -> Bool {
-    // If the stack `changes` is empty, another thread has taken the changes off it. That thread
-    // enqueues them before it unlocks the event's mutex. So they come before everything that this
-    // thread enqueues next.
+    // Another thread has taken the changes, and enqueues them before it unlocks the event's mutex.
+    // So they come before everything that this thread enqueues next.
     if changes.isEmpty { return false }
-    // The four variables from `taken` to `replaced` keep each value that is replaced under the
-    // event's mutex, and release it after the unlock. So no value is destroyed under the mutex.
+    // `taken` to `replaced` keep values that are replaced under the mutex, so that none is
+    // destroyed under it.
     var taken: [CombinedChange<Values>] = []
     var values = Values()
     var before: OwnedPayload?
@@ -134,18 +122,13 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
   }
 }
 
-/// One change of one value of a combination.
 struct CombinedChange<Values: Sendable>: Sendable {
-  /// The thread that set the value.
   let thread: UInt
-  /// The completion that carries the task-local values of the setter; `nil` if none are carried.
   let completion: Completion?
-  /// Puts the new value in the place of the old one.
   let apply: @Sendable (inout Values) -> Void
 }
 
-/// The use of a combination by handlers that were added together. It is released with the closures
-/// of these handlers. The release of the last use ends the combination.
+/// Retained by handlers' closures. The last use ends the combination.
 final class CombinationUse: Sendable {
   private weak let combination: (any ValueCombination)?
 

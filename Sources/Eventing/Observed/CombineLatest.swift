@@ -52,16 +52,10 @@ extension Observed {
   }
 }
 
-/// A source of the values of two or three ``Observed`` together.
-///
-/// Its handlers are added to a ``Combination``, which exists while it has handlers. Sources of the
-/// same observed values, in the same order, share one combination.
 struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payload: Sendable>: EventSource {
   let first: Observed<First>.Storage
   let second: Observed<Second>.Storage
-  /// `nil` for a source of pairs.
   let third: Observed<Third>.Storage?
-  /// Returns the payload for a handler; `nil` before all values are known.
   let combine: @Sendable (LatestValues<First, Second, Third>) -> Payload?
 
   func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {
@@ -81,12 +75,10 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
     return combination.event.remove(token)
   }
 
-  /// The identities of the values, in order, by which their combination is found.
   private var key: [ObjectIdentifier] {
     [ObjectIdentifier(first), ObjectIdentifier(second)] + (third.map { [ObjectIdentifier($0)] } ?? [])
   }
 
-  /// Returns a handler of the latest values, whose closure retains the use of the combination.
   private func combined(_ handler: Handler<Payload>, _ use: CombinationUse) -> Handler<
     LatestValues<First, Second, Third>
   > {
@@ -96,12 +88,8 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
     }
   }
 
-  /// Returns the combination of the values, and a new use of it. Makes the combination if there is
-  /// none.
-  ///
-  /// When this method returns, all changes of the values that were made before the call have been
-  /// enqueued. So a handler that the caller adds afterwards receives no call for such a change. The
-  /// handler begins with the values as these changes have left them.
+  /// All changes made before the call have been enqueued on return, so a handler that is added
+  /// afterwards begins with the values as they left them.
   private func join() -> (Combination<First, Second, Third>, CombinationUse) {
     let combination: Combination<First, Second, Third>
     if let found = first.combination(of: key, isUsed: true) {
@@ -110,8 +98,7 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
       combination = typed(first.enlist(Combination(first, second, third, key).firstMembership, isFirst: true))
     }
     let use = CombinationUse(combination)
-    // Another thread may have made the combination a moment ago, and not yet have added it to the
-    // other values.
+    // Another thread may have made the combination, and not yet added it to the other values.
     combination.enlistOthers(second, third)
     _ = combination.collect()
     return (combination, use)

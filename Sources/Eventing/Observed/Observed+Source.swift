@@ -58,7 +58,6 @@ extension Observed: HandlerRegistry {
   public var identity: EventIdentity { storage.event.identity }
 }
 
-/// A source of the changes of a value.
 @usableFromInline struct ChangeSource<Value: Sendable>: EventSource {
   @usableFromInline let storage: Observed<Value>.Storage
   @usableFromInline let initial: Bool
@@ -91,7 +90,6 @@ extension Observed: HandlerRegistry {
   }
 }
 
-/// A source of the new value of each change.
 @usableFromInline struct NewValues<Value: Sendable>: EventSource {
   @usableFromInline let storage: Observed<Value>.Storage
   @usableFromInline let wantsReplayValue: Bool
@@ -116,8 +114,7 @@ extension Observed: HandlerRegistry {
 }
 
 extension Handler {
-  /// Whether the announcement of a change can take no room, turn or call away from the change: the
-  /// handler has no bound, no pace, and more than one call.
+  /// An announcement must not take the room, the turn or the call of its change.
   @usableFromInline var hasRoomForAnnouncements: Bool {
     !isOnce && !any.place.buffering.isBounded && options.modifierBox?.modifiers.pace == nil
   }

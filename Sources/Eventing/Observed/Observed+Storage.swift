@@ -1,34 +1,21 @@
 extension Observed {
-  /// The value, and the event of its changes.
-  ///
-  /// Handlers receive the changes in the order in which the value took them. If the setting thread
-  /// enters the idle event and finds no work enqueued, the value changes first, and this thread
-  /// then delivers the change. Otherwise the value changes in the critical section that enqueues
-  /// the change.
-  ///
-  /// If more has to be done for a change than that, such as telling Observation after a tracked
-  /// read (see ``TrackedReads``), `set(_:)` leaves the change to `setInside(_:_:)`. The flag
-  /// ``ReplayValue/needsSlowChange`` says so.
+  /// Handlers receive changes in the order in which the value took them. On an idle event the value
+  /// changes before the delivery, otherwise in the critical section that enqueues the change.
   // Safe: each field says what guards it.
   @usableFromInline final class Storage: @unchecked Sendable {
     @usableFromInline let event: Event<ValueChange<Value>>
     @usableFromInline let core: EventCore
     @usableFromInline let pendingWork: PendingWork
     @usableFromInline let box: ObservedValue<Value>
-    /// The number of times the value was set. Guarded by: core.mutex.
+    /// Guarded by: core.mutex.
     @usableFromInline @exclusivity(unchecked) var version: UInt64 = 0
-    /// The threads on which an `update` calls its closure for the second time or later. Each has
-    /// the `version` that the value must still have when the closure has returned. Guarded by:
-    /// core.mutex.
+    /// Threads that repeat an `update`, with the expected `version`. Guarded by: core.mutex.
     @exclusivity(unchecked) private var computing: [(thread: UInt, version: UInt64)] = [] {
       didSet { choosePath() }
     }
-    /// The combinations that the value is part of. Never changed in place, because threads read the
-    /// array after they have released the mutex. Guarded by: core.mutex.
+    /// Never changed in place: threads read the array after unlocking. Guarded by: core.mutex.
     @exclusivity(unchecked) var memberships: [CombinationMembership<Value>] = [] { didSet { choosePath() } }
-    /// The reads of the value since Observation was last told of a change. `nil` if the value has
-    /// not been read since that change, or if no thread has tracked its reads yet (see
-    /// ``Tracking``). Guarded by: core.mutex.
+    /// `nil` before a tracked read. Guarded by: core.mutex.
     @exclusivity(unchecked) var trackedReads: TrackedReads?
 
     init(_ value: Value, _ name: String?, _ policy: FailurePolicy) {
@@ -36,8 +23,7 @@ extension Observed {
       core = event.core
       pendingWork = core.pendingWork
       box = ObservedValue(value)
-      // The event may outlive this object, and still add handlers, which need the current value. So
-      // the event retains the box.
+      // The event may outlive this object, and then give new handlers the value.
       unsafe pendingWork.replayValue.makeCurrent = { [box] in
         OwnedPayload(ValueChange<Value>(old: nil, new: unsafe box.current))
       }
@@ -55,8 +41,7 @@ extension Observed {
       for membership in unsafe memberships { membership.combination.end() }
     }
 
-    /// Notes whether `set(_:)` must leave the next changes to `setInside(_:_:)`. The caller holds
-    /// `core.mutex`.
+    /// The caller holds `core.mutex`.
     func choosePath() {
       unsafe pendingWork.replayValue.needsSlowChange =
         unsafe !computing.isEmpty || !memberships.isEmpty || trackedReads?.isTracked == true
@@ -64,9 +49,6 @@ extension Observed {
 
     @inlinable var value: Value { core.mutex.withLock { unsafe box.current } }
 
-    /// Sets the value, and delivers the change as a post does.
-    ///
-    /// If there are no handlers, this allocates nothing and enqueues nothing.
     @inlinable func set(_ new: Value) {
       let own = core.enter()
       guard own != 0 else { return setLate(new) }
@@ -88,38 +70,27 @@ extension Observed {
       withExtendedLifetime(old) {}
     }
 
-    /// Sets the value after this thread has entered the core and `beginChange(_:)` has returned
-    /// false: more has to be done than to assign the value and deliver the change. Then leaves the
-    /// core. Isolation: core, until the thread leaves.
+    /// Isolation: core.
     @usableFromInline @inline(never) func setInside(_ new: Value, _ own: UInt) {
       _ = setInside(new, ifStill: nil, own)
     }
 
-    /// Sets the value while the event is busy, and enqueues the change.
     @usableFromInline @inline(never) func setLate(_ new: Value) {
       if queue(new, ifStill: nil) == true { OverloadControl.slowDown() }
     }
 
-    /// Replaces the value by the result of a closure.
-    ///
-    /// Calls the closure again if another thread changed the value meanwhile. The closure is the
-    /// caller's code, so no mutex is held while it runs.
     func update<Failure: Error>(_ next: (Value) throws(Failure) -> Value) throws(Failure) {
       let core = event.core
       let thread = Thread.current
-      // Only the first round of this loop (one call of `next`, and the attempt to set its result)
-      // enters the core. A thread that has entered the core calls handlers with `.prior` before it
-      // sets the value. If such a handler changed the value in every round, every attempt would
+      // Only the first round enters the core. A thread inside calls handlers with `.prior` before
+      // it sets the value; if such a handler changed the value in every round, every attempt would
       // fail.
       var mayEnter = true
       while true {
         let (old, seen) = core.mutex.withLock {
           // From the second round on, `computing` has an entry for this thread while `next` runs.
-          // If `next` itself changes the value, `noteChange()` stores the new version in that
-          // entry. So this `update` accepts the new version, and overwrites the change that `next`
-          // made. Otherwise this `update` would call `next` again, which would change the value
-          // again, and so on for ever. Only a change by another thread makes a further round
-          // necessary.
+          // If `next` changes the value, `noteChange()` updates the entry, so that this `update`
+          // overwrites that change. Otherwise each round would make another one necessary.
           if !mayEnter { unsafe computing.append((thread, version)) }
           return unsafe (box.current, version)
         }
@@ -142,19 +113,13 @@ extension Observed {
       }
     }
 
-    /// Removes the entry of a thread's innermost `update` from `computing`. Returns the version
-    /// that the value must still have for that `update` to set it. The caller holds `core.mutex`.
+    /// The caller holds `core.mutex`.
     private func endComputing(_ thread: UInt) -> UInt64? {
       unsafe computing.lastIndex { $0.thread == thread }.map { unsafe computing.remove(at: $0).version }
     }
 
-    /// Counts a change of the value. The caller holds `core.mutex`.
-    ///
-    /// If the closure of an `update` on this thread made the change, that `update` accepts the new
-    /// version. Otherwise the `update` would call its closure again, which would change the value
-    /// again, and so on for ever.
-    ///
-    /// - Returns: Whether the closure of an `update` on this thread made the change.
+    /// True if the closure of an `update` on this thread made the change, which a further round
+    /// would only make again. The caller holds `core.mutex`.
     private func noteChange() -> Bool {
       unsafe version += 1
       guard unsafe !computing.isEmpty else { return false }
@@ -168,18 +133,13 @@ extension Observed {
       return isNested
     }
 
-    /// Stops a debug build in which the closure of an `update` changed the value that it updates.
     private func refuseNested() {
       assertionFailure(
         "expected the closure of Observed.update to leave the value alone; it sets it, or updates it. What it sets is overwritten: change what the closure is given."
       )
     }
 
-    /// Sets the value, and delivers the change; enqueues it if other work is enqueued. Then leaves
-    /// the core, and delivers the change to the combinations. Isolation: core, until it leaves.
-    ///
-    /// - Parameter seen: The version that the value must still have; `nil` for any.
-    /// - Returns: `false` if another thread has changed the value.
+    /// `false` if the version isn't `seen` any more. Isolation: core.
     private func setInside(_ new: Value, ifStill seen: UInt64?, _ own: UInt) -> Bool {
       let core = event.core
       let pendingWork = core.pendingWork
@@ -198,8 +158,7 @@ extension Observed {
       let isNested = noteChange()
       let memberships = push(new, completion)
       var reads = takeTrackedReads()
-      // Enqueued work comes first: it may be an earlier change, or a new handler that must receive
-      // the change made here.
+      // Enqueued work may be an earlier change, or a new handler that must receive this one.
       let isNext = unsafe pendingWork.mailbox.items.isEmpty
       if !isNext { append(change, to: pendingWork, completion, isPriorTold: isPriorTold) }
       core.mutex.unlock()
@@ -211,12 +170,6 @@ extension Observed {
       return true
     }
 
-    /// Sets the value, enqueues the change in the event, which is busy, and delivers the change to
-    /// the combinations.
-    ///
-    /// - Parameter seen: The version that the value must still have; `nil` for any.
-    /// - Returns: `nil` if another thread has changed the value; otherwise whether the event is
-    ///   overloaded, so that the caller must sleep: see ``OverloadControl/slowDown()``.
     private func queue(_ new: Value, ifStill seen: UInt64?) -> Bool? {
       var old: Value?  // Released after the unlock.
       var isNested = false
@@ -242,17 +195,13 @@ extension Observed {
       return isOverloaded || isCombinationOverloaded
     }
 
-    /// Stores the current value as the ``ReplayValue``, before a change that is delivered later. A
-    /// handler that joins before that delivery receives the stored value first. Does nothing if an
-    /// earlier change is enqueued: then a value is stored already. The caller holds `core.mutex`.
+    /// The caller holds `core.mutex`.
     private func keepReplayValue() {
       guard unsafe pendingWork.replayValue.isCurrent else { return }
       unsafe pendingWork.replayValue.value = OwnedPayload(ValueChange<Value>(old: nil, new: box.current))
       unsafe pendingWork.replayValue.isCurrent = false
     }
 
-    /// Enqueues a change. If a handler wants a call before each change, first enqueues the
-    /// occurrence for that call, the announcement, unless it was delivered already (`isPriorTold`).
     /// The caller holds `core.mutex`.
     private func append(
       _ change: ValueChange<Value>, to pendingWork: PendingWork, _ completion: Completion?, isPriorTold: Bool
@@ -260,9 +209,8 @@ extension Observed {
       let thread = Thread.current
       if !isPriorTold, unsafe pendingWork.priorHandlerCount + pendingWork.mailbox.priorHandlerCount > 0 {
         lend(ValueChange(old: change.old, new: change.new, isPrior: true)) {
-          // The announcement, the occurrence before the change, has a completion of its own. Lanes
-          // may still read that completion while the delivery of the change writes `observed` into
-          // the completion of the change.
+          // The announcement has a completion of its own: lanes may still read it while the
+          // delivery of the change writes `observed` into that of the change.
           unsafe pendingWork.mailbox.append($0, completion?.forFurtherOccurrence, by: thread)
         }
       }
@@ -271,9 +219,7 @@ extension Observed {
   }
 }
 
-/// The place of the current value of an ``Observed``. The `Observed` and its event both retain this
-/// object. If the event outlives the `Observed`, a handler that is added to the event can still
-/// receive the value.
+/// The event retains this, too: it may outlive the `Observed`.
 // Safe: guarded by `core.mutex`.
 @usableFromInline final class ObservedValue<Value: Sendable>: @unchecked Sendable {
   /// Guarded by: core.mutex.

@@ -1,14 +1,8 @@
 // Values in Swift's Observation: which reads are tracked, and which closures are told of a change.
 
 extension Observed.Storage {
-  /// Reports a read to Observation.
-  ///
-  /// This function uses no type that depends on `Value`. The library is compiled once for all
-  /// values, so it would look up the metadata of such a type at each read. That would take most of
-  /// the time of a read.
-  ///
-  /// - Returns: The ``TrackedReads`` to which this read belongs, if Observation tracks the read;
-  ///   otherwise `nil`.
+  /// Uses no type that depends on `Value`: looking up its metadata would take most of the time of a
+  /// read.
   @usableFromInline @inline(never) func reportRead() -> TrackedReads? {
     let reads = core.mutex.withLock { unsafe trackedReads } ?? makeTrackedReads()
     return reads.add() ? reads : nil
@@ -23,11 +17,6 @@ extension Observed.Storage {
     }
   }
 
-  /// The value, for a read that Observation tracks.
-  ///
-  /// One critical section reads the value and calls `choosePath()`. From then on, `set(_:)` leaves
-  /// the next change to `setInside(_:_:)`, which tells Observation. If a change has come since the
-  /// read was reported to Observation, the read is reported again.
   @usableFromInline @inline(never) func trackedValue(of reported: TrackedReads) -> Value {
     var reads = reported
     while true {
@@ -42,8 +31,7 @@ extension Observed.Storage {
     }
   }
 
-  /// Removes and returns the reads whose closures must be told of a change; `nil` if no read was
-  /// tracked. The caller holds `core.mutex`, and tells the closures after the unlock.
+  /// The caller holds `core.mutex`, and tells the closures after the unlock.
   func takeTrackedReads() -> TrackedReads? {
     guard let reads = unsafe trackedReads, reads.isTracked else { return nil }
     unsafe trackedReads = nil
@@ -51,14 +39,9 @@ extension Observed.Storage {
     return reads
   }
 
-  /// Tells Observation of a change that this thread has made: Observation calls the `onChange` of
-  /// each closure that has made a tracked read and has returned. The caller holds no mutex.
-  ///
-  /// Observation cannot call the `onChange` of a closure that still runs. If this thread made all
-  /// tracked reads, that closure is on this thread's call stack, and has made this change itself.
-  /// Then the closure is to be told of the next change instead, so its reads are stored in
-  /// `trackedReads` again. If `trackedReads` has newer reads by then, a task tells the closure of
-  /// this change after the closure has returned.
+  /// The caller holds no mutex. If this thread made all tracked reads, a closure that still runs is
+  /// on its call stack, and made the change itself. So it's told of the next one: its reads are
+  /// stored again.
   func tell(_ reads: inout TrackedReads?) {
     guard let left = TrackedReads.tell(&reads) else { return }
     let isKept = core.mutex.withLock {

@@ -22,7 +22,6 @@ public struct ValueChange<Value: Sendable>: Sendable {
 }
 
 extension ValueChange {
-  /// How a dead letter gets a change from the new value, which is what the handler received.
   @usableFromInline static var letterOfNewValue: LetterPayload {
     .made { OwnedPayload(ValueChange(old: nil, new: $0.payload(Value.self))) }
   }

@@ -4,10 +4,7 @@ import Synchronization
 extension EventCore {
   // MARK: From any thread
 
-  /// Adds handlers as a group.
-  ///
-  /// Each occurrence that is sent after the return reaches all of them. No occurrence that was sent
-  /// before the call reaches any of them.
+  /// Occurrences sent after the return reach all of them, occurrences sent before the call none.
   @inline(never) func add(_ handlers: ContiguousArray<PendingHandler>) {
     let own = enter()
     guard own != 0 else { return enqueue(handlers) }
@@ -23,7 +20,6 @@ extension EventCore {
     leave(own)
   }
 
-  /// Adds one handler.
   @inline(never) func add(_ handler: PendingHandler) {
     let own = enter()
     guard own != 0 else { return enqueue([handler]) }
@@ -31,7 +27,6 @@ extension EventCore {
     leave(own)
   }
 
-  /// Adds an inline handler without options.
   @usableFromInline func addInline(once: Bool, _ source: SourceLine, _ body: ErasedHandler) -> HandlerToken {
     let anchor = anchor  // makes the anchor first: the handler may be called as soon as it is added
     if Instruments.areOn { Instruments.joined(anchor, hasHandler: true) }
@@ -46,7 +41,6 @@ extension EventCore {
     return HandlerToken(record, anchor)
   }
 
-  /// Enqueues handlers on a busy event: a drain adds them. Discards them if the event has ended.
   @inline(never) func enqueue(_ handlers: ContiguousArray<PendingHandler>) {
     var isLate = false
     let mustSlowDown = enqueue { pendingWork in
@@ -61,7 +55,6 @@ extension EventCore {
 
   // MARK: Inside the core
 
-  /// Adds the next `count` enqueued handlers to their tables. Isolation: core.
   func join(_ count: Int) {
     let pendingWork = pendingWork
     let isGroup = count > 8
@@ -83,15 +76,12 @@ extension EventCore {
     if isGroup { sortGroup(in: sorted) }
   }
 
-  /// Puts the handlers of a group in their order, in the table of a key or the core's own table.
-  /// Isolation: core.
   private func sortGroup(in keyTable: KeyTable?) {
     mutex.lock()
     if let keyTable { unsafe keyTable.table.sortGroup() } else { unsafe table.sortGroup() }
     mutex.unlock()
   }
 
-  /// Adds a handler to its table. Discards it if the event has ended. Isolation: core.
   func insert(_ handler: PendingHandler, _ keyTable: KeyTable?, inGroup: Bool = false) {
     mutex.lock()
     let isLate = unsafe isFinished
@@ -100,7 +90,6 @@ extension EventCore {
     if isLate { discard(handler.record, keyTable) } else { welcome(handler.record) }
   }
 
-  /// Adds an inline handler without options to the table. Isolation: core.
   @inline(never) func insertInline(_ body: ErasedHandler, _ record: HandlerRecord) {
     mutex.lock()
     if unsafe isFinished || isEventLocked {
@@ -114,7 +103,7 @@ extension EventCore {
     if hasOwners { sweepOwners() }
   }
 
-  /// Puts a handler into its table. Isolation: core. The caller holds `mutex`.
+  /// The caller holds `mutex`.
   func register(_ handler: PendingHandler, _ keyTable: KeyTable?, inGroup: Bool = false) {
     let record = handler.record
     if unsafe isEventLocked, !mutant(.newHandlerIsNotLocked) { applyEventLock(to: record) }
@@ -139,17 +128,12 @@ extension EventCore {
     }
   }
 
-  /// Returns the table of a handler that listens to one key; `nil` for any other handler.
-  ///
-  /// Never called under the mutex, because it hashes the key. Isolation: core.
+  /// Hashes the key, so never under the mutex.
   func keyTable(for record: HandlerRecord) -> KeyTable? {
     guard let key = unsafe record.details?.key else { return nil }
     return unsafe pendingWork.keyIndex?.lookup.find(key)
   }
 
-  /// Tells the observers of a new handler, and gives it the replay value and the past payloads.
-  /// Then checks a few other handlers, and unregisters those whose owner or key is gone: see
-  /// `sweepOwners()`. Isolation: core.
   func welcome(_ record: HandlerRecord) {
     reportHandler(record, isAdded: true)
     if let details = record.details, details.options.wantsReplayValue, let value = replayValue {
@@ -163,30 +147,26 @@ extension EventCore {
     announceReadiness()
   }
 
-  /// Delivers a payload to one handler, outside of any occurrence. Isolation: core.
   func deliver(
     _ payload: BorrowedPayload, to record: HandlerRecord, sequence: UInt64, from sender: (any AnyObject & Sendable)?
   ) {
     guard let slot = unsafe slot(of: record) else { return }
-    // A snapshot computes the calls of a handler from the number of occurrences minus
-    // `offeredBefore`. The payload here, a replay value or a past payload, is offered to the
-    // handler without a new occurrence. So `offeredBefore` goes down by 1, and the computed number
-    // of calls goes up by 1.
+    // A snapshot computes calls as occurrences minus `offeredBefore`, and this payload is no
+    // occurrence.
     record.offeredBefore.store(record.offeredBefore.load(ordering: .relaxed) &- 1, ordering: .relaxed)
     var tally = unsafe Delivery(
       payload, sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil,
       isClocked: clockedCount > 0)
     tally.observed = observed(sequence)
     tally.isReplay = true
-    // A full buffer that suspends senders drops what no sender brings. It takes each past payload,
-    // as it takes what a `send` brings.
+    // A full buffer that suspends senders drops what no sender brings. It takes past payloads
+    // nevertheless.
     tally.isLateSend = record.details?.place.buffering.suspendsSender ?? false
     unsafe visitAlone(slot, payload, &tally)
     unregisterDead()
   }
 
-  /// Ends a handler that was never added to a table. The caller is inside the core, or is the only
-  /// thread that knows the handler.
+  /// The handler was never in a table. The caller is inside the core, or alone knows the handler.
   func discard(_ record: HandlerRecord, _ keyTable: KeyTable? = nil) {
     record.set(HandlerFlags.removed)
     retire(record)
@@ -196,7 +176,6 @@ extension EventCore {
 }
 
 extension EventCore {
-  /// Returns a handler that can be added: makes its record, and the closure of its slot.
   func pendingHandler(_ handler: AnyHandler, _ anchor: EventAnchor) -> PendingHandler {
     var flags = handler.isOnce ? HandlerFlags.once : 0
     if handler.options.sharedClaim != nil { flags |= HandlerFlags.sharesClaim }
@@ -204,8 +183,8 @@ extension EventCore {
       case .inline = handler.place, case .direct(let body) = handler.body
     {
       if handler.options.isEmpty { return PendingHandler(body, HandlerRecord(flags, handler.source)) }
-      // The options that are left, such as a name or a priority, do not affect the calls. So the
-      // handler stays on the fast path.
+      // The remaining options, such as a name, do not affect calls: the handler stays on the fast
+      // path.
       return PendingHandler(body, DetailedRecord(flags, handler.options, handler.place, handler.source))
     }
     return detailedPendingHandler(handler, flags, anchor)
@@ -217,8 +196,8 @@ extension EventCore {
     var options = handler.options
     let key = options.key
     options.key = nil
-    // The modifiers have closures and clocks of the user. They go to the route only, which is
-    // released when the handler is retired: the record, which tokens retain, keeps none of them.
+    // Modifiers have closures and clocks of the user. They go to the route, which is released when
+    // the handler is retired, and not to the record, which tokens retain.
     let modifiers = options.modifierBox?.modifiers
     options.modifierBox = nil
     if case .inline = handler.place, case .direct(let body) = handler.body, modifiers == nil {

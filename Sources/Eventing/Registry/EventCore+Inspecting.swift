@@ -1,24 +1,20 @@
 import Synchronization
 
-// Inspecting. The table changes only under the mutex, so a thread outside the core may walk it
-// while that thread holds the mutex. A release of a record's last reference could run user code. So
-// the results retain each record that was found, and no record is released under the mutex.
+// The table changes only under the mutex, so a thread outside the core may walk it while holding
+// that. Releasing a record's last reference could run user code. So the results retain each record,
+// and none is released under the mutex.
 extension EventCore {
-  /// Calls `body` with each slot of each table, including slots whose handlers have been
-  /// unregistered and which the table has not yet removed. The caller is inside the core, or holds
-  /// `mutex`.
+  /// The caller is inside the core, or holds `mutex`.
   @inline(never) package func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
     unsafe table.forEachSlot(body)
     unsafe pendingWorkReference.load()?.keyIndex?.forEach { unsafe $0.table.forEachSlot(body) }
   }
 
-  /// Calls `body` with the record of each handler that was added and may still be called: those
-  /// with a slot, in the order of the table, and then those with a lane that retires. The caller is
-  /// inside the core, or holds `mutex`.
+  /// The caller is inside the core, or holds `mutex`.
   @inline(never) func forEachRecord(_ body: (HandlerRecord) -> Void) {
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
-      // The handlers of dead slots may have lanes that retire: `forEachRetiring` visits these.
+      // The handlers of dead slots may have retiring lanes, which `forEachRetiring` visits.
       if unsafe record.index >= 0 { body(record) }
     }
     forEachRetiring { lane in body(lane.record) }
@@ -29,7 +25,7 @@ extension EventCore {
     for lane in unsafe pendingWork.retiringLanes { body(lane) }
   }
 
-  /// Returns the slot of a handler; `nil` if it has none. Isolation: core.
+  /// Isolation: core.
   func slot(of record: HandlerRecord) -> UnsafeMutablePointer<HandlerSlot>? {
     guard unsafe record.index >= 0 else { return nil }
     let details = record.details
@@ -39,10 +35,6 @@ extension EventCore {
     return unsafe bucket.pointee.slots + Int(record.index)
   }
 
-  /// Returns the records of all handlers that match, enqueued ones too, in the order of the table.
-  ///
-  /// - Parameter orBetweenAttempts: Whether to include once handlers that are used up and may wait
-  ///   for another attempt.
   @inline(never) func records(
     orBetweenAttempts: Bool = false, where isIncluded: (HandlerFilter.Candidate) -> Bool
   ) -> [HandlerRecord] {
@@ -68,16 +60,12 @@ extension EventCore {
     return isKeyed ? records.sortedUnspecialized(by: HandlerRecord.isCalledBefore) : records
   }
 
-  /// Returns the records of all handlers that match and may still be called: those whose owner
-  /// and key are not gone.
   @inline(never) package func livingRecords(where isIncluded: (HandlerFilter.Candidate) -> Bool) -> [HandlerRecord] {
     records(where: isIncluded).filter(isAlive)
   }
 
-  /// Returns whether a handler may still be called.
-  ///
-  /// Never called under the mutex: the reference to the owner, or to an object that is the key, may
-  /// be the last one, and then its `deinit` runs here.
+  /// Never called under the mutex: the reference to the owner or key may be the last one, and its
+  /// `deinit` then runs here.
   @inline(never) package func isAlive(_ record: HandlerRecord) -> Bool {
     guard !record.has(HandlerFlags.ended) else {
       withAnchor { $0.noteChange() }  // the thread that deactivated the handler may not have called this yet
@@ -88,23 +76,19 @@ extension EventCore {
     return isReachable(details)
   }
 
-  /// Returns whether a payload can still be sent to the key of a handler; true if the handler
-  /// listens to no single key.
-  ///
-  /// Never called under the mutex: the reference to an object that is the key may be the last one.
+  /// Never called under the mutex: see ``isAlive(_:)``.
   private func isReachable(_ details: DetailedRecord) -> Bool {
     guard let pendingWork = pendingWorkReference.load() else { return true }
     let key = mutex.withLock { unsafe pendingWork.keyIndex == nil ? nil : details.key }
     return (key as? KeyBox<ObjectKey>)?.key.isAlive ?? true
   }
 
-  /// Returns the number of occurrences so far for the handlers of a key's table, or of the core's
-  /// own table if `keyTable` is `nil`. The caller is inside the core, or holds `mutex`.
+  /// The caller is inside the core, or holds `mutex`.
   package func offered(to keyTable: KeyTable?) -> UInt64 {
     keyTable?.offered.load(ordering: .relaxed) ?? sequence
   }
 
-  /// Returns a snapshot of each handler that matches. Isolation: core.
+  /// Isolation: core.
   @inline(never) func snapshots(where filter: HandlerFilter = .all) -> [HandlerSnapshot] {
     var found: [HandlerSnapshot] = []
     let anchor = anchorReference.load()
@@ -152,8 +136,6 @@ extension EventCore {
 }
 
 extension HandlerRecord {
-  /// Whether a handler is called before another one, for occurrences that both receive. The walk
-  /// over the tables of a keyed event goes key by key instead.
   static func isCalledBefore(_ a: HandlerRecord, _ b: HandlerRecord) -> Bool {
     let (first, second) = (a.details?.options.priority ?? 0, b.details?.options.priority ?? 0)
     return (second, a.id) < (first, b.id)

@@ -11,7 +11,6 @@ import Synchronization
 extension EventCore {
   // MARK: From any thread
 
-  /// Deactivates and unregisters a handler. Returns false if the handler had ended before.
   @usableFromInline func remove(_ record: HandlerRecord) -> Bool {
     let own = enter()
     if own != 0 {
@@ -23,8 +22,8 @@ extension EventCore {
         withAnchor { $0.invalidateFastPath() }
       }
       leave(own)
-      // A once handler counts as ended from its first attempt on, so `isMine` is false for it. But
-      // the handler may now be in the delay before its next attempt. The next line ends that delay.
+      // A once handler counts as ended from its first attempt on, but may be in the delay before
+      // the next.
       if !isMine { record.details?.delays?.end() }
       return isMine
     }
@@ -38,9 +37,6 @@ extension EventCore {
     return true
   }
 
-  /// Removes all handlers that match.
-  ///
-  /// - Returns: The number of removed handlers, without those whose owner was gone.
   func removeAll(where isIncluded: (HandlerFilter.Candidate) -> Bool) -> Int {
     var count = 0
     let deactivated = records(orBetweenAttempts: true, where: isIncluded).filter { record in
@@ -51,19 +47,17 @@ extension EventCore {
       if wasAlive { count += 1 }
       return true
     }
-    // `noteChange()` is called even if this thread has deactivated no handler. Another thread that
-    // has deactivated one of these handlers may not have called `noteChange()` yet.
+    // Called even if this thread has deactivated none: the thread that did may not have called it
+    // yet.
     anchorReference.load()?.noteChange()
     requestUnregistration(deactivated)
     return count
   }
 
-  /// Unregisters a deactivated handler: at once or, if the event is busy, in a drain.
   func requestUnregistration(_ record: HandlerRecord) {
     requestUnregistration(CollectionOfOne(record))
   }
 
-  /// Unregisters deactivated handlers: at once or, if the event is busy, in a drain.
   func requestUnregistration(_ records: some Collection<HandlerRecord>) {
     guard !records.isEmpty else { return }
     let own = enter()
@@ -80,9 +74,8 @@ extension EventCore {
     if mustSlowDown { OverloadControl.slowDown() }
   }
 
-  /// Enqueues the end of the event. When a call returns, the end must have been enqueued. So each
-  /// call enqueues an end, even if another thread has set `isFinished` before: that thread may not
-  /// have enqueued its end yet.
+  /// The end must have been enqueued on return. So each call enqueues one: another thread that has
+  /// set `isFinished` may not have enqueued its end yet.
   func finish() {
     mutex.withLock { unsafe isFinished = true }
     announceReadiness(isFinished: true)
@@ -91,13 +84,10 @@ extension EventCore {
   }
 
   // MARK: Unregister
+  // Isolation: core.
 
-  /// Removes a handler from its table, and retires its lane. The handler was deactivated, or its
-  /// event ends. If other slots follow the handler's slot, a dead slot without a closure stays
-  /// there until the table is compacted. Isolation: core.
   @inline(never) func unregister(_ record: HandlerRecord) {
-    // A handler without a slot has a lane that retires, or is still in the mailbox and will be
-    // discarded.
+    // Its lane retires, or it's still in the mailbox and will be discarded.
     guard unsafe record.index >= 0 else { return finishRetiring(record) }
     reportHandler(record, isAdded: false)
     let slot: HandlerSlot
@@ -117,7 +107,6 @@ extension EventCore {
     _ = consume slot  // releasing the closure may run user code, so not under the mutex
   }
 
-  /// Removes the slot of a handler from its table, and retires its lane. Isolation: core.
   private func takeSlot(of details: DetailedRecord) -> HandlerSlot {
     let retiring = retire(details)
     let pendingWork = retiring == nil ? nil : pendingWork
@@ -135,8 +124,7 @@ extension EventCore {
     if details.options.wantsPrior { unsafe self.pendingWork.priorHandlerCount -= 1 }
     if unsafe table.deadCount > 0 { withAnchor { $0.invalidateFastPath() } }
     if let retiring, let pendingWork {
-      // While the lane holds items, inspecting, locking and removing find the handler in
-      // `retiringLanes`.
+      // While the lane holds items, the handler is found in `retiringLanes`.
       unsafe details.retiringIndex = unsafe Int32(pendingWork.retiringLanes.count)
       unsafe pendingWork.retiringLanes.append(retiring)
       details.countOtherSkips(slot.skipped.load(ordering: .relaxed))
@@ -147,8 +135,7 @@ extension EventCore {
     return slot
   }
 
-  /// Records a handler that the current occurrence found dead, to unregister it when the delivery
-  /// ends: until then its slot is in use. Isolation: core.
+  /// Until the delivery ends, the slot is in use.
   func noteDead(_ record: HandlerRecord) {
     guard unsafe record.index >= 0, !mutant(.usedUpHandlerStays) || !record.has(HandlerFlags.spent) else { return }
     if unsafe firstDead == nil {
@@ -158,7 +145,6 @@ extension EventCore {
     }
   }
 
-  /// Unregisters the handlers that an occurrence found dead, and closes the gaps. Isolation: core.
   @inline(__always) func unregisterDead() {
     if let record = unsafe firstDead {
       unsafe firstDead = nil
@@ -174,14 +160,12 @@ extension EventCore {
     if unsafe pendingWork.deadRecords.capacity > 2 * OverloadControl.limit { unsafe pendingWork.deadRecords = [] }
   }
 
-  /// Closes the gaps in the table. Isolation: core.
   @inline(never) func compact() {
     mutex.lock()
     unsafe table.compact()
     mutex.unlock()
   }
 
-  /// Drops the table of a key that has no handlers. Isolation: core.
   func dropIfEmpty(_ keyTable: KeyTable) {
     guard unsafe keyTable.table.count == 0, let keyIndex = unsafe pendingWork.keyIndex else { return }
     mutex.lock()
@@ -190,8 +174,6 @@ extension EventCore {
     keyIndex.lookup.forget(keyTable)
   }
 
-  /// Unregisters all handlers, because the event ends. All occurrences that were sent before
-  /// ``finish()`` have been delivered. Lanes end after the items that they hold. Isolation: core.
   func finishTable() {
     var records: [HandlerRecord] = []
     unsafe forEachSlot { slot in unsafe records.append(slot.pointee.record) }
@@ -203,12 +185,9 @@ extension EventCore {
   }
 
   // MARK: Retire
+  // Isolation: core.
 
-  /// Ends the lane of a handler, and releases the user's closures and objects. If the lane still
-  /// holds items, it ends after them, and this method does not wait for that. Never called under
-  /// the mutex. Isolation: core.
-  ///
-  /// - Returns: The lane, if it still holds items.
+  /// Releases the user's closures and objects, so never called under the mutex.
   private func retire(_ details: DetailedRecord) -> DeliveryTarget? {
     // A poll reads the route and the key under the mutex. Both are released after the unlock.
     mutex.lock()
@@ -228,13 +207,11 @@ extension EventCore {
     return lane
   }
 
-  /// Retires a handler that has no slot. The caller is inside the core, or is the only thread that
-  /// knows the handler.
+  /// The caller is inside the core, or alone knows the handler.
   func retire(_ record: HandlerRecord) {
     if let details = record.details { _ = retire(details) } else { record.set(HandlerFlags.removed) }
   }
 
-  /// Drops the retiring lane of a handler, if the lane has run its last call. Isolation: core.
   func finishRetiring(_ record: HandlerRecord) {
     guard let details = record.details, unsafe details.retiringIndex >= 0,
       let pendingWork = pendingWorkReference.load()
@@ -242,8 +219,7 @@ extension EventCore {
     let at = unsafe Int(details.retiringIndex)
     let lane = unsafe pendingWork.retiringLanes[at]
     guard lane.counters.isOver else {
-      // The handler has ended since: the event ended before, or the worker had not begun the call
-      // that it had claimed.
+      // The event ended before, or the worker had not begun the call that it had claimed.
       if record.has(HandlerFlags.ended) { lane.abandon() }
       return
     }

@@ -1,10 +1,9 @@
-// Sweeping. A handler whose owner or key is gone must be unregistered even if nothing is ever sent.
-// So each addition checks two handlers. No addition takes long, and all handlers are checked after
-// half as many additions as there are handlers. If keys are objects, sends check handlers, too:
-// every eighth search for the handlers of an object. A `quiesce()` checks the handlers of all keys.
+// A handler whose owner or key is gone must be unregistered even if nothing is ever sent. So each
+// addition checks two handlers, and all have been checked after half as many additions as there are
+// handlers. If keys are objects, every eighth search for the handlers of an object checks two, too.
+// `quiesce()` checks the handlers of all keys.
+// Isolation: core.
 extension EventCore {
-  /// Checks two handlers of the core's own table, and unregisters those whose owner is gone.
-  /// Isolation: core.
   func sweepOwners() {
     Sweep.step {
       mutex.withLock { unsafe table.nextToSweep() }
@@ -16,9 +15,6 @@ extension EventCore {
     }
   }
 
-  /// Checks two handlers that listen to one key each, and unregisters those whose owner or key is
-  /// gone. Each key has a table of handlers. The checks go through one table, over several calls,
-  /// and then through the next. Isolation: core.
   func sweepKeys() {
     guard let index = unsafe pendingWork.keyIndex else { return }
     Sweep.step {
@@ -31,10 +27,6 @@ extension EventCore {
     }
   }
 
-  /// Unregisters all handlers that listen to one key each and whose owner or key is gone, so that
-  /// nothing waits for them. Isolation: core.
-  ///
-  /// - Complexity: O(handlers of all keys).
   func sweepAllKeys() {
     guard let index = unsafe pendingWorkReference.load()?.keyIndex else { return }
     var found: [(record: HandlerRecord, keyTable: KeyTable)] = []

@@ -1,21 +1,14 @@
-/// The handlers of one priority, in the order of addition, as slots in one buffer.
 @safe @usableFromInline struct PriorityBucket: ~Copyable {
   @usableFromInline typealias Pointer = UnsafeMutablePointer<PriorityBucket>
 
   @usableFromInline var slots: UnsafeMutablePointer<HandlerSlot>
-  /// The number of slots, including dead ones: slots of unregistered handlers whose places are not
-  /// yet removed.
   @usableFromInline var count: Int32 = 0
   var capacity: Int32
   var deadCount: Int32 = 0
-  /// The index of the first slot of a group that is being added, and has not been put in order yet:
-  /// see ``sortGroup()``; -1 for none.
   var groupStart: Int32 = -1
   @usableFromInline let priority: Int
-  /// The bucket of the next lower priority.
   @usableFromInline var next: Pointer?
 
-  /// The smallest capacity of a buffer.
   static var minimumCapacity: Int32 { 4 }
 
   init(_ priority: Int, before next: Pointer?) {
@@ -25,9 +18,6 @@
     unsafe slots = .allocate(capacity: Int(PriorityBucket.minimumCapacity))
   }
 
-  /// Appends a slot, and sets the index in its record.
-  ///
-  /// - Parameter inGroup: Whether the slot stays behind the others until ``sortGroup()`` is called.
   mutating func append(_ body: ErasedHandler, _ record: HandlerRecord, inGroup: Bool) {
     if count == capacity { resize(count < 512 ? 2 * count : count + count / 8) }
     unsafe (slots + Int(count)).initialize(to: HandlerSlot(body, record))
@@ -37,14 +27,13 @@
       if groupStart < 0 { unsafe groupStart = record.index }
       return
     }
-    // A record gets its id before it is added. If two threads add at one time, the record with the
-    // larger id may come here first. The slots are put in the order of the ids, so that ids tell
-    // the order of handlers.
+    // A record gets its id before it is added, so a larger id may come here first. Slots are in the
+    // order of ids, so that ids tell the order of handlers.
     while unsafe record.index > 0, unsafe slots[Int(record.index) - 1].record.id > record.id { moveUp(record) }
   }
 
-  /// Puts the slots of a group in the order of the ids. If each of them moved up by itself, a group
-  /// of *n* handlers beside *m* that joined meanwhile would cost *n* × *m*.
+  /// If each slot moved up by itself, *n* handlers beside *m* that joined meanwhile would cost *n*
+  /// × *m*.
   @inline(never) mutating func sortGroup() {
     let start = Int(groupStart)
     groupStart = -1
@@ -64,7 +53,6 @@
     }
   }
 
-  /// Exchanges the slot of a handler with the slot before it.
   @inline(never) mutating func moveUp(_ record: HandlerRecord) {
     let index = unsafe record.index
     let other = unsafe slots[Int(index) - 1].record
@@ -75,11 +63,7 @@
     if unsafe other.index >= 0 { unsafe other.index = index }
   }
 
-  /// Removes a handler. If other slots follow its slot, a dead slot without a closure keeps the
-  /// place.
-  ///
-  /// - Returns: The slot with the closure. The caller releases it where user code may run, so not
-  ///   under the mutex.
+  /// The caller releases the returned slot where user code may run, so not under the mutex.
   mutating func remove(_ record: HandlerRecord) -> HandlerSlot {
     let index = unsafe record.index
     unsafe record.index = -1
@@ -99,8 +83,6 @@
     return slot
   }
 
-  /// Removes the dead slots. A dead slot has no closure, so nothing is released that could run user
-  /// code.
   mutating func compact() {
     var to = 0
     for from in 0..<Int(count) {
@@ -120,14 +102,12 @@
     shrink()
   }
 
-  /// Halves the buffer while less than a quarter of it is used, down to 64 slots.
   mutating func shrink() {
     var size = capacity
     while size > 64, count < size / 4 { size /= 2 }
     if size != capacity { resize(max(64, size)) }
   }
 
-  /// Moves the slots to a new buffer.
   mutating func resize(_ size: Int32) {
     let other = UnsafeMutablePointer<HandlerSlot>.allocate(capacity: Int(size))
     unsafe other.moveInitialize(from: slots, count: Int(count))

@@ -1,13 +1,8 @@
-// The buckets of a table, by descending priority.
 extension PriorityTable {
-  /// Returns the bucket of a priority; `nil` if the table has no buckets. If it has any, one of
-  /// them must be the bucket of this priority.
   borrowing func bucket(of priority: Int) -> BucketPointer? {
     unsafe index.isEmpty ? first : index[position(of: priority)]
   }
 
-  /// Returns the position of a priority's bucket in the array `index`. If there is no such bucket,
-  /// returns the position at which it must be inserted.
   borrowing func position(of priority: Int) -> Int {
     var low = 0
     var high = unsafe index.count
@@ -18,7 +13,6 @@ extension PriorityTable {
     return low
   }
 
-  /// Returns the bucket of a priority. Makes it if there is none.
   @inline(never) mutating func makeBucket(_ priority: Int) -> BucketPointer {
     if unsafe index.isEmpty, let only = unsafe first { unsafe index.append(only) }
     let at = position(of: priority)
@@ -31,8 +25,8 @@ extension PriorityTable {
     return unsafe bucket
   }
 
-  /// Removes the empty bucket of a priority other than 0. The bucket of priority 0 stays, so that
-  /// adding and removing the only handler does not allocate it again and again.
+  /// The empty bucket of priority 0 stays, so that adding and removing the only handler doesn't
+  /// allocate.
   @inline(never) mutating func dropBucket(_ priority: Int) {
     if unsafe index.isEmpty, let only = unsafe first { unsafe index.append(only) }
     let at = position(of: priority)
@@ -43,7 +37,6 @@ extension PriorityTable {
     rebuildIndex()
   }
 
-  /// Updates `first`, and empties the index if fewer than two buckets are left.
   mutating func rebuildIndex() {
     unsafe first = unsafe index.first
     if unsafe index.count < 2 { unsafe index = unsafe [] }

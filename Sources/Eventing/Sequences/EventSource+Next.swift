@@ -52,14 +52,11 @@ extension EventSource {
   }
 }
 
-/// A payload that `next` has found.
 private struct Found<Payload: Sendable>: Sendable {
   let payload: Payload
-  /// The mark of the payload, if a transport brought it. If the time limit of `next` ends before
-  /// `next` can return the payload, the mark is released without a call of `handled()`.
+  /// If the time limit ends first, these are released without `handled()`.
   let marks: [any OccurrenceMark]
 
-  /// Notes that the caller gets the payload, and returns it.
   func handled() -> Payload {
     for mark in marks { mark.handled() }
     return payload
@@ -67,8 +64,6 @@ private struct Found<Payload: Sendable>: Sendable {
 }
 
 extension SequenceIterator {
-  /// Returns the first payload that satisfies a condition and that waits already; `nil` if there is
-  /// none. Takes the payloads that do not satisfy it.
   fileprivate func firstNow<Payload: Sendable>(where isIncluded: @Sendable (Payload) throws -> Bool) throws
     -> Found<Payload>?
   {
@@ -79,8 +74,6 @@ extension SequenceIterator {
     return nil
   }
 
-  /// Returns the first payload that satisfies a condition. Throws if the task is cancelled, or the
-  /// sequence ends before.
   fileprivate nonisolated(nonsending) func first<Payload: Sendable>(
     where isIncluded: @Sendable (Payload) throws -> Bool
   ) async throws

@@ -49,7 +49,6 @@ extension EventSource {
   }
 }
 
-/// The registration of a sequence with its source, which ends when the sequence is released.
 @usableFromInline final class Subscription<Payload: Sendable>: Sendable {
   @usableFromInline let hub: SequenceHub
 

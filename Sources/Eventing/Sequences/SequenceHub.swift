@@ -1,45 +1,32 @@
-/// The shared state of a sequence: one handler of the event, which gives each payload to the buffer
-/// of every iterator.
-///
-/// Until an iterator takes a payload, there is an additional buffer, the origin. Each new iterator
-/// copies the origin, so all iterators see every payload since the sequence was made. The first
-/// payload that is taken ends the origin. Otherwise the origin would keep every payload for as long
-/// as the sequence exists, and a task that iterates usually holds the sequence. If the last
-/// iterator is released before its end, its buffer becomes the origin, so the next iterator goes on
-/// there.
+/// Until an iterator takes a payload, there is one more buffer, the origin, which new iterators
+/// copy, so that they see every payload since the sequence was made. The first take ends it, or it
+/// would keep every payload. The buffer of a last iterator that leaves early becomes the origin.
 // Safe: each field says what guards it.
 @safe @usableFromInline final class SequenceHub: @unchecked Sendable {
   let buffering: Buffering
   let isBounded: Bool
   let mutex = UnfairMutex()
 
-  /// The origin: the buffer that new iterators copy. `nil` after any iterator has taken a payload,
-  /// because later iterators receive only new payloads; and after the last iterator has ended.
   /// Guarded by: mutex.
   @exclusivity(unchecked) var origin: IteratorBuffer?
-  /// The buffers of the iterators. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) var buffers: [IteratorBuffer] = []
-  /// The only buffer of the sequence, if there is exactly one: the one element of `buffers` or,
-  /// before there is an iterator, `origin`, the buffer that new iterators copy. Otherwise `nil`.
-  /// Not retained by this field. Guarded by: mutex.
+  /// Not retained. Guarded by: mutex.
   @exclusivity(unchecked) var only: Unmanaged<IteratorBuffer>?
-  /// The token of the handler; `nil` before it is added, and after its end. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) var token: HandlerToken?
-  /// Whether the sequence exists, so that more iterators may be made. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) var isHeld = true
-  /// Whether no more payloads come. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) var isEnded = false
-  /// The payloads that were dropped for want of room, until `destroyDropped()` destroys them after
-  /// the unlock of `mutex`. Isolation: core.
+  /// Isolation: core.
   @exclusivity(unchecked) private var dropped: PayloadQueue<PayloadAlone>
-  /// The record of the handler that gives the payloads. Set before the first iterator is made.
+  /// Set before the first iterator is made.
   let recordReference = OnceReference<HandlerRecord>()
 
-  /// The content of the buffers. Set before the handler is added.
+  /// Set before the handler is added.
   @exclusivity(unchecked) private var content: (type: PayloadType, batch: BatchRule?)
-  /// The type of the payloads in the buffers.
   var type: PayloadType { unsafe content.type }
-  /// How the iterators make batches of the payloads; `nil` if they give single ones.
   var batch: BatchRule? { unsafe content.batch }
 
   init(_ buffering: Buffering, _ type: PayloadType) {
@@ -51,8 +38,7 @@
     noteOnly()
   }
 
-  /// Lets the buffers have single payloads, of which the iterators make batches. Called before the
-  /// handler is added.
+  /// Called before the handler is added.
   func gather(by rule: BatchRule, of type: PayloadType) {
     unsafe content = (type, rule)
     unsafe dropped = PayloadQueue(type)
@@ -60,31 +46,24 @@
     noteOnly()
   }
 
-  // MARK: Under the mutex
+  // MARK: Under the mutex. The caller holds `mutex`
 
-  /// Sets `only` to the one buffer of the sequence, or to `nil` if there are several or none.
-  /// Called after a change of `buffers`, or of `origin`, the buffer that new iterators copy. The
-  /// caller holds `mutex`.
+  /// Called after a change of `buffers` or `origin`.
   func noteOnly() {
     let one = unsafe origin == nil && buffers.count == 1 ? buffers[0] : buffers.isEmpty ? origin : nil
     unsafe only = unsafe one.map { unsafe .passUnretained($0) }
   }
 
-  /// Calls a closure with the buffer of each iterator, and with `origin` (the buffer that new
-  /// iterators copy) if it exists. The caller holds `mutex`.
   @inline(never) func forEachBuffer(_ body: (IteratorBuffer) -> Void) {
     for buffer in unsafe buffers { body(buffer) }
     if let origin = unsafe origin { body(origin) }
   }
 
-  /// Adds the buffer of a new iterator. The caller holds `mutex`.
   func insert(_ buffer: IteratorBuffer) {
     unsafe buffer.index = buffers.count
     unsafe buffers.append(buffer)
   }
 
-  /// Removes the buffer of an iterator, in O(1): the last buffer takes its place. The caller holds
-  /// `mutex`.
   func remove(_ buffer: IteratorBuffer) {
     guard let index = unsafe buffer.index else { return }
     unsafe buffer.index = nil
@@ -93,14 +72,14 @@
     if unsafe index < buffers.count { unsafe buffers[index].index = index }
   }
 
-  /// The number of payloads that the slowest iterator has not taken. Takes the mutex.
+  /// Takes the mutex.
   var waitingCount: Int {
     var most = 0
     mutex.withLock { forEachBuffer { buffer in most = unsafe max(most, buffer.items.count + buffer.bounded.count) } }
     return most
   }
 
-  /// Adds the handler to a source. Takes the mutex.
+  /// Takes the mutex.
   func listen<Payload: Sendable>(to source: some EventSource<Payload>, named name: String? = nil) {
     var handler = Handler<Payload>(.sequence(buffering), .sequence(self))
     handler.options.name = name
@@ -110,8 +89,7 @@
 
   // MARK: For the event, inside its core
 
-  /// Gives a payload, and its mark, to the buffers of the sequence, which have no bound. Isolation:
-  /// core.
+  /// Isolation: core.
   func give(_ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?) {
     var waiter: UnsafeContinuation<Void, Never>?
     mutex.lock()
@@ -127,7 +105,7 @@
     if let waiter = unsafe waiter { unsafe Scheduling.resume(waiter) }
   }
 
-  /// Gives a payload to all buffers. The caller has locked `mutex`, and this method unlocks it.
+  /// The caller has locked `mutex`, and this method unlocks it.
   func giveAll(_ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?) {
     var waiters: [UnsafeContinuation<Void, Never>] = unsafe []
     for buffer in unsafe buffers {
@@ -144,19 +122,14 @@
     unsafe Scheduling.resume(waiters)
   }
 
-  /// Gives a payload to the buffers of the sequence, which have a bound. Isolation: core.
-  ///
-  /// - Returns: `taken` is the number of buffers that took the payload. `missing` is the number of
-  ///   iterators whose buffer dropped this payload, or dropped an older one for it. While there is
-  ///   no iterator, `missing` is 1 if `origin`, the buffer that the first iterator will copy,
-  ///   dropped a payload.
+  /// `missing` counts iterators that lost this payload or an older one; without any, the origin.
+  /// Isolation: core.
   func give(_ payload: BorrowedPayload, _ tally: inout Delivery) -> (taken: Int, missing: Int) {
     let mark = tally.makeMark()
     if !buffering.suspendsSender, let outcome = giveToOnly(payload, mark) { return outcome }
     let isSend = buffering.suspendsSender && tally.isSend
-    // The send is registered with each buffer before the buffer gets the payload, because an
-    // iterator may take the payload at once. If the send need not wait for a buffer, its
-    // registration there is ended below.
+    // Registered before the buffer gets the payload, which an iterator may take at once. A
+    // registration that isn't needed ends below.
     var senders = isSend && !tally.isLate ? waiting(tally.completionIfAwaited()) : [:]
     var (taken, missing) = (0, 0)
     var waiters: [UnsafeContinuation<Void, Never>] = unsafe []
@@ -168,9 +141,8 @@
       if let gone = buffer.note(mark, outcome) { lost.append(gone) }
       if outcome.isTaken { taken += 1 }
       if outcome.keepsSender { senders[ObjectIdentifier(buffer)] = nil }
-      // A drop by `origin`, the buffer that new iterators copy, counts only while there is no
-      // iterator. If there are iterators, each of their buffers drops a payload when `origin` does,
-      // and those drops count.
+      // A drop by `origin` counts only while there is no iterator. Otherwise each iterator's buffer
+      // drops a payload when `origin` does.
       if !outcome.isTaken || outcome.hasReplaced, unsafe buffer !== origin || buffers.isEmpty { missing += 1 }
       if let waiter = unsafe buffer.takeWaiter() { unsafe waiters.append(waiter) }
     }
@@ -183,12 +155,7 @@
     return (taken, missing)
   }
 
-  /// Gives a payload to the only buffer of a sequence whose bound drops payloads, and makes no
-  /// sender wait. Isolation: core.
-  ///
-  /// - Returns: `nil` if there is not exactly one buffer; then nothing was done. Otherwise `taken`
-  ///   is 1 if the buffer took the payload, and 0 if not. `missing` is 1 if the buffer lost this
-  ///   payload or an older one, and 0 if not.
+  /// Isolation: core.
   private func giveToOnly(
     _ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?
   ) -> (taken: Int, missing: Int)? {
@@ -210,14 +177,13 @@
     return (outcome.isTaken ? 1 : 0, outcome.isTaken && !outcome.hasReplaced ? 0 : 1)
   }
 
-  /// Ends the marks of payloads that buffers dropped for newer ones. With ``Buffering/latest``, the
-  /// user asked for the newest payload only, so the older one counts as handled. With another
-  /// bound, it counts as lost when this method releases the mark. Never called under a mutex.
+  /// With ``Buffering/latest``, a replaced payload counts as handled. Otherwise it's lost, which
+  /// the release tells. Never called under a mutex.
   private func endMarks(_ marks: consuming [any OccurrenceMark]) {
     if buffering == .latest { for mark in marks { mark.handled() } }
   }
 
-  /// Destroys the payloads that were dropped. Never called under a mutex. Isolation: core.
+  /// Never called under a mutex. Isolation: core.
   private func destroyDropped() {
     while unsafe !dropped.isEmpty {
       _ = unsafe dropped.takeFirst()
@@ -226,9 +192,7 @@
     unsafe dropped.recycle()
   }
 
-  /// Registers a send with the buffer of each iterator, because the send may wait for room there.
-  /// If there is no iterator yet, registers it with `origin`, the buffer that the first iterator
-  /// will copy. Isolation: core.
+  /// Isolation: core.
   private func waiting(_ completion: Completion?) -> [ObjectIdentifier: WaitingSender] {
     guard let completion else { return [:] }
     var senders: [ObjectIdentifier: WaitingSender] = [:]
@@ -241,11 +205,9 @@
     return senders
   }
 
-  /// Ends, for each of these sends, the wait for room in a buffer. Never called under a mutex.
+  /// Never called under a mutex.
   func pass(_ senders: [WaitingSender]) { for sender in senders { sender.pass() } }
 
-  /// Ends the sequence. Waiting payloads can still be taken, unless the handler was removed. No
-  /// send waits for room any more.
   func end(isRemoved: Bool) {
     var senders: [WaitingSender] = []
     var (contents, waiters): ([BufferContents], [UnsafeContinuation<Void, Never>]) = unsafe ([], [])
@@ -261,8 +223,7 @@
     unsafe Scheduling.resume(waiters)
   }
 
-  /// Empties a buffer. The caller holds `mutex`. After the unlock, the caller lets the senders go
-  /// on, and releases the content.
+  /// The caller holds `mutex`. After the unlock, it passes the senders, and releases the content.
   func empty(
     _ buffer: IteratorBuffer, _ senders: inout [WaitingSender], _ contents: inout [BufferContents]
   ) {
