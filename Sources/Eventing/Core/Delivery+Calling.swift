@@ -1,7 +1,6 @@
 // Calls of inline handlers, and further attempts of handlers that are retried at once.
 
 extension Delivery {
-  /// Calls an inline handler, and counts the outcome.
   @inline(__always) mutating func call(
     _ record: HandlerRecord, _ anchor: EventAnchor, _ body: () throws -> Void
   ) {
@@ -12,7 +11,6 @@ extension Delivery {
     } catch { fail(record, anchor, error) }
   }
 
-  /// Calls an inline handler, counts the outcome, and reports the call to the observers.
   @inline(never) mutating func callObserved(
     _ record: HandlerRecord, _ anchor: EventAnchor, _ body: () throws -> Void
   ) {
@@ -28,9 +26,6 @@ extension Delivery {
     }
   }
 
-  /// Calls an inline handler, and retries it at once while it throws, `retry` allows another
-  /// attempt, and the handler is neither removed nor locked. Counts the outcome of the last
-  /// attempt, and reports each attempt to the observers.
   mutating func call(
     _ record: HandlerRecord, _ anchor: EventAnchor, _ retry: RetryRule, _ body: () throws -> Void
   ) {
@@ -53,7 +48,6 @@ extension Delivery {
     }
   }
 
-  /// Records the error of a handler, and applies the event's failure policy.
   @inline(never) mutating func fail(
     _ record: HandlerRecord, _ anchor: EventAnchor, _ error: any Error, attempts: Int = 1
   ) {

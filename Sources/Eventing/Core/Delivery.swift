@@ -1,48 +1,24 @@
-/// The outcomes of one occurrence while the slow path delivers it, with its sender, its completion
-/// and its path.
-///
-/// Not copyable: a copy would retain all of its references.
+/// Not copyable: a copy would retain all references.
 @usableFromInline struct Delivery: ~Copyable {
-  /// The outcomes so far.
   var report: SendReport
-  /// The payload for the handlers that follow, if they are called.
   var forLaterHandlers = ForLaterHandlers.same
-  /// The payload that an interceptor has put in the place of the one that was sent; `nil` for none.
   var substitute: Substitute?
-  /// The completion. It is created when the first handler needs it.
   var completion: Completion?
-  /// Whether a `send` or a ticket waits for the occurrence.
   let isAwaited: Bool
   let sender: (any AnyObject & Sendable)?
-  /// The number of lanes on which the occurrence waits, and which report the outcome later.
   var enqueued = 0
-  /// The occurrence as its observers see it; `nil` if the event is not observed.
   var observed: ObservedOccurrence?
-  /// Whether a lock held the occurrence, and this is its delivery after the end of the lock.
   var isLate = false
-  /// Whether a `send` brought the occurrence and a lock has held it, or a pace passes it on before
-  /// its time.
-  ///
-  /// The sender no longer waits for the held occurrence. But a full buffer that suspends senders
-  /// takes the occurrence as one of a `send`, while it drops those of a `post` (see ``isSend``).
-  /// Stays true if a handler's pace delays the occurrence after the lock.
+  /// From a `send` that no longer waits, also after a pace has delayed the occurrence. A full
+  /// buffer that suspends senders still takes it, while it drops those of a `post`.
   var isLateSend = false
-  /// Whether the payload is one of the past, which a new handler receives alone.
   var isReplay = false
-  /// Whether a further lock refused this occurrence, which a lock had held before (``isLate``).
-  /// Then it must go back into the holding buffer.
   var isHeldOn = false
-  /// The instant at which the delivery began, if a handler needs it.
   let instant: StableInstant?
-  /// The events that a forwarded occurrence came through.
   let path: ForwardingPath?
-  /// The payload that was sent to the event, for a ``DeadLetter`` if a handler throws. `nil` if the
-  /// occurrence has waited for the pace of a handler behind a view that makes other payloads: the
-  /// pace kept the payload that the view had made, and not the one that was sent.
+  /// `nil` if the pace of a handler behind a view has kept only the payload that the view made.
   var payload: BorrowedPayload?
 
-  /// Whether an interceptor or a failure stopped the occurrence, so that later handlers are
-  /// skipped.
   var isStopped: Bool { forLaterHandlers == .nothing }
 
   var sequence: UInt64 { report.sequence }
@@ -60,7 +36,6 @@
     instant = isClocked ? .now : nil
   }
 
-  /// Creates the delivery of an occurrence that a lock held until now.
   init(_ payload: BorrowedPayload, _ held: HeldOccurrence) {
     self.payload = payload
     report = SendReport(sequence: held.sequence)
@@ -73,7 +48,6 @@
     isLateSend = held.isSend
   }
 
-  /// Creates the delivery of an occurrence that waited for a handler's pace until now.
   init(
     _ payload: BorrowedPayload?, paced sequence: UInt64, _ completion: Completion?,
     from sender: (any AnyObject & Sendable)?, along path: ForwardingPath?, at instant: StableInstant?, isLateSend: Bool
@@ -90,7 +64,6 @@
 
   // MARK: Completion
 
-  /// Returns the completion, and creates it if there is none; `nil` if nothing waits.
   mutating func completionIfAwaited() -> Completion? {
     guard isAwaited else { return nil }
     if completion == nil {
@@ -100,14 +73,11 @@
     return completion
   }
 
-  /// Makes the buffer of a handler's lane take the occurrence even if it is full.
   mutating func needNoRoom() {
     isLateSend = true
     unsafe completion?.needsNoRoom = true
   }
 
-  /// Returns the completion that goes onto a lane with the payload; `nil` if there is none. Creates
-  /// it first if something waits or observes, if values are carried, or if ``isLateSend`` is true.
   mutating func completionForLane() -> Completion? {
     if completion == nil, isAwaited || CarriedContext.isCarrying || observed != nil || isLateSend {
       completion = Completion(isAwaited ? .send : .post, from: sender)
@@ -118,22 +88,18 @@
     return completion
   }
 
-  /// Whether a lane on the main queue may call its handler without a worker: there are no observers
-  /// and no carried values for the call, and no transport keeps the occurrence.
   var mayCallHere: Bool { observed == nil && completion.map { !$0.isBound && !$0.staysInHand } ?? true }
 
-  /// Reports the occurrence, and its outcomes from now on, to observers.
   mutating func observe(_ observers: Observers?) {
     guard let observers else { return }
     observed = ObservedOccurrence(observers: observers, sequence: sequence)
     unsafe completion?.observed = observed
   }
 
-  /// Whether a `send` brings the occurrence. If so, a buffer that suspends senders takes the
-  /// occurrence even if the buffer is full.
+  /// A buffer that suspends senders takes the occurrence of a `send` even if it is full.
   var isSend: Bool { isLateSend || (isAwaited && (completion?.purpose ?? .send) == .send) }
 
-  /// Ends the delivery, and waits for outstanding handlers. Never called inside the core.
+  /// Never called inside the core.
   nonisolated(nonsending) consuming func finish() async -> SendReport {
     guard let completion else { return report }
     completion.finishDelivery(report)

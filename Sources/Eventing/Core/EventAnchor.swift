@@ -1,42 +1,28 @@
 public import Synchronization
 
-/// The object that tokens and lanes retain instead of the event. It tells events apart, and leads
-/// to the core while the core exists.
-///
-/// A core creates its anchor at the latest with the first handler. A token retains the anchor, so
-/// no other anchor gets the address of this one while the token exists. So a token never names
-/// another event.
+/// Tokens and lanes retain this instead of the event. So no other anchor gets its address while a
+/// token exists, and a token never names another event.
 // Safe: `changes` and the number are atomic. The other fields say what guards them.
 @usableFromInline package final class EventAnchor: @unchecked Sendable {
   private weak let weakCore: EventCore?
-  /// The name of the event.
   package let name: String?
-  /// The observers of the event; `nil` if it is not observed. Isolation: core.
+  /// Isolation: core.
   @exclusivity(unchecked) var observers: Observers?
   package let failureReference = OnceReference<Failures>()
-  /// The value of ``number``; 0 before the first read of ``number``.
   private let drawnNumber = Atomic<UInt64>(0)
-  /// Separates the reference count, which threads that create or drop tokens write, from the fields
-  /// that are read before every call.
+  /// Separates the reference count, which threads that create or drop tokens write, from what is
+  /// read before every call.
   private let line = CacheLine()
 
-  /// A count of the changes of handlers' states, such as locks and removals. The thread that makes
-  /// such a change need not be inside the core, so another thread may deliver at that moment. A
-  /// thread that finds a handler changed adds one, too: the thread that changed the handler may not
-  /// have counted that yet (``noteChange()``).
-  ///
-  /// The thread that delivers reads this count before every call: see
-  /// ``EventCore/callEach(_:from:_:epoch:)``. So the count lies here, and not in the core, to which
+  /// Counts changes of handlers' states, which may be made outside the core, during a delivery. A
+  /// thread that finds a changed handler counts, too, because the thread that changed it may not
+  /// have yet (``noteChange()``). Read before every call, so it isn't in the core, to which
   /// contending threads write.
   @usableFromInline package let changes = Atomic<UInt64>(1)
-  /// The epoch for sends: while `changes` has this value, the fast path is open for sends. If no
-  /// handler needs the slow path in a walk over all handlers, the walk stores here the value that
-  /// `changes` had when the walk began. 0 closes the fast path, because `changes` is never 0.
-  /// Isolation: core.
+  /// The value of `changes` before a walk in which no handler needed the slow path. While `changes`
+  /// has it, the fast path is open for sends; 0 closes it. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 1
-  /// The epoch for posts: while `changes` has this value, the fast path is open for posts. Set like
-  /// `fastPathEpoch`, after a walk in which no handler needs the slow path for posts. Many handlers
-  /// on lanes need the slow path for sends, but not for posts. Isolation: core.
+  /// The epoch of posts, for which fewer handlers need the slow path. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var postFastPathEpoch: UInt64 = 1
 
   private static let lastNumber = Atomic<UInt64>(0)
@@ -46,8 +32,6 @@ public import Synchronization
     name = core.name
   }
 
-  /// The number of the event, for its ``EventIdentity``. The first read, on any thread, takes the
-  /// next free number.
   package var number: UInt64 {
     let drawn = drawnNumber.load(ordering: .relaxed)
     if drawn != 0 { return drawn }
@@ -56,20 +40,17 @@ public import Synchronization
     return done ? new : old
   }
 
-  /// The core; `nil` if the event is gone. Never read under a mutex: the strong reference may be
-  /// the last one a moment later, and then the `deinit` of the core runs here.
+  /// Never read under a mutex: the strong reference may be the last one a moment later, and the
+  /// core's `deinit` then runs here.
   package var core: EventCore? {
     assertNoMutexIsHeld("read a weak reference")
     return weakCore
   }
 
-  /// Deactivates and unregisters a handler of an event that may be gone. Returns false if the
-  /// handler had ended before.
   @inline(never) func remove(_ record: HandlerRecord) -> Bool {
     let isMine = record.deactivate()
     record.details?.delays?.end()
-    // Called even if the handler had ended before: the thread that ended it may not have called
-    // `noteChange()` yet.
+    // Even if the handler had ended before: the thread that ended it may not have called this yet.
     noteChange()
     guard isMine else { return false }
     core?.requestUnregistration(record)
@@ -78,19 +59,15 @@ public import Synchronization
 
   // MARK: Fast path
 
-  /// Closes the fast path: the next occurrence reads each record. Isolation: core.
+  /// Isolation: core.
   func invalidateFastPath() {
     unsafe fastPathEpoch = 0
     unsafe postFastPathEpoch = 0
   }
 
-  /// Closes the fast path, from any thread. Called after a record's state has changed, and before
-  /// the method that changed it returns.
-  ///
-  /// A thread that finds a record changed calls this too, or `closeFastPath(for:)`, before it acts
-  /// on the change. Otherwise, if the thread that changed the record has not called `noteChange()`
-  /// yet, the next occurrence takes the fast path and reaches a handler that was already found
-  /// locked or removed.
+  /// Called by a thread that changes a record, before it returns. A thread that finds a record
+  /// changed also calls this, or `closeFastPath(for:)`, before it acts on that. Otherwise the next
+  /// occurrence might take the fast path, and reach a handler that was found locked or removed.
   func noteChange() {
     syncPoint(.noting)
     if !mutant(.removalIsNotNoted) { changes.wrappingAdd(1, ordering: .acquiringAndReleasing) }
@@ -98,22 +75,16 @@ public import Synchronization
 
   // MARK: Failures
 
-  /// Returns the failures of the event's handlers; creates the object if there is none.
   func failures(_ policy: FailurePolicy = .collect) -> Failures {
     failureReference.load() ?? failureReference.set(Failures(policy))
   }
 
-  /// The treatment of handlers that throw.
   var failurePolicy: FailurePolicy { failureReference.load()?.policy ?? .collect }
 
-  /// The event of dead letters; `nil` before the first access to `Event.deadLetters`.
   var deadLetters: DeadLetters? { failureReference.load()?.deadLettersReference.load() }
 
-  /// Passes a failure to the event's ``Failures``, which post it, count it and apply the policy.
-  /// Returns whether the policy stops the occurrence.
   func report(_ failure: HandlerFailure) -> Bool { failures().note(failure) }
 
-  /// Discards the counts of the failures of a handler that is unregistered.
   @inline(__always) func forgetFailures(of record: HandlerRecord) {
     if let failures = failureReference.load() { forget(record, failures) }
   }

@@ -1,37 +1,25 @@
 import Dispatch
 import Synchronization
 
-/// The numbers of the drainers that are blocks of Dispatch. No thread has one of these numbers. A
-/// drain by a thread that posted or made a change has the number of that thread instead.
-/// Occurrences and changes in the mailbox note the number of the thread that enqueued them. A drain
-/// compares these numbers with its own, to find the items that its thread enqueued.
+/// A drain by a poster has the number of its thread, by which it finds its own items.
 @usableFromInline enum Drainer {
-  /// The drainer is a block of the event's own queue. It does all work.
   static var queue: UInt { 0 }
-  /// The drainer is a block of Dispatch's global queue. It runs isolated calls only: such calls do
-  /// not block, but handlers and the `deinit` of their captures may.
+  /// Runs isolated calls only, because handlers and their captures' `deinit`s may block.
   static var pool: UInt { .max }
 }
 
 extension EventCore {
-  /// Drains the mailbox in order, and leaves the core. Isolation: core.
+  /// Leaves the core. Isolation: core.
   ///
-  /// The event's own queue (``Drainer/queue``) does all work. A block of the pool
-  /// (``Drainer/pool``) runs isolated calls only.
+  /// The event's own queue does all work, a block of the pool isolated calls only. Another thread
+  /// applies the changes of all threads, but delivers only its own occurrences. It hands the rest
+  /// off at:
   ///
-  /// A thread that posted or made a change applies the changes of all threads. It delivers only the
-  /// occurrences that it has enqueued itself. When the thread comes to one of these items, it hands
-  /// that item and the rest off:
-  ///
-  /// - an occurrence that another thread enqueued;
-  /// - the end of a lock that another thread ended;
+  /// - an occurrence that another thread enqueued, or a lock that another thread ended;
   /// - an isolated call;
-  /// - any item, if the thread is too deep in deliveries (``DeliveryDepth``);
-  /// - any item, after more than ``OverloadControl/foreignChanges`` changes of other threads. Each
-  ///   barrier, and the end of the event, counts as a change of another thread.
-  ///
-  /// - Parameter drainer: The number of the calling thread, which posted or made a change, or a
-  ///   ``Drainer``.
+  /// - any item, if it is too deep in deliveries, or has made more than
+  ///   ``OverloadControl/foreignChanges`` changes of other threads. A barrier and the end of the
+  ///   event count as such changes.
   func drain(_ drainer: UInt) {
     let own = Thread.current | CoreState.busy
     if stateWord.load(ordering: .relaxed) | CoreState.queued != own | CoreState.queued {
@@ -99,8 +87,6 @@ extension EventCore {
     }
   }
 
-  /// Resumes the tasks that waited for what a drain has done, before the drain goes on with other
-  /// work.
   @inline(never) private func goOn(_ look: inout UInt64, _ drainer: UInt, _ pendingWork: PendingWork) {
     if look != 0 { pendingWork.look.end(look) }
     look = 0
@@ -109,15 +95,11 @@ extension EventCore {
     unsafe resume(ready, drainer)
   }
 
-  /// Resumes tasks: at once in a block of the event's own queue, and elsewhere if the thread may be
-  /// running the user's code.
   private func resume(_ ready: [UnsafeContinuation<Void, Never>], _ drainer: UInt) {
     if drainer == Drainer.queue { unsafe Scheduling.resumeHere(ready) } else { unsafe Scheduling.resume(ready) }
   }
 
-  /// Records that the event has delivered an occurrence, or has sent a barrier through its lanes.
-  /// The waiters that are ready go on when the event is idle, if it becomes idle now. Isolation:
-  /// core.
+  /// Ready waiters go on when the event is idle, if it becomes idle now. Isolation: core.
   func endDelivery(of completion: Completion, _ report: SendReport) {
     let ready = unsafe completion.endDelivery(report)
     if unsafe ready.isEmpty { return }
@@ -129,12 +111,6 @@ extension EventCore {
     }
   }
 
-  /// Does the work of an item that is neither an occurrence nor an isolated call.
-  ///
-  /// - Returns: The number of changes of other threads that the item counts as. The drain adds up
-  ///   these numbers, and hands the rest off above a limit: see ``drain(_:)``. A barrier counts as
-  ///   1, and so does the end of the event. If another thread than `drainer` enqueued the item, a
-  ///   change counts as 1, and a group of new handlers as their number. Other items count as 0.
   private func work(on item: WorkItem, for drainer: UInt) -> Int {
     switch item {
     case .occurrence, .job: preconditionFailure("the drain delivers occurrences, and runs isolated calls")
@@ -157,7 +133,6 @@ extension EventCore {
     }
   }
 
-  /// Returns whether a drainer may work on an item, or must hand it off.
   @inline(__always) private func mayDrain(_ drainer: UInt, _ item: WorkItem) -> Bool {
     switch item {
     case .occurrence(let thread, _), .release(_, let thread): thread == drainer
@@ -166,29 +141,26 @@ extension EventCore {
     }
   }
 
-  /// Hands the rest of the drain off to a serial queue of the event's own.
-  ///
-  /// Handlers may block. On threads that events share, this would delay other events: on
-  /// `DispatchQueue.global()`, two blocks that block delay a third one by a second; in Swift's
-  /// pool, they delay it as long as they block.
+  /// Handlers may block. On shared threads that would delay other events: by a second each on
+  /// `DispatchQueue.global()`, and as long as they block in Swift's pool.
   func handOff(_ pendingWork: PendingWork) {
     unsafe pendingWork.isDraining = false
     stateWord.bitwiseAnd(CoreState.flags, ordering: .relaxed)  // no thread is inside until the block begins
     Scheduling.block(on: drainQueue(pendingWork)) { self.drain(Drainer.queue) }
   }
 
-  /// Returns the event's own queue; creates it if there is none. Isolation: core.
+  /// Isolation: core.
   private func drainQueue(_ pendingWork: PendingWork) -> DispatchQueue {
     if let queue = unsafe pendingWork.drainQueue { return queue }
-    // If the queue had no quality of service, Dispatch on Apple's systems would take it from the
-    // thread that hands off. Then a background thread would delay the posts of the main thread.
+    // Without a quality of service, Dispatch on Apple's systems would take that of the thread that
+    // hands off, and a background thread would delay the posts of the main thread.
     let queue = DispatchQueue(label: "eventing.event", qos: .userInitiated)
     queue.setSpecific(key: OverloadControl.drained, value: pendingWork.overload)
     unsafe pendingWork.drainQueue = queue
     return queue
   }
 
-  /// Sends a completion through all lanes, behind the calls that wait there. Isolation: core.
+  /// Isolation: core.
   private func sendBarrier(_ completion: Completion) {
     unsafe forEachSlot { slot in
       unsafe slot.pointee.record.details?.route?.target?.sendBarrier(completion)
@@ -196,8 +168,8 @@ extension EventCore {
     if let pendingWork = pendingWorkReference.load() {
       for lane in unsafe pendingWork.retiringLanes { lane.sendBarrier(completion) }
     }
-    // Before the barrier, a pace delivers the occurrence that it keeps. That delivery may have
-    // found that the handler has ended.
+    // Before the barrier, a pace delivers what it keeps, and may have found that the handler has
+    // ended.
     unregisterDead()
     endDelivery(of: completion, SendReport())
   }

@@ -2,7 +2,6 @@ import Synchronization
 
 // Enqueueing work for a busy event. Every path into the mailbox goes through `appendWork(_:)`.
 extension EventCore {
-  /// Posts to an event that is busy, or that ``mustEnqueue`` keeps from being entered.
   @usableFromInline @inline(never) func postBusy(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
     if isTraced { return postTraced(payload, from: sender) }
     let isCarrying = CarriedContext.isCarrying
@@ -15,7 +14,6 @@ extension EventCore {
     if enqueue(payload, completion) { OverloadControl.slowDown() }
   }
 
-  /// Sends to a busy event.
   @usableFromInline @inline(never) func sendBusy(
     _ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?
   ) -> PendingSend {
@@ -26,9 +24,6 @@ extension EventCore {
     return PendingSend(report: SendReport(), completion: completion)
   }
 
-  /// Enqueues an item.
-  ///
-  /// - Returns: Whether the caller must slow down; see ``OverloadControl``.
   @inline(never) @discardableResult func enqueue(_ item: WorkItem) -> Bool {
     enqueue { pendingWork in
       unsafe pendingWork.mailbox.items.append(item)
@@ -36,12 +31,8 @@ extension EventCore {
     }
   }
 
-  /// Enqueues an occurrence.
-  ///
-  /// - Parameter thread: The thread that posts. If this thread drains the mailbox, it delivers the
-  ///   occurrence itself. A drain by another poster hands the occurrence off to the event's own
-  ///   queue. Pass ``Drainer/queue`` if only that queue may deliver the occurrence.
-  /// - Returns: Whether the caller must slow down; see ``OverloadControl``.
+  /// - Parameter thread: The poster, whose drain may deliver the occurrence. ``Drainer/queue`` if
+  ///   only the event's own queue may.
   @inline(never) @discardableResult func enqueue(
     _ payload: BorrowedPayload, _ completion: Completion?, by thread: UInt = Thread.current
   ) -> Bool {
@@ -56,19 +47,11 @@ extension EventCore {
     return mustSlowDown
   }
 
-  /// Lets a closure enqueue work, and drains the mailbox if the event became idle meanwhile.
+  /// Returns whether the caller must slow down; not if it is a handler of this event, whose sleep
+  /// would only delay the drain. `append` is called under `mutex`.
   ///
-  /// One atomic step sets the flags `busy` and `queued`, and reads the value that the state word
-  /// had before. With two steps, the thread inside could leave between them without seeing the
-  /// work. Then no thread would drain the mailbox.
-  ///
-  /// - Parameters:
-  ///   - drainer: The argument that this method passes to ``drain(_:)`` if the event became idle:
-  ///     the number of the calling thread (`Thread.current`), or ``Drainer/pool``.
-  ///   - append: A closure that changes the pending work under `mutex`. It returns whether there is
-  ///     an overload.
-  /// - Returns: Whether the caller must slow down. False if the caller is a handler of this event:
-  ///   its sleep would only delay the drain.
+  /// One atomic step sets `busy` and `queued`, and reads the old state. With two, the thread inside
+  /// could leave between them without seeing the work, which then no thread would do.
   @inline(__always) func enqueue(
     drainer: UInt = Thread.current, _ append: (PendingWork) -> Bool
   ) -> Bool {
@@ -80,8 +63,6 @@ extension EventCore {
     return isOverloaded && old & ~CoreState.flags != Thread.current
   }
 
-  /// Lets a closure enqueue work. If the event became idle meanwhile, the event's own queue drains
-  /// the mailbox. So the calling thread runs no code of the user, and releases nothing.
   func enqueueForQueue(_ append: (PendingWork) -> Void) {
     let (old, _) = appendWork {
       append($0)
@@ -90,8 +71,6 @@ extension EventCore {
     if old & ~CoreState.mustEnqueue == 0 { handOff(pendingWork) }
   }
 
-  /// Lets a closure enqueue work, and sets the flags `busy` and `queued`. Returns the value that
-  /// the state word had before, and the result of the closure.
   @inline(__always) private func appendWork(_ append: (PendingWork) -> Bool) -> (old: UInt, isOverloaded: Bool) {
     syncPoint(.foundBusy)
     // Safe: the core retains it.
@@ -104,6 +83,5 @@ extension EventCore {
     return (old, isOverloaded)
   }
 
-  /// Whether the calling thread is inside the core.
   private var isInside: Bool { stateWord.load(ordering: .relaxed) & ~CoreState.flags == Thread.current }
 }

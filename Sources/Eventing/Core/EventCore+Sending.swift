@@ -1,12 +1,10 @@
 import Synchronization
 
-// The three ways to send. The fast paths of a post and of a send are compiled with the user's
-// module, into which they are inlined; the rest is compiled once, with the library.
+// The fast paths of a post and of a send are inlined into the user's module; the rest is compiled
+// once, with the library.
 extension EventCore {
-  /// Posts: see ``Event/post(_:from:)``.
-  ///
-  /// Each path borrows the payload in a closure of its own. One closure around all paths would
-  /// retain the sender on the fast path.
+  /// Each path has a closure of its own: one around all paths would retain the sender on the fast
+  /// path.
   @inlinable @inline(__always) func post<Payload: Sendable>(
     _ payload: Payload, from sender: (any AnyObject & Sendable)?
   ) {
@@ -18,7 +16,7 @@ extension EventCore {
     leave(own)
   }
 
-  /// Delivers a post to the handlers that the fast path did not reach. Isolation: core.
+  /// Isolation: core.
   @usableFromInline @inline(never) func postSlowPath(
     _ payload: BorrowedPayload, from cursor: DeliveryCursor, sender: (any AnyObject & Sendable)?
   ) {
@@ -28,12 +26,9 @@ extension EventCore {
     _ = unsafe deliverSlowPath(payload, from: cursor, isAwaited: false, sender: sender)
   }
 
-  /// Sends: see ``Event/send(_:from:)``.
-  ///
-  /// Not inlined, for two reasons. The compiler merges equal functions, so payload types of one
-  /// layout share this function. And ``Event/send(_:from:)``, which calls this function, stays so
-  /// small that the compiler inlines it. That spares each send the call of an async function: about
-  /// 200 instructions (x86-64 Linux).
+  /// Not inlined. So payload types of one layout share the function, because the compiler merges
+  /// equal functions. And ``Event/send(_:from:)`` stays small enough to be inlined, which spares
+  /// each send the call of an async function: 200 instructions (x86-64 Linux).
   @inlinable @inline(never) func send<Payload: Sendable>(
     _ payload: Payload, from sender: (any AnyObject & Sendable)?
   ) -> SendResult {
@@ -49,8 +44,7 @@ extension EventCore {
     return result
   }
 
-  /// Delivers a send to the handlers that the fast path did not reach, and leaves the core.
-  /// Isolation: core.
+  /// Leaves the core. Isolation: core.
   @usableFromInline @inline(never) func sendSlowPath(
     _ payload: BorrowedPayload, from cursor: DeliveryCursor, _ own: UInt, _ sender: (any AnyObject & Sendable)?
   ) -> PendingSend {
@@ -65,7 +59,6 @@ extension EventCore {
     return PendingSend(tally)
   }
 
-  /// Submits: see ``Event/submit(_:from:)``.
   func submit(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) -> SendTicket {
     let completion = Completion(.ticket, from: sender)
     if isTraced { completion.noteOrigin() }

@@ -2,8 +2,6 @@ import Synchronization
 
 // The slow path at one handler: whether it is called, and how. Isolation: core.
 extension EventCore {
-  /// Delivers to one slot. Returns which later occurrences need the slow path for this handler:
-  /// none, only sends, or sends and posts.
   @inline(__always) func visit(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
   ) -> PathNeeded {
@@ -11,8 +9,6 @@ extension EventCore {
     return unsafe visitNow(slot, payload, &tally)
   }
 
-  /// Delivers to one slot of an observed event. Tells the observers of the call, or that the
-  /// handler was skipped, or that a lock held the occurrence.
   @inline(never) func visitObserved(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
   ) -> PathNeeded {
@@ -32,17 +28,14 @@ extension EventCore {
     return path
   }
 
-  /// Delivers to one slot of an observed event whose handler hands the payload over to a sequence
-  /// or another event.
   private func visitHandedOver(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ details: DetailedRecord, _ payload: BorrowedPayload,
     _ tally: inout Delivery
   ) -> PathNeeded {
     let token = unsafe HandlerToken(slot.pointee.record, anchor)
     let before = tally.report.counts
-    // An inline forward delivers to its target before `visitNow` returns. A trace shows the call of
-    // the forward as the cause of that delivery. So traces are told here, before `visitNow`, that
-    // the call begins.
+    // An inline forward delivers to its target before `visitNow` returns. A trace shows the
+    // forward's call as the cause, so it is told before.
     let isInlineForward = unsafe details.options.isForward && details.route?.target == nil
     let forwarded = isInlineForward ? tally.observed?.began(token, isHandOver: true) : nil
     let path = unsafe visitNow(slot, payload, &tally)
@@ -57,7 +50,6 @@ extension EventCore {
     return path
   }
 
-  /// Tells the observers that a handler was skipped, or that a lock held the occurrence for it.
   private func reportRefusal(
     of record: HandlerRecord, since before: SendReport.Counts, _ tally: inout Delivery
   ) {
@@ -65,8 +57,6 @@ extension EventCore {
     if tally.report.held > before.held { tally.observed?.held(HandlerToken(record, anchor)) }
   }
 
-  /// Delivers to one slot. Tells the observers of the call. If the handler is skipped, or a lock
-  /// holds the occurrence, the caller tells the observers (`reportRefusal`).
   @inline(__always) func visitNow(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
   ) -> PathNeeded {
@@ -109,14 +99,8 @@ extension EventCore {
     return .fast
   }
 
-  /// Calls a handler or enqueues the call on its lane. If the handler must not be called now, holds
-  /// the occurrence for the handler or skips the handler. A handler that has ended already, or
-  /// whose owner is gone, is not counted in the report. When the delivery ends, the core
-  /// unregisters the handlers that have ended, a once handler that this call has used up included.
-  ///
-  /// - Returns: `false` if the handler has ended, so that later occurrences do not reach it. `true`
-  ///   if the next send needs the slow path for this handler, because it has, for instance, an
-  ///   owner, a lane or a lock. The next post may need the slow path, too.
+  /// Returns `false` if the handler has ended, `true` if later sends need the slow path for it. A
+  /// handler that has ended isn't counted, and is unregistered after the delivery.
   func decide(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
     _ tally: inout Delivery
@@ -127,7 +111,7 @@ extension EventCore {
       noteDead(record)
       return false
     }
-    // The main actor itself finds out whether the owner of a handler there is gone.
+    // Whether the owner of a handler on the main actor is gone is found out there.
     if let box = details?.options.owner, !box.isElsewhere {
       owner = box.object  // retained for the call
       guard owner != nil else {
@@ -137,8 +121,7 @@ extension EventCore {
         return false
       }
     }
-    // A lock applies to each occurrence that is delivered while the lock is in force. So the
-    // occurrence is skipped or held here, and not later, when a lane would come to it.
+    // A lock applies to what is delivered while it is in force, not when a lane would come to it.
     if flags & HandlerFlags.notCallable != 0 {
       unsafe refuse(slot, record, flags, payload, &tally)
       return true
@@ -159,7 +142,6 @@ extension EventCore {
     return false
   }
 
-  /// Holds an occurrence for a handler that must not be called now, or skips the handler.
   @inline(__always) func refuse(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
     _ tally: inout Delivery
@@ -175,15 +157,11 @@ extension EventCore {
     if flags & HandlerFlags.lockedAtAll != 0 { tally.completion?.account?.noteLock() }
   }
 
-  /// Closes the fast path because a handler was found changed: see ``EventAnchor/noteChange()``.
-  /// Isolation: core.
   private func closeFastPath(for record: HandlerRecord) {
     withAnchor { $0.invalidateFastPath() }
     if let details = record.details { unsafe details.keyTable?.fastPathEpoch = 0 }
   }
 
-  /// Skips a stopped occurrence for the handlers of a bucket from an index on, and of all later
-  /// buckets.
   @inline(never) func skip(
     from start: PriorityBucket.Pointer, _ index: Int, _ tally: inout Delivery
   ) {
@@ -196,7 +174,6 @@ extension EventCore {
     }
   }
 
-  /// Skips a stopped occurrence for one handler.
   @inline(never) func skip(_ slot: UnsafeMutablePointer<HandlerSlot>, _ tally: inout Delivery) {
     let record = unsafe slot.pointee.record
     guard isAlive(record) else {

@@ -1,54 +1,43 @@
 import Dispatch
 public import Synchronization
 
-/// The executor of an event. One thread at a time is inside; other threads enqueue their work.
+/// The executor of an event: one thread at a time is inside.
 ///
-/// 1. *Idle*, the common case: a sender enters, delivers and leaves, with two atomic steps. Only
-///    the thread inside changes the handler table. So a delivery reads the table without the mutex,
-///    copies nothing and counts no references.
-/// 2. *Busy*: a sender enqueues an item under the mutex, and sets the flags `busy` and `queued` in
-///    one step. If the event became idle meanwhile, the sender is inside now.
-/// 3. If leaving fails because work was enqueued, the thread drains the mailbox or hands it off:
-///    see ``drain(_:)``.
+/// 1. *Idle*: a sender enters, delivers and leaves, with two atomic steps. Only the thread inside
+///    changes the handler table, so it reads the table without the mutex, copies and retains
+///    nothing.
+/// 2. *Busy*: a sender enqueues an item under the mutex, and sets `busy` and `queued` in one step.
+///    If the event became idle meanwhile, the sender is inside now.
+/// 3. If leaving fails because work was enqueued, the thread drains the mailbox or hands it off.
 ///
-/// A lane or a drain retains the core without retaining the ``Event``.
+/// A lane or a drain retains the core, but not the ``Event``.
 // Safe: each field says what guards it, here and in PendingWork.
 @safe @usableFromInline package final class EventCore: SerialExecutor, @unchecked Sendable {
   // Written by contending threads.
-  /// The state of the core: ``CoreState`` says what its bits mean.
   @usableFromInline package let stateWord = Atomic<UInt>(0)
-  /// Guards the mailbox, and the handler table against changes: a thread outside may walk the table
-  /// while it holds the mutex.
+  /// A thread outside may walk the handler table while it holds the mutex.
   @usableFromInline package let mutex = UnfairMutex()
-  /// Whether the event is locked by `lock()`. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) package var isEventLocked = false
-  /// Whether `finish()` was called. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) package var isFinished = false
 
   /// `hasOwners` and `mustEnqueue` in one byte, so that an event fits 160 bytes. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var traits: UInt8 = 0
-  /// The number of handlers that need the instant at which a delivery begins. Isolation: core.
+  /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var clockedCount: Int32 = 0
   @usableFromInline let anchorReference = OnceReference<EventAnchor>()
-  /// The first handler that the current delivery found to have ended. It is unregistered when the
-  /// delivery ends. Until then its slot retains the record. `PendingWork.deadRecords` has the
-  /// others. Isolation: core.
+  /// The first handler that the delivery found to have ended. Isolation: core.
   @exclusivity(unchecked) var firstDead: Unmanaged<HandlerRecord>?
   package let pendingWorkReference = OnceReference<PendingWork>()
-  /// The type of the payloads.
   package let type: PayloadType
-  /// The handlers. Walked by the thread inside the core, or under `mutex`. Changed by the thread
-  /// inside, under the mutex.
+  /// Read inside the core or under `mutex`. Changed inside, under the mutex.
   @usableFromInline @exclusivity(unchecked) package var table = PriorityTable()
-  /// The value of ``sequence``. The thread inside the core changes it, with a load and a store that
-  /// the compiler merges into one plain instruction. Any thread may read it.
-  ///
-  /// A delivery uses this field and `table.first`. Contending threads write the state word and the
-  /// mutex, which come at least 64 bytes earlier in memory. So contending threads never take the
-  /// cache line that a delivery needs.
+  /// Changed inside the core. A delivery uses this field and `table.first`: the state word and the
+  /// mutex, which contending threads write, come at least 64 bytes earlier, so on other cache
+  /// lines.
   @usableFromInline let sequenceWord = Atomic<UInt64>(0)
 
-  /// The name of the event.
   @usableFromInline let name: String?
 
   init(_ type: PayloadType, _ name: String?) {
@@ -78,18 +67,14 @@ public import Synchronization
     unsafe anchorReference.load()?.observers = nil  // a token may retain the anchor
   }
 
-  /// Delivers, after the end of the event, the occurrences that paces still keep for inline
-  /// handlers.
   private func deliverLeft(of paced: [Pacer]) {
     let left = paced.filter { $0.isLeft }
     if left.isEmpty { return }
-    // One block delivers, one after the other, the occurrences that the paces in `left` still keep:
-    // inline handlers of an event must not overlap.
+    // One block, because inline handlers of an event must not overlap.
     let observers = unsafe anchorReference.load()?.observers
     Scheduling.concurrentBlock { for target in left { target.deliverLeft(for: observers) } }
   }
 
-  /// The pending work. It is created when it is first needed.
   var pendingWork: PendingWork {
     pendingWorkReference.load() ?? makePendingWork()
   }
@@ -105,7 +90,6 @@ public import Synchronization
     unsafe UnownedSerialExecutor(ordinary: self)
   }
 
-  /// Enqueues a call of an isolated method. Called by Swift's runtime.
   @usableFromInline package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     let pendingWork = pendingWork
@@ -113,11 +97,8 @@ public import Synchronization
     if mustStart { Scheduling.concurrentBlock { self.runIsolatedCalls(pendingWork) } }
   }
 
-  /// Runs isolated calls, each between two occurrences, in a block of Dispatch's pool.
-  ///
-  /// A call enters the core, or is enqueued there, only when the block runs. While the block waits
-  /// for a thread of the pool, it does not make the event busy. So however busy the pool is, no
-  /// post waits for an isolated call.
+  /// A call enters the core only when the block runs. So while the pool is busy, the event is not,
+  /// and no post waits for the call.
   private func runIsolatedCalls(_ pendingWork: PendingWork) {
     while let job = mutex.withLock({ unsafe pendingWork.isolatedCalls.next() }) {
       let own = enter()

@@ -9,8 +9,8 @@
 public struct Buffering: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
     case unbounded, oldest(Int), newest(Int), suspendingSender(Int)
-    /// Like `newest(1)`, but takes what the pace must pass on before its time, and then drops
-    /// nothing for it.
+    /// Like `newest(1)`, but takes what the pace must pass on before its time, and drops nothing
+    /// for it.
     case paced
   }
   let kind: Kind
@@ -41,12 +41,10 @@ public struct Buffering: Hashable, Sendable {
   /// - Parameter count: The number of occurrences that may wait. A number below 1 counts as 1.
   public static func suspendingSender(_ count: Int) -> Buffering { Buffering(kind: .suspendingSender(max(1, count))) }
 
-  /// The bound behind a throttle, if the user has given none.
+  /// Behind a throttle, if the user has given none.
   package static var paced: Buffering { Buffering(kind: .paced) }
 
   package var isBounded: Bool { kind != .unbounded }
-  /// Whether a new occurrence always gets a place in the buffer. If the buffer is full, the oldest
-  /// occurrence that waits is dropped in its place.
   var keepsNewest: Bool {
     switch kind {
     case .unbounded, .newest, .paced: true
@@ -69,6 +67,5 @@ extension Buffering: CustomStringConvertible {
 }
 
 extension Buffering {
-  /// Whether no further occurrence fits, unless another one is dropped.
   func isFull(waiting: Int) -> Bool { decision(waiting: waiting, isSend: false) != .keep }
 }

@@ -1,11 +1,7 @@
 public import Dispatch
 
-/// Where and how a handler runs: the value in a ``SyncDelivery``, ``AsyncDelivery`` or
-/// ``MainDelivery``.
-///
-/// A priority is stored as its raw value. Modules that import this one do not know the layout of
-/// `TaskPriority`, so code in them would handle a value that contains one more slowly: see
-/// ``StableInstant``.
+/// Where and how a handler runs. A priority is stored as its raw value, because other modules don't
+/// know the layout of `TaskPriority`, and would handle it more slowly: see ``StableInstant``.
 @usableFromInline package enum ExecutionPlace: Sendable {
   case inline
   case main(Buffering)
@@ -15,9 +11,7 @@ public import Dispatch
   case concurrent(Int, Buffering)
   case task(UInt8?)
   case lane(HandlerLane, Buffering)
-  /// The tasks that iterate over a sequence.
   case sequence(Buffering)
-  /// The actor that is the handler's owner.
   case actor(Buffering)
 
   package var buffering: Buffering {
@@ -31,8 +25,6 @@ public import Dispatch
 }
 
 extension ExecutionPlace {
-  /// Returns this execution place with another buffering. If the buffering is fixed, as for an
-  /// inline handler, returns this execution place unchanged.
   func buffered(_ buffering: Buffering) -> ExecutionPlace {
     switch self {
     case .main: .main(buffering)
@@ -46,8 +38,8 @@ extension ExecutionPlace {
     }
   }
 
-  /// The place for the handlers that one handler of all payloads has in several events: one call at
-  /// a time means one in all these events together, so they share a queue or a lane.
+  /// One call at a time means one in all events of a bus handler together, so they share a queue or
+  /// a lane.
   var inSeveralEvents: ExecutionPlace {
     switch self {
     case .background(let priority, let buffering): .queue(Scheduling.backgroundQueue(priority), buffering)

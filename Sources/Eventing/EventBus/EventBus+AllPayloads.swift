@@ -37,8 +37,6 @@ extension EventBus {
   ///   occurrence of any event then costs a cast, and takes the event's slow path.
   public func all<P: Sendable>(as type: P.Type) -> some EventSource<P> { AllPayloads(bus: self) }
 
-  /// Forwards the payloads of a type from all other events of the bus to one of its events, and
-  /// from each event that is made later.
   func forwardAll<P: Sendable>(to target: Event<P>) {
     add(
       BusHandler(on: self, HandlerOptions(), isOnce: false, .none, isForward: true) { handler, event in
@@ -48,7 +46,6 @@ extension EventBus {
   }
 }
 
-/// A source of the payloads of a type in all events of a bus.
 private struct AllPayloads<Payload: Sendable>: EventSource {
   let bus: EventBus
 
@@ -67,8 +64,8 @@ private struct AllPayloads<Payload: Sendable>: EventSource {
     return busHandler.token
   }
 
-  /// Adds a sequence, whose hub belongs to one event: a private one, which takes the occurrences of
-  /// all events over. The handler that passes them on ends with the hub, or with the bus.
+  /// A sequence's hub belongs to one event: here a private one, which takes over the occurrences of
+  /// all events.
   private func add(_ handler: Handler<Payload>, of hub: SequenceHub) -> HandlerToken {
     let gathered = Event<Payload>(untold: nil)
     let token = gathered.add(handler)
@@ -88,7 +85,6 @@ private struct AllPayloads<Payload: Sendable>: EventSource {
 }
 
 extension Handler {
-  /// The handler with one queue or lane for all events that it is added to.
   fileprivate var inSeveralEvents: Handler {
     var copy = self
     copy.any.place = any.place.inSeveralEvents

@@ -6,16 +6,11 @@ extension EventBus: HandlerRegistry {
   /// but not locked.
   public var handlerTable: HandlerTable { HandlerTable(content: .bus(self)) }
 
-  /// Returns the event of a handler, which may be the private event of a handler of all events.
   func event(of token: HandlerToken, orBusHandler: Bool) -> (any AnyEvent)? {
     if let event = all.first(where: { $0.core.owns(token) }) { return event }
     return orBusHandler ? mutex.withLock { unsafe everywhere.table[ObjectIdentifier(token.anchor)] }?.registration : nil
   }
 
-  /// Removes handlers of all events, and then handlers of single events. The forwards to events of
-  /// protocol types stay, which the bus has made.
-  ///
-  /// - Returns: The number of removed handlers. A handler of all events counts once.
   func removeHandlers(where filter: HandlerFilter) -> Int {
     var count = 0
     for handler in busHandlers where !handler.isForward {

@@ -19,13 +19,13 @@ public final class EventBus: Sendable {
   public static let shared = EventBus()
 
   let mutex = UnfairMutex()
-  // Safe: all three fields are guarded by `mutex`. No user code runs under the mutex, and no weak
-  // reference is read there.
-  /// The events that are found by payload type. Guarded by: mutex.
+  // Safe: all three are guarded by `mutex`. No user code runs under it, and no weak reference is
+  // read.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var byType: [ObjectIdentifier: NumberedEvent] = [:]
-  /// The events that are found by owner and key. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var ofOwners = OwnedEvents()
-  /// The bus handlers, in the order in which they were added. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) var everywhere = BusHandlers()
 
   /// Creates a bus without events.
@@ -143,8 +143,6 @@ public final class EventBus: Sendable {
 
   // MARK: All
 
-  /// Ends all events of the bus, and removes them and the handlers of all events from the bus: see
-  /// ``HandlerRegistry/finish()``.
   func finishAll() {
     let (types, owned, handlers) = mutex.withLock {
       defer { unsafe (byType, ofOwners, everywhere) = ([:], OwnedEvents(), BusHandlers()) }
@@ -154,33 +152,24 @@ public final class EventBus: Sendable {
     withExtendedLifetime(handlers) {}  // released outside of the mutex
   }
 
-  /// The events of all types and owners, in the order in which they were made.
-  ///
-  /// - Complexity: O(*n* log *n*) for *n* events.
   var all: [any AnyEvent] { Self.inOrder(mutex.withLock { numbered }) }
 
-  /// The events of all types and owners, in no order. The caller holds `mutex`.
+  /// The caller holds `mutex`.
   @inline(never) var numbered: [NumberedEvent] { unsafe byType.values + ofOwners.all }
 
-  /// Returns events in the order in which they were made.
   static func inOrder(_ events: [NumberedEvent]) -> [any AnyEvent] {
     events.sortedUnspecialized { $0.number < $1.number }.map(\.event)
   }
 
   // MARK: Owners
 
-  /// Adds an event of an owner, unless another thread has just added one of that name.
-  ///
-  /// - Returns: The owner's event of that name: `made`, or the one that was there.
   private func add(_ made: any AnyEvent, _ name: String, _ owner: some AnyObject & Sendable) -> any AnyEvent {
     let address = ObjectIdentifier(owner)
     let box = Owner(owner)
     var known: [BusHandler] = []
     var stale: OwnedEvents.Entry?
-    // `stale` is the entry of a released owner that had this address. Other code may still hold the
-    // events of the entry. So, at the end of this method, `leave` removes from these events the
-    // handlers that the bus handlers added. Then the entry and its events are released, outside the
-    // mutex.
+    // The entry of a released owner at this address. Its events may still be in use, so `leave`
+    // takes the bus handlers out of them. The entry is released outside the mutex.
     defer { if let stale { leave(stale.events.map(\.event)) } }
     while true {
       let seen = mutex.withLock { unsafe ofOwners.owner(at: address) }
@@ -193,10 +182,8 @@ public final class EventBus: Sendable {
     }
   }
 
-  /// Returns the box that stands for a living owner on this bus, or `nil` if there is none.
-  ///
-  /// A box may belong to an earlier object at the owner's address. This is checked outside the
-  /// mutex, because the check reads a weak reference.
+  /// A box may be that of an earlier object at this address. The check reads a weak reference, so
+  /// outside the mutex.
   private func box(of owner: some AnyObject & Sendable) -> Owner? {
     guard let box = mutex.withLock({ unsafe ofOwners.owner(at: ObjectIdentifier(owner)) }), box.isSame(as: owner) else {
       return nil
@@ -204,9 +191,6 @@ public final class EventBus: Sendable {
     return box
   }
 
-  /// Returns the result of `body` for the events of an owner, or `nil` if the bus knows no such
-  /// owner.
-  ///
   /// `body` runs under `mutex`, and must not let the array escape.
   private func events<Result>(
     of owner: some AnyObject & Sendable, _ body: ([(key: String, event: any AnyEvent, number: Int)]) -> Result
@@ -215,8 +199,6 @@ public final class EventBus: Sendable {
     return mutex.withLock { unsafe ofOwners.with(box, body) }
   }
 
-  /// Checks the next owners and the next two bus handlers. Releases the events of each owner that
-  /// is gone, and ends each bus handler whose owner is gone.
   private func sweep() {
     var (candidates, first, second) = mutex.withLock {
       unsafe (ofOwners.nextToSweep(), everywhere.nextToSweep(), everywhere.nextToSweep())
@@ -242,7 +224,6 @@ extension EventBus: CustomStringConvertible {
 }
 
 extension AnyEvent {
-  /// The payload type as text, for error messages.
   static var payloadDescription: String {
     let name = "\(Self.self)"
     return name.hasPrefix("Event<") ? String(name.dropFirst("Event<".count).dropLast()) : name

@@ -36,11 +36,8 @@ extension Event {
   }
 }
 
-/// The event of dead letters, with its payload type erased.
 final class DeadLetters: Sendable {
-  /// The event, an `Event` of dead letters.
   let event: any AnyObject & Sendable
-  /// The core of `event`.
   let core: EventCore
   private let postWhole: @Sendable (BorrowedPayload, HandlerFailure) -> Void
 
@@ -51,28 +48,19 @@ final class DeadLetters: Sendable {
     postWhole = { payload, failure in event.post(DeadLetter(payload: payload.payload(), failure: failure)) }
   }
 
-  /// Posts a letter with a payload of the event.
   func post(_ payload: BorrowedPayload, _ failure: HandlerFailure) { postWhole(payload, failure) }
 
-  /// Posts a letter with the payload of the event that `letter` gets from one that the handler
-  /// received, if it gets one.
   func post(_ received: BorrowedPayload, _ letter: LetterPayload, _ failure: HandlerFailure) {
     letter.withPayload(from: received) { if let whole = $0 { postWhole(whole, failure) } }
   }
 }
 
-/// How a dead letter gets a payload of the event from one that a handler received.
 @usableFromInline enum LetterPayload: Sendable {
-  /// The handler receives the payloads of the event.
   case same
-  /// A view stands before the handler, and the closure makes the payload of the event again; `nil`
-  /// if it cannot.
+  /// `nil` if the event's payload cannot be made again.
   case made(@Sendable (BorrowedPayload) -> OwnedPayload?)
-  /// A view stands before the handler, and the payload of the event cannot be made again.
   case lost
 
-  /// Returns how a dead letter gets the payload if it was cast to the type that the handler
-  /// receives.
   static func cast<Payload: Sendable, Received: Sendable>(
     of type: Payload.Type, to received: Received.Type
   ) -> LetterPayload {
@@ -83,7 +71,6 @@ final class DeadLetters: Sendable {
     }
   }
 
-  /// Calls a closure with the payload of the event; with `nil` if it cannot be made again.
   func withPayload<Result>(from received: BorrowedPayload, _ body: (BorrowedPayload?) -> Result) -> Result {
     switch self {
     case .same: return body(received)
@@ -94,9 +81,6 @@ final class DeadLetters: Sendable {
     }
   }
 
-  /// Returns how a dead letter gets the payload if a view stands before the handler, too.
-  ///
-  /// - Parameter view: How the payload before the view is made of the one behind it.
   @usableFromInline func behind(_ view: LetterPayload) -> LetterPayload {
     switch (self, view) {
     case (_, .same): self

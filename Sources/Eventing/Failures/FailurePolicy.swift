@@ -33,44 +33,28 @@ extension FailurePolicy: CustomStringConvertible {
   }
 }
 
-/// Posts the errors that an event's handlers throw to `Event.failures`, counts them, and applies
-/// the policy.
-///
-/// Created at the first failure, at the first access to `Event.failures` or `Event.deadLetters`, or
-/// with a policy other than `collect`.
 // Safe: `failedCounts` is guarded by `mutex`.
 @usableFromInline package final class Failures: @unchecked Sendable {
-  /// The event of payloads that handlers failed at; created at the first access to
-  /// `Event.deadLetters`.
   let deadLettersReference = OnceReference<DeadLetters>()
   private let eventReference = OnceReference<Event<HandlerFailure>>()
   let policy: FailurePolicy
   private let mutex = UnfairMutex()
-  /// The counts of each handler that threw, by the handler's number. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var failedCounts: [UInt64: Count] = [:]
 
   private struct Count {
-    /// The number of errors that the handler's calls threw: one for each call that failed.
-    /// `FailurePolicy.removeHandler(afterFailures:)` limits it.
+    /// Counts failed calls, for `FailurePolicy.removeHandler(afterFailures:)`.
     var errors = 0
-    /// The number of failed calls, as ``counts`` tells it: a failed call of a batch counts once for
-    /// each payload of the batch.
+    /// Counts the payloads of a failed batch one by one.
     var calls = 0
   }
 
-  /// The event that delivers the failures. It is created at the first access.
   var event: Event<HandlerFailure> { eventReference.load() ?? eventReference.set(Event("failures")) }
 
-  /// The event that delivers the failures; `nil` before the first access to `event`.
   package var knownEvent: Event<HandlerFailure>? { eventReference.load() }
 
   init(_ policy: FailurePolicy) { self.policy = policy }
 
-  /// Posts a failure to `event`, counts it, and applies the policy.
-  ///
-  /// - Parameter calls: The number of payloads of the call that failed: more than 1 for a batch. In
-  ///   ``counts``, each of them counts as a failed call.
-  /// - Returns: Whether the policy stops the occurrence.
   func note(_ failure: HandlerFailure, calls: Int = 1) -> Bool {
     eventReference.load()?.post(failure)
     let count = mutex.withLock { () -> Int in
@@ -91,10 +75,7 @@ extension FailurePolicy: CustomStringConvertible {
     }
   }
 
-  /// The number of failed calls of each handler that threw, by the handler's number. A call of a
-  /// batch counts once for each payload.
   package var counts: [UInt64: Int] { mutex.withLock { unsafe failedCounts.mapValues(\.calls) } }
 
-  /// Discards the count of a handler that has ended.
   func forget(_ record: HandlerRecord) { mutex.withLock { unsafe failedCounts[record.id] = nil } }
 }

@@ -2,17 +2,15 @@ import Synchronization
 
 // Locks, and the occurrences that they hold.
 //
-// A lock that holds nothing is a flag of the handler's record. With a lock that holds occurrences,
-// the handler gets a `HoldingBuffer`. While the handler has the buffer, its locks begin under the
-// core's mutex. They end as items of the mailbox, after everything that was sent before.
+// A lock that holds nothing is a flag of the record. With a lock that holds occurrences, the
+// handler gets a `HoldingBuffer`. From then on its locks begin under the core's mutex, and end as
+// items of the mailbox, after everything that was sent before.
 //
-// With atomics alone, the thread inside could see a lock that another thread ends directly
-// afterwards. The thread inside would then put the occurrence into the buffer after the end of the
-// lock, and the next occurrence would overtake the one in the buffer.
+// With atomics alone, the thread inside could see a lock that ends directly afterwards, and put the
+// occurrence into the buffer after the end. The next occurrence would then overtake it.
 extension EventCore {
   // MARK: From any thread
 
-  /// Locks a handler. Returns false if the handler's life is over.
   package func begin(_ reason: LockReason, of record: HandlerRecord, _ holding: Buffering?) -> Bool {
     let (isAlive, isHolding): (Bool, Bool)
     if holding == nil, let before = record.changeUnlessHolding(reason.begun) {
@@ -21,38 +19,32 @@ extension EventCore {
       let pendingWork = pendingWork
       (isAlive, isHolding) = mutex.withLock { begin(reason, of: record, holding, pendingWork) }
     }
-    // Closes the fast path even if the handler has ended. The thread that ended the handler calls
-    // `noteChange()`, too, but may not have come to that yet. No call may begin after this method
-    // has returned.
+    // Even if the handler has ended: the thread that ended it may not have called `noteChange()`
+    // yet, and no call may begin after the return.
     anchor.noteChange()
     record.details?.delays?.end(givingUp: !isHolding)
     return isAlive
   }
 
-  /// Locks a handler with a holding buffer, which is created if there is none. Returns whether the
-  /// handler's life is not over, and whether the lock holds occurrences. The caller holds `mutex`.
+  /// The caller holds `mutex`.
   @inline(never) private func begin(
     _ reason: LockReason, of record: HandlerRecord, _ holding: Buffering?, _ pendingWork: PendingWork
   ) -> (isAlive: Bool, isHolding: Bool) {
     guard !record.has(HandlerFlags.ended) else {
-      // A once handler is used up by its first attempt, and may wait for a second one. The lock
-      // holds nothing for such a handler, but keeps further attempts from being made.
+      // A spent once handler may wait for a second attempt. The lock holds nothing for it, but
+      // prevents further attempts.
       if record.details?.delays != nil { _ = record.changeUnlessHolding(reason.begun) }
       return (false, false)
     }
     let buffer = unsafe pendingWork.holding.makeBuffer(for: record, type)
-    // If another thread removes the handler meanwhile, the thread that unregisters the handler
-    // finds the flag `hasHoldingBuffer`, and drops the buffer.
+    // A thread that unregisters the handler meanwhile finds the flag `hasHoldingBuffer`, and drops
+    // the buffer.
     unsafe buffer.locks.begin(reason, holding)
     let flag = buffer.holdingFlag
     record.change { reason.begun(in: $0) & ~HandlerFlags.isHolding | HandlerFlags.hasHoldingBuffer | flag }
     return (true, flag != 0)
   }
 
-  /// Ends a lock of several handlers: at once or, for handlers with a holding buffer, after
-  /// everything that was sent before.
-  ///
-  /// - Returns: The number of handlers whose life is not over.
   @discardableResult package func end(_ reason: LockReason, of records: [HandlerRecord]) -> Int {
     var held: [HandlerRecord] = []
     let count = records.count { record in
@@ -72,15 +64,13 @@ extension EventCore {
     return count
   }
 
-  /// Locks or unlocks the event. The lock is a flag in the record of every handler, including those
-  /// that are added later.
   package func setEventLock(_ isOn: Bool, _ holding: Buffering? = nil) {
     if holding != nil { _ = pendingWork }  // created now, not under the mutex
     var held: [(record: HandlerRecord, number: Int)] = []
     var delays: [(delays: HandlerDelays, isHolding: Bool)] = []
     mutex.lock()
-    // Read under the mutex. Otherwise this thread could miss the `PendingWork` that another thread
-    // has just created for the holding buffer of a lock.
+    // Read under the mutex, so as not to miss a `PendingWork` that another thread has just created
+    // for a holding buffer.
     let pendingWork = pendingWorkReference.load()
     unsafe isEventLocked = isOn
     unsafe pendingWork?.holding.eventLockHolding = holding
@@ -102,12 +92,11 @@ extension EventCore {
     if !isOn { announceReadiness() }
   }
 
-  /// Enqueues the end of a lock of some handlers.
   private func enqueueEnd(of reason: LockReason, _ locks: [(record: HandlerRecord, number: Int)]) {
     if !locks.isEmpty, enqueue(.release(LockEnd(reason, locks), by: Thread.current)) { OverloadControl.slowDown() }
   }
 
-  /// Locks a handler that is added while the event is locked. The caller holds `mutex`.
+  /// The caller holds `mutex`.
   func applyEventLock(to record: HandlerRecord) {
     let pendingWork = pendingWorkReference.load()
     let holding = unsafe pendingWork?.holding.eventLockHolding
@@ -115,7 +104,6 @@ extension EventCore {
     if let pendingWork { _ = begin(.event, of: record, holding, pendingWork) }
   }
 
-  /// Whether the event is locked.
   var isLocked: Bool {
     let isLocked = mutex.withLock { unsafe isEventLocked }
     // The thread that locked the event may not have called `noteChange()` yet.
@@ -123,7 +111,6 @@ extension EventCore {
     return isLocked
   }
 
-  /// Returns whether a handler's own lock, or a `withLocked`, is in force.
   func isLocked(_ record: HandlerRecord) -> Bool {
     let isLocked = mutex.withLock {
       let flags = record.state.load(ordering: .acquiring)
@@ -138,12 +125,7 @@ extension EventCore {
 
   // MARK: Inside the core
 
-  /// Holds an occurrence for a handler: appends it to the handler's holding buffer, and returns
-  /// true. Returns false if the occurrence must be skipped instead. Isolation: core.
-  ///
-  /// If the occurrence came from that buffer (``Delivery/isLate``), only sets
-  /// ``Delivery/isHeldOn``, and returns true. Then the caller puts the occurrence back into
-  /// the buffer.
+  /// False if the occurrence must be skipped. The caller puts one that comes from the buffer back.
   func hold(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ payload: BorrowedPayload,
     _ tally: inout Delivery
@@ -165,8 +147,7 @@ extension EventCore {
     if let replaced {
       unsafe slot.pointee.countSkipped()
       observed(replaced.sequence)?.skipped(HandlerToken(record, anchor))
-      // If the user asked for the latest occurrence only, a transport need not bring this one
-      // again.
+      // The user asked for the latest one only, so a transport need not bring this one again.
       if holding == .latest { replaced.completion?.account?.noteLeftOut() }
       replaced.completion?.arrive(buffer, .skipped)
     }
@@ -181,11 +162,8 @@ extension EventCore {
     return true
   }
 
-  /// Delivers the occurrences that were held by locks which have ended now, unless another lock
-  /// still holds them. Isolation: core.
-  ///
-  /// If the locks of several handlers end together, as those of the event do, the occurrences come
-  /// one after the other, and each reaches the handlers in their order, as without the lock.
+  /// If several locks end together, as those of the event do, each occurrence reaches the handlers
+  /// in their order, as without the lock.
   func release(_ end: LockEnd) {
     var ended = end.locks.compactMap { record, number in
       mutex.withLock { endLock(end.reason, number, of: record) }.map { (record: record, buffer: $0) }
@@ -208,12 +186,7 @@ extension EventCore {
     announceReadiness()
   }
 
-  /// Removes a lock of a handler, and clears the lock's flag in the handler's state. Called when
-  /// the thread inside comes to the end of the lock in the mailbox. The caller holds `mutex`.
-  /// Isolation: core.
-  ///
-  /// - Returns: The handler's holding buffer. `nil` if there is none, or if the lock is gone or has
-  ///   begun again since a caller ended it. Then nothing is changed.
+  /// `nil` if the lock is gone or has begun again. The caller holds `mutex`.
   private func endLock(_ reason: LockReason, _ number: Int, of record: HandlerRecord) -> HoldingBuffer? {
     guard let buffer = unsafe pendingWork.holding[record], unsafe buffer.locks.forget(reason, number) else {
       return nil
@@ -223,15 +196,11 @@ extension EventCore {
     return buffer
   }
 
-  /// Returns whether one handler comes before another one in the order of delivery.
   private func isBefore(_ a: HandlerRecord, _ b: HandlerRecord) -> Bool {
     let (first, second) = (a.details?.options.priority ?? 0, b.details?.options.priority ?? 0)
     return first != second ? first > second : a.id < b.id
   }
 
-  /// Delivers held occurrences, in the order of their sequence numbers and, within an occurrence,
-  /// in the order of the handlers. Leaves those whose handler is locked again, or has ended.
-  /// Isolation: core.
   private func deliver(_ held: [(record: HandlerRecord, buffer: HoldingBuffer)]) {
     var order: [(sequence: UInt64, handler: Int)] = []
     for (handler, (_, buffer)) in held.enumerated() {
@@ -264,10 +233,6 @@ extension EventCore {
     }
   }
 
-  /// Delivers the first occurrence of a holding buffer to its handler. If a lock has begun that
-  /// holds the occurrence, it stays in the buffer. Isolation: core.
-  ///
-  /// - Returns: The outcome, and what later handlers receive.
   private func deliverHeld(_ buffer: HoldingBuffer, _ slot: UnsafeMutablePointer<HandlerSlot>) -> Delivery {
     let held = unsafe buffer.items.takeFirst()
     var tally = unsafe Delivery(buffer.items.taken, held)
@@ -289,8 +254,6 @@ extension EventCore {
     return tally
   }
 
-  /// Skips the first occurrence of a holding buffer, which an earlier handler has stopped.
-  /// Isolation: core.
   private func skipHeld(_ buffer: HoldingBuffer, _ slot: UnsafeMutablePointer<HandlerSlot>) {
     let held = unsafe buffer.items.takeFirst()
     unsafe buffer.items.destroyTaken()
@@ -301,10 +264,8 @@ extension EventCore {
     held.completion?.arrive(buffer, .skipped)
   }
 
-  /// Drops the occurrences that locks hold for a handler whose life is over. Isolation: core.
-  ///
-  /// - Parameter isRetiring: Whether calls still wait on the handler's lane. Then the emptied
-  ///   buffer stays, because it has the handler's locks: they stay in force for those calls.
+  /// - Parameter isRetiring: Calls still wait on the lane. The buffer stays, because its locks
+  ///   apply to those calls.
   func dropHoldingBuffer(of record: HandlerRecord, isRetiring: Bool = false) {
     mutex.lock()
     let pendingWork = pendingWorkReference.load()

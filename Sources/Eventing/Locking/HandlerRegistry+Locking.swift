@@ -115,10 +115,9 @@ extension HandlerRegistry {
     var count = 0
     handlerTable.forEach { core in
       count += core.livingRecords(where: filter.isIncluded).count { core.begin(.handler, of: $0, holding) }
-      // Closes the fast path, even if no handler was locked. This thread may have left out a
-      // handler that it found deactivated. The thread that deactivated that handler may not have
-      // come to its own `noteChange()` yet. Without the call here, the fast path could still call
-      // that handler after this method has returned.
+      // Closes the fast path even if no handler was locked: a handler that was left out because it
+      // is deactivated may not be called after the return, and the thread that deactivated it may
+      // not have called `noteChange()` yet.
       core.anchorReference.load()?.noteChange()
     }
     return count

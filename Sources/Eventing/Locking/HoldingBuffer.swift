@@ -1,16 +1,12 @@
 import Synchronization
 
-/// The holding buffers of an event's handlers. Guarded by: core.mutex.
+/// Guarded by: core.mutex.
 package struct HoldingState {
-  /// The buffers, by the ids of the handlers' records.
   private(set) var buffers: [UInt64: HoldingBuffer] = [:]
-  /// The `holding` of the lock of the event, which applies to each handler; `nil` if the lock holds
-  /// nothing.
   var eventLockHolding: Buffering?
 
   subscript(record: HandlerRecord) -> HoldingBuffer? { buffers[record.id] }
 
-  /// Returns the buffer of a handler; creates it if there is none.
   mutating func makeBuffer(for record: HandlerRecord, _ type: PayloadType) -> HoldingBuffer {
     if let buffer = buffers[record.id] { return buffer }
     let buffer = HoldingBuffer(type)
@@ -18,34 +14,28 @@ package struct HoldingState {
     return buffer
   }
 
-  /// Removes and returns the buffer of a handler.
   mutating func removeBuffer(of record: HandlerRecord) -> HoldingBuffer? {
     defer { buffers.giveBackRoom() }
     return buffers.removeValue(forKey: record.id)
   }
 
-  /// Returns the number of occurrences that locks hold for a handler.
   package func count(for record: HandlerRecord) -> Int {
     buffers[record.id]?.knownCount.load(ordering: .relaxed) ?? 0
   }
 }
 
-/// The occurrences that the locks of one handler hold.
-///
-/// It is a node of the wait graph, too: a transport waits here for what it brought, until the lock
-/// ends.
+/// A transport waits here for what it brought, until the lock ends.
 // Safe: each field says what guards it.
 final class HoldingBuffer: WaitNode, @unchecked Sendable {
-  /// The handler's locks. Guarded by: core.mutex.
+  /// Guarded by: core.mutex.
   @exclusivity(unchecked) var locks = LockReasons()
-  /// The held occurrences, the oldest first. Isolation: core.
+  /// Oldest first. Isolation: core.
   @exclusivity(unchecked) var items: PayloadQueue<HeldOccurrence>
 
-  /// The number of the last ``items`` that one lock with the same `holding` has kept, unless some
-  /// of them have left the buffer since. Isolation: core.
+  /// The number of the last ``items`` that have one `holding`. Isolation: core.
   @exclusivity(unchecked) private var runCount = 0
 
-  /// The number of ``items``. Read by any thread; changed only inside the core.
+  /// Changed only inside the core.
   let knownCount = Atomic<Int>(0)
 
   init(_ type: PayloadType) {
@@ -55,10 +45,9 @@ final class HoldingBuffer: WaitNode, @unchecked Sendable {
 
   override func needs(_ goal: Invocation) -> WaitNeeds { .free }
 
-  /// Stores the number of items in `knownCount`, where other threads read it. Isolation: core.
+  /// Isolation: core.
   func noteCount() { unsafe knownCount.store(items.count, ordering: .relaxed) }
 
-  /// Replaces the payload of an occurrence by one that an interceptor has put in its place.
   /// Isolation: core.
   func replace(_ sequence: UInt64, with payload: BorrowedPayload) {
     guard
@@ -69,15 +58,11 @@ final class HoldingBuffer: WaitNode, @unchecked Sendable {
     unsafe items.replace(at: place, with: payload)
   }
 
-  /// `HandlerFlags.isHolding` if the newest lock keeps occurrences; otherwise 0. The caller holds
-  /// `core.mutex`.
+  /// The caller holds `core.mutex`.
   var holdingFlag: UInt32 { unsafe locks.holding == nil ? 0 : HandlerFlags.isHolding }
 
-  /// Keeps one more occurrence if there is room. Isolation: core.
-  ///
-  /// - Parameter isAnnouncement: Whether the occurrence announces a change, which comes next. It is
-  ///   kept only if there is room for both, so that no change is lost to its announcement.
-  /// - Returns: Whether the occurrence is kept, and the older one that it replaces.
+  /// An announcement is kept only if there is room for its change, too, so that no change is lost
+  /// to its announcement. Isolation: core.
   func keep(
     _ payload: BorrowedPayload, _ held: HeldOccurrence, isAnnouncement: Bool
   ) -> (isKept: Bool, replaced: HeldOccurrence?) {
@@ -98,22 +83,17 @@ final class HoldingBuffer: WaitNode, @unchecked Sendable {
   }
 }
 
-/// A held occurrence. Its payload lies beside it in ``HoldingBuffer/items``.
 struct HeldOccurrence: PayloadHeader, Sendable {
   let sequence: UInt64
   let instant: StableInstant?
   weak let sender: (any AnyObject & Sendable)?
   let path: ForwardingPath?
-  /// Whether a `send` brought the occurrence. If so, a full buffer that suspends senders takes the
-  /// occurrence after the lock, although the sender no longer waits.
+  /// A full buffer that suspends senders takes the occurrence after the lock, although the sender
+  /// no longer waits.
   let isSend: Bool
-  /// Whether the payload was replayed, for this handler alone.
   let isReplayed: Bool
-  /// The task-local values of the sender, if any are carried.
   let context: CarriedContext?
-  /// The `holding` of the lock that holds the occurrence.
   let holding: Buffering
-  /// The completion, if a transport brought the occurrence: see ``Completion/staysInHand``.
   let completion: Completion?
 
   init(_ tally: borrowing Delivery, _ holding: Buffering) {

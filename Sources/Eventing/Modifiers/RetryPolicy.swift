@@ -1,8 +1,6 @@
 /// The number of attempts of a handler that throws, and the delays between them.
 public struct RetryPolicy: Hashable, Sendable {
-  /// The largest number of attempts, the first one included.
   package let attempts: Int
-  /// The first and the longest delay between attempts; `nil` if each attempt follows at once.
   let delays: ClosedRange<Duration>?
   let hasJitter: Bool
 
@@ -44,7 +42,6 @@ public struct RetryPolicy: Hashable, Sendable {
     return RetryPolicy(attempts: max(1, attempts), delays: first...last, hasJitter: jitter)
   }
 
-  /// Returns the delay after a number of attempts, without jitter.
   func fullDelay(after attempts: Int) -> Duration {
     guard let delays else { return .zero }
     var delay = delays.lowerBound
@@ -56,9 +53,7 @@ public struct RetryPolicy: Hashable, Sendable {
     return delay
   }
 
-  /// Returns the delay after a number of attempts.
-  ///
-  /// In a simulation, which must be repeatable, the delay depends on the number of attempts alone.
+  /// In a simulation, which must be repeatable, depends on the number of attempts alone.
   package func delay(after attempts: Int) -> Duration {
     let full = fullDelay(after: attempts)
     guard hasJitter, full > .zero else { return full }

@@ -1,20 +1,15 @@
 import Synchronization
 
-// An event with observers, or with an `unhandled` event, sets `mustEnqueue`. So `enter()` fails:
-// each occurrence is enqueued, even if the event is idle, and the mailbox is drained at once. An
-// event with a history sets `mustEnqueue`, too, but delivers a post at once if it is idle. Other
-// events pay nothing.
+// An event with observers or with an `unhandled` event sets `mustEnqueue`, so `enter()` fails: each
+// occurrence is enqueued, and the mailbox drained at once. An event with a history does so, too,
+// but delivers a post at once if it is idle. Other events pay nothing.
 
 extension EventCore {
-  /// Enqueues an observation or a trace. When the drain comes to it, it tells the instrument of the
-  /// handlers that the event has at that moment.
-  ///
   /// Callable from any thread.
   package func observe(in instrument: any EventInstrument) {
     let (anchor, event) = (anchor, identity)
-    // From now on, each occurrence that is enqueued notes the call that sent it. Before the drain
-    // comes to the change below, it may find that an earlier trace or observation has ended, and
-    // clear `isTraced`. So the change sets `isTraced` again.
+    // Occurrences note their senders from now on. The drain may clear `isTraced` before it comes to
+    // the change, because an earlier trace has ended. So the change sets it again.
     if instrument.wantsOrigins { pendingWork.isTraced.store(true, ordering: .relaxed) }
     change {
       unsafe self.forEachSlot { slot in
@@ -27,21 +22,15 @@ extension EventCore {
     }
   }
 
-  /// Enqueues a change of the event. If too many changes wait, the caller slows down as a poster
-  /// does.
-  ///
   /// Callable from any thread.
   func change(_ body: @escaping @Sendable () -> Void) {
     if enqueue(.change(body, by: Thread.current)) { OverloadControl.slowDown() }
   }
 
-  /// Enqueues the removal of observations that have ended. Callable from any thread.
+  /// Callable from any thread.
   package func forgetObservers() { change { _ = self.livingObservers() } }
 
-  /// Returns the observers that have not ended; `nil` if there are none.
-  ///
-  /// If the last observation has ended, the event gets its fast path back, unless it has a history
-  /// or an `unhandled` event. Called by the drain. Isolation: core.
+  /// Called by the drain. Isolation: core.
   func livingObservers() -> Observers? {
     guard let anchor = anchorReference.load(), let before = unsafe anchor.observers else { return nil }
     let living = before.living
@@ -53,36 +42,32 @@ extension EventCore {
     return living
   }
 
-  /// Sets ``mustEnqueue`` if there is a history, an observer or an `unhandled` event, and clears it
-  /// otherwise. Called by the drain. When the drain leaves the core, it copies ``mustEnqueue`` into
-  /// the state word. Isolation: core.
+  /// Called by the drain, which copies ``mustEnqueue`` into the state word when it leaves.
+  /// Isolation: core.
   func updateMustEnqueue() {
     let isUnhandledWanted = pendingWork.unhandledReference.load() != nil
     mustEnqueue = unsafe pendingWork.history != nil || anchor.observers != nil || isUnhandledWanted
   }
 
-  /// Tells the observers that a handler was added or removed. Isolation: core.
+  /// Isolation: core.
   @inline(__always) func reportHandler(_ record: HandlerRecord, isAdded: Bool) {
     if withAnchor({ unsafe $0.observers != nil }) { reportToObservers(of: record, isAdded: isAdded) }
   }
 
-  /// Tells the observers that a handler was added or removed, if there are any. Isolation: core.
+  /// Isolation: core.
   @inline(never) func reportToObservers(of record: HandlerRecord, isAdded: Bool) {
     guard let observers = unsafe anchor.observers else { return }
     let token = HandlerToken(record, anchor)
     observers.tell { isAdded ? $0.added(token, of: observers.event) : $0.removed(token, of: observers.event) }
   }
 
-  /// Returns an occurrence as its observers see it; `nil` if the event is not observed.
   /// Isolation: core.
   func observed(_ sequence: UInt64) -> ObservedOccurrence? {
     unsafe anchorReference.load()?.observers.map { ObservedOccurrence(observers: $0, sequence: sequence) }
   }
 
-  /// Calls an inline handler of an event that has one instrument. Retains nothing, which would take
-  /// longer than all else that the core does for a trace.
-  ///
-  /// - Parameter tracing: Kept alive by `tally.observed`.
+  /// Retains nothing, which would take longer than all else that the core does for a trace.
+  /// `tally.observed` keeps `tracing` alive.
   @inline(never) func callWatched(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ tracing: ObservedOccurrence.Tracing, _ payload: BorrowedPayload,
     _ tally: inout Delivery
@@ -106,15 +91,12 @@ extension EventCore {
     }
   }
 
-  /// Whether senders must note when they send and in which call. Only a hint, which may be wrong
-  /// for a moment while a trace begins or ends. The event's ``Observers`` decide whether a delivery
-  /// is traced.
+  /// Only a hint, which may be wrong while a trace begins or ends.
   var isTraced: Bool {
     unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.isTraced.load(ordering: .relaxed) } ?? false
   }
 
-  /// Delivers a payload to one slot, outside of the delivery of an occurrence, with the
-  /// ``CallCell`` bound if the event is traced. Isolation: core.
+  /// Binds the ``CallCell`` if the event is traced. Isolation: core.
   @inline(never) func visitAlone(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
   ) {
@@ -122,14 +104,13 @@ extension EventCore {
     CallCell.$current.withValue(cell) { _ = unsafe visit(slot, payload, &tally) }
   }
 
-  /// Posts to a traced event. The completion notes when the post was made, and by which call.
   @inline(never) func postTraced(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
     let completion = Completion(.post, from: sender)
     completion.noteOrigin()
     if enqueue(payload, completion) { OverloadControl.slowDown() }
   }
 
-  /// Runs a delivery, and tells the instruments when it begins and ends. Isolation: core.
+  /// Isolation: core.
   @inline(never) func watched(
     _ payload: BorrowedPayload, _ completion: Completion?, _ tally: inout Delivery,
     _ deliver: (inout Delivery) -> Void

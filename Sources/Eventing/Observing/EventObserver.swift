@@ -21,11 +21,8 @@ public protocol EventObserver: Sendable {
   func observe(_ step: EventStep)
 }
 
-/// An observer that is also told when its observations begin and end.
 package protocol ObservationCounter: EventObserver {
-  /// An observation by this observer begins.
   func observationBegan()
-  /// An observation by this observer has ended.
   func observationEnded()
 }
 
@@ -83,10 +80,7 @@ public struct EventStep: Sendable {
   /// The error with which the attempt failed, as in its ``HandlerFailure``; `nil` if it did not
   /// fail.
   public let error: (any Error)?
-  /// Whether the call is that of a batch, of which another payload has been told.
   package let isFurther: Bool
-  /// The lane of a handler that is added, or of a call that begins; `nil` if the handler runs
-  /// inline.
   package let lane: DeliveryTarget?
 
   init(

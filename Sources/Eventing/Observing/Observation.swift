@@ -1,16 +1,14 @@
 import Synchronization
 
-/// One observation: an observer, until the observation ends.
 // Safe: each field says what guards it.
 final class Observation: @unchecked Sendable {
   private let mutex = UnfairMutex()
-  /// The observer; `nil` after the observation has ended. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var observer: (any EventObserver)?
 
-  /// The handlers that the observer was told of and that have not been removed. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var handlers: [UInt64: (token: HandlerToken, event: EventIdentity)] = [:]
-  /// The calls that the observer was told of and that have not ended, by the number of the handler
-  /// and of the occurrence. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var calls: [UInt64: [UInt64: Call]] = [:]
 
   private struct Call {
@@ -27,10 +25,8 @@ final class Observation: @unchecked Sendable {
 
   deinit { unsafe (observer as? any ObservationCounter)?.observationEnded() }
 
-  /// The observer; `nil` after the observation has ended.
   private var current: (any EventObserver)? { mutex.withLock { unsafe observer } }
 
-  /// Ends the observation. The observer is released after the unlock.
   func end() {
     mutex.lock()
     let gone = unsafe observer
@@ -51,7 +47,6 @@ final class Observation: @unchecked Sendable {
     }
   }
 
-  /// Returns when the oldest running call of a handler began; `nil` if no call runs.
   func oldestStart(of handler: UInt64) -> StableInstant? {
     mutex.withLock { unsafe calls[handler]?.values.map(\.start).min { $0.sinceOrigin < $1.sinceOrigin } }
   }
@@ -133,9 +128,8 @@ extension Observation: EventInstrument {
   }
 }
 
-/// The observations that ``EventObserver/observeNewEvents()`` has begun.
 enum NewEvents {
-  /// Whether there are observations. If there are none, creating an event takes no mutex.
+  /// If false, creating an event takes no mutex.
   private static let isObserved = Atomic<Bool>(false)
   private static let registry = Guarded<[Observation]>([])
 
@@ -153,12 +147,11 @@ enum NewEvents {
     }
   }
 
-  /// Adds the observers to a new event, before any other thread knows it.
   static func tell(_ core: EventCore) {
     if Instruments.areOn { Instruments.joined(core.anchor, hasHandler: false) }
     guard isObserved.load(ordering: .acquiring) else { return }
-    // `map` makes a new array for this thread. If the thread shared the stored array, `add` and
-    // `remove` would have to copy the stored array under the mutex.
+    // `map` makes an array of this thread's own: `add` and `remove` would copy a shared one under
+    // the mutex.
     let observations = registry.withLock { $0.map { $0 } }
     for observation in observations { core.observe(in: observation) }
   }

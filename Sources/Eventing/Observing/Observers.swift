@@ -1,11 +1,9 @@
 import Synchronization
 
-/// The instruments of an event at one time. Immutable.
 @usableFromInline package final class Observers: Sendable {
   private let all: [any EventInstrument]
-  /// The instrument, if there is exactly one. A loop over `all` would retain the array and it.
+  /// Set if there is exactly one: a loop over `all` would retain the array and the instrument.
   let only: (any EventInstrument)?
-  /// Whether some instrument asks when occurrences were sent, and by which call.
   let wantOrigins: Bool
   let event: EventIdentity
 
@@ -16,10 +14,8 @@ import Synchronization
     self.event = event
   }
 
-  /// Returns the instruments together with one more.
   func adding(_ instrument: any EventInstrument) -> Observers { Observers(all + [instrument], of: event) }
 
-  /// The instruments that are not over: this object if none is, `nil` if all are.
   var living: Observers? {
     if let only { return only.isOver ? nil : self }  // without arrays
     let rest = all.filter { !$0.isOver }
@@ -30,24 +26,17 @@ import Synchronization
     if let only { body(only) } else { for each in all { body(each) } }
   }
 
-  /// Returns the time since the oldest running call of a handler began; `nil` if no call runs that
-  /// an observer was told of.
   func oldestCall(of handler: UInt64) -> Duration? {
     let starts = all.compactMap { ($0 as? Observation)?.oldestStart(of: handler) }
     return starts.map { StableInstant.now.since($0) }.max()
   }
 }
 
-/// An occurrence of a watched event. The completion of the occurrence carries this value onto the
-/// lanes.
 @usableFromInline struct ObservedOccurrence: Sendable {
   let observers: Observers
   let sequence: UInt64
-  /// The cell with the number of the current call, by which a trace finds the cause of a post;
-  /// `nil` if no instrument asks for it.
   var cell: CallCell? { didSet { tracing = nil } }
-  /// The instrument and the cell, without a retain, if there is one instrument, and it is a trace;
-  /// `nil` also in a copy that has got a new cell.
+  /// Not retained.
   private(set) var tracing: Tracing?
 
   // Safe: used only while the occurrence exists, which retains both.
@@ -78,14 +67,6 @@ import Synchronization
     observers.tell { $0.noCall(kind, call) }
   }
 
-  /// Tells that a call of a handler begins. Stores the number of the call in ``cell``, where
-  /// occurrences that the call sends find their cause.
-  ///
-  /// - Parameters:
-  ///   - lane: The lane that runs the call; `nil` for an inline handler.
-  ///   - attempt: The number of the attempt.
-  ///   - isFurther: Whether the call is that of a batch, of which another payload has been told.
-  ///   - isHandOver: Whether the handler hands the payload over to a sequence or another event.
   func began(
     _ handler: HandlerToken, on lane: DeliveryTarget? = nil, attempt: Int = 1, isFurther: Bool = false,
     isHandOver: Bool = false
@@ -103,7 +84,6 @@ import Synchronization
     observers.tell { $0.ended(call, end) }
   }
 
-  /// Tells that a call does not happen, although its beginning was told.
   func withdrew(_ call: WatchedCall) {
     cell?.withdraw(call.outer)
     observers.tell { $0.withdrew(call) }

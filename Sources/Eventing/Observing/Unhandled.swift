@@ -19,9 +19,6 @@ extension Event {
 }
 
 extension EventCore {
-  /// Returns the event of occurrences that reached no handler. It is created at the first call.
-  ///
-  /// Callable from any thread.
   func unhandled<Payload: Sendable>(_ name: String?) -> Event<EventOccurrence<Payload>> {
     let pendingWork = pendingWork
     let event = Event<EventOccurrence<Payload>>("unhandled")
@@ -41,16 +38,14 @@ extension EventCore {
         unhandled.isEffective.publish(true)
       }
     }
-    // `Payload` is the payload type of this core's event, whichever thread calls. So the cast
-    // succeeds, even if another thread made the `unhandled` event.
+    // `Payload` is this core's payload type, whichever thread calls, so the cast succeeds.
     guard let occurrences = unhandled.event as? Event<EventOccurrence<Payload>> else {
       preconditionFailure("the unhandled event of an event has occurrences of its payloads")
     }
     return occurrences
   }
 
-  /// Posts an occurrence to the `unhandled` event if the occurrence reached no handler. Called
-  /// after the delivery. Isolation: core.
+  /// Isolation: core.
   func reportIfUnhandled(_ payload: BorrowedPayload, _ tally: borrowing Delivery) {
     guard let unhandled = pendingWorkReference.load()?.unhandledReference.load() else { return }
     guard tally.report.reachedNobody && tally.enqueued == 0 else { return }
@@ -58,21 +53,13 @@ extension EventCore {
   }
 }
 
-/// The event of occurrences that reached no handler, with its payload type erased.
 @usableFromInline package final class UnhandledEvent: Sendable {
   typealias Post =
     @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, String?, UInt64, ContinuousClock.Instant) -> Void
-  /// The event, an `Event` of occurrences.
   package let event: any AnyObject & Sendable
-  /// The name of the event that posts to the `unhandled` event.
   let name: String?
-  /// Posts an occurrence to the `unhandled` event.
   let post: Post
-  /// Finishes the `unhandled` event.
   let finish: @Sendable () -> Void
-  /// Whether the event that posts to the `unhandled` event has closed its fast path. The fast path
-  /// does not notice that an occurrence reaches no handler. Once the fast path is closed, each such
-  /// occurrence is posted to the `unhandled` event.
   let isEffective = Atomic<Bool>(false)
 
   init(

@@ -13,7 +13,6 @@ import Synchronization
 /// **Inside a responder,** a question may be asked, including the responder's own. If the wait for
 /// an answer would be a deadlock, that answer is not waited for.
 public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
-  /// The event that delivers each query to the responders, in an ``Inquiry``.
   let event: Event<Inquiry<Query, Answer>>
 
   /// Creates a question without responders.
@@ -45,8 +44,6 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     perform body: @escaping @Sendable (Query) async throws -> Answer?
   ) -> HandlerToken { addResponder(options, fileID: fileID, line: line, body) }
 
-  /// Adds a responder with the options of a responder of another query, such as one that is wrapped
-  /// in a query of this question.
   package func addResponder<Other>(
     _ options: [HandlerOption<Other>], fileID: StaticString, line: UInt,
     _ body: @escaping @Sendable (Query) async throws -> Answer?
@@ -141,14 +138,13 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     _ inquiry: Inquiry<Query, Answer>, within limit: Duration?, _ clock: any Clock<Duration>
   ) async -> (end: Inquiry<Query, Answer>.End, replies: [Result<Answer, any Error>]) {
     let ticket = event.submit(inquiry)
-    // The task `reporting` waits until all responders have finished. If a handler asks the
-    // question, the graph of waits counts this task as part of the handler's call, so that a cycle
-    // of waits is found. This lasts until `asking.end()`, when the caller has its answer.
+    // If a handler asks, the wait graph counts the task `reporting`, which waits for all
+    // responders, as part of the handler's call, so that a cycle of waits is found. This lasts
+    // until `asking.end()`.
     let asking = Invocation.current.map { Invocation($0.executionSlot) }
     let reporting = Context.invocation.withValue(asking) {
       Scheduling.cancelledWhenDropped {
-        // This task is cancelled as soon as the caller has its answer or has gone. Otherwise it
-        // might wait for ever, because a responder may never return.
+        // Cancelled as soon as the caller has its answer or has gone: a responder may never return.
         if await ticket.completion.waitUnlessCancelled() { inquiry.end(.finished) }
       }
     }

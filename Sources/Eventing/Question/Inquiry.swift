@@ -1,9 +1,7 @@
-/// One call that asks an ``EventQuestion``: the query, the answers so far and the waiting caller.
 // Safe: all mutable fields are guarded by `mutex`.
 @safe package final class Inquiry<Query: Sendable, Answer: Sendable>: @unchecked Sendable {
   typealias Reply = Result<Answer, any Error>
 
-  /// The position of an answer in the order of the responders.
   struct Rank: Sendable {
     let priority: Int
     let number: UInt64
@@ -15,18 +13,16 @@
 
   enum End: Sendable { case answered, finished, late, cancelled }
 
-  /// Whether the first answer ends the inquiry.
   private let wantsOne: Bool
   private let mutex = UnfairMutex()
 
-  /// The query; `nil` after the end. So the query is released even if a responder that never
-  /// returns still retains the inquiry. Guarded by: mutex.
+  /// `nil` after the end, because a responder may retain the inquiry for ever. Guarded by: mutex.
   @exclusivity(unchecked) private var asked: Query?
-  /// The answers and errors so far. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var replies: [(rank: Rank, reply: Reply)] = []
-  /// The reason of the end; `nil` before. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var end: End?
-  /// The suspended caller. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var waiter: UnsafeContinuation<Void, Never>?
 
   init(_ query: Query, wantsOne: Bool) {
@@ -34,11 +30,8 @@
     self.wantsOne = wantsOne
   }
 
-  /// The query; `nil` after the end, when no answer is wanted any more.
   var query: Query? { mutex.withLock { unsafe asked } }
 
-  /// Stores the answer of a responder, unless the inquiry has ended. The answer of a later attempt
-  /// takes the place of an error of an earlier one.
   func take(_ reply: Reply, at rank: Rank) {
     var replaced: Reply?
     defer { withExtendedLifetime(replaced) {} }  // released outside the mutex
@@ -56,7 +49,6 @@
     if isFirst { end(.answered) }
   }
 
-  /// Ends the inquiry and resumes the caller. Only the first end counts.
   func end(_ end: End) {
     mutex.lock()
     if unsafe self.end == nil { unsafe self.end = end }
@@ -71,9 +63,6 @@
     if case .cancelled = end { unsafe waiter.resume() } else { unsafe Scheduling.resume(waiter) }
   }
 
-  /// Waits for the end of the inquiry.
-  ///
-  /// - Returns: The reason of the end, and the answers so far in the order of the responders.
   func wait() async -> (end: End, replies: [Reply]) {
     await withTaskCancellationHandler {
       unsafe await withUnsafeContinuation { continuation in
@@ -86,8 +75,8 @@
     } onCancel: {
       end(.cancelled)
     }
-    // Takes the answers out of the inquiry, so that the inquiry does not retain them. A slow
-    // responder may retain the inquiry long after the caller has gone.
+    // Takes the answers out: a slow responder may retain the inquiry long after the caller has
+    // gone.
     let (reason, replies) = mutex.withLock {
       defer { unsafe self.replies = [] }
       return unsafe (self.end ?? .finished, self.replies)
