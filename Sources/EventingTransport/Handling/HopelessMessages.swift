@@ -1,15 +1,13 @@
 import Eventing
 
-/// The messages that one listening has given up, but whose dead letters are not stored yet.
-///
-/// The engine redelivers such a message, so that the dead letter is published again. No handler
-/// sees the message.
+/// Given up, but the dead letter is not stored yet. The engine redelivers such a message, so that
+/// the dead letter is published again, and no handler sees it.
 final class HopelessMessages: Sendable {
   struct Entry: Sendable {
     var reason: String
-    /// The number of attempts in which handlers saw the message.
+    /// Attempts in which handlers saw the message.
     var attempts: Int
-    /// The number of failed attempts to publish the dead letter.
+    /// Failed attempts to publish the dead letter.
     var tries: Int
   }
 
@@ -24,8 +22,7 @@ final class HopelessMessages: Sendable {
     }
   }
 
-  /// The largest number of recorded messages. Further ones are not recorded, so handlers may see
-  /// them again.
+  /// Further messages are not recorded, so handlers may see them again.
   private static let limit = 65_536
   private let entries = Guarded<[Key: Entry]>([:])
 
@@ -33,8 +30,8 @@ final class HopelessMessages: Sendable {
     entries.withLock { $0.isEmpty ? nil : $0[Key(message)] }
   }
 
-  /// Counts a failed attempt to publish the dead letter of a message. Returns the number of such
-  /// attempts; for a message that is not recorded, the number of times that it was delivered.
+  /// Returns the number of failed attempts to publish; for an unrecorded message, of its
+  /// deliveries.
   func note(_ message: RemoteMessage, _ reason: String) -> Int {
     entries.withLock { entries in
       let key = Key(message)

@@ -1,22 +1,19 @@
 import Eventing
 
-/// The options of a call of `listen`.
 struct ListenOptions: Sendable {
   var group: String?
   var start: StartPosition = .new
   var inFlight: Int
-  /// The retry policy that the user passed; `nil` for the default one.
   var givenRetry: RetryPolicy?
   var deadLetter: String?
   var deduplication: Deduplication = .none
-  /// Whether a message that reaches no handler counts as handled: true for keyed events.
+  /// True for keyed events: a message that reaches no handler counts as handled.
   var acceptsNoHandler = false
 
   var retry: RetryPolicy {
     givenRetry ?? .exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5)
   }
 
-  /// Checks that the options fit together, and fit the subject and the promises of the transport.
   func check(_ subject: String, _ promises: TransportPromises) throws {
     if let group {
       try checkGroup(group)

@@ -1,13 +1,9 @@
 import Eventing
 
-/// The listenings of one remote event or question.
-///
-/// The event or question calls ``end()``, which ends all listenings, when it is finished or
-/// released.
+/// Ended when the remote event or question is finished or released.
 final class Listenings: Sendable {
   struct Entry: Sendable {
     let group: String?
-    /// The subscription; `nil` until the engine has subscribed.
     var subscription: (any TransportSubscription)?
   }
 
@@ -16,7 +12,6 @@ final class Listenings: Sendable {
     var lastID: UInt64 = 0
     var isEnded = false
 
-    /// The entries in the order in which they were added.
     var inOrder: [Entry] { entries.sorted { $0.key < $1.key }.map(\.value) }
   }
 
@@ -25,17 +20,13 @@ final class Listenings: Sendable {
 
   init(_ subject: String) { self.subject = subject }
 
-  /// Whether the event or question was finished or released.
   var isEnded: Bool { state.withLock { $0.isEnded } }
 
-  /// Throws if the event or question has ended.
   func checkOpen() throws {
     if isEnded { throw TransportError(.closed, "expected an event or a question that is not finished; \(subject) is") }
   }
 
-  /// Subscribes, and stores the subscription.
-  ///
-  /// - Throws: ``TransportError`` if the event listens with this group already, or has ended.
+  /// Throws if the event listens with this group already, or has ended.
   func add(
     _ group: String?, _ subscribe: () async throws -> any TransportSubscription
   ) async throws -> Listening {
@@ -73,13 +64,12 @@ final class Listenings: Sendable {
     }
   }
 
-  /// Removes the entry of a listening that has ended.
   func forget(_ id: UInt64) {
     let gone = state.withLock { $0.entries.removeValue(forKey: id) }
     withExtendedLifetime(gone) {}
   }
 
-  /// Tells all subscriptions that the event may be ready for messages now, or ends them.
+  /// Checks again whether the event is ready for messages, or ends the subscriptions.
   func readinessChanged(isFinished: Bool) {
     if isFinished { return end() }
     let subscriptions = state.withLock { state in
@@ -88,7 +78,6 @@ final class Listenings: Sendable {
     for subscription in subscriptions { subscription.readinessChanged() }
   }
 
-  /// Ends all listenings. Later calls of ``add(_:_:)`` throw.
   func end() {
     let entries = state.withLock { state in
       state.isEnded = true

@@ -1,26 +1,22 @@
 import Eventing
 import Synchronization
 
-/// Counts the loops that receive one message through a sequence of an event.
-///
-/// A send does not wait for loops. So each sequence that the message reaches, also behind views and
-/// forwards, gets a mark with the payload. A mark ends in one of two ways. If the loop asks for the
-/// next element, it has handled the message. If the loop ends earlier, or a buffer is full, the
-/// mark is released: it is *lost*. The verdict on the message waits until all marks have ended.
+/// A send does not wait for loops. So each sequence that the message reaches gets a mark with the
+/// payload. If the loop asks for the next element, it has handled the message. If it ends earlier,
+/// or a buffer is full, the mark is released: it is *lost*. The verdict on the message waits until
+/// all marks have ended.
 final class LoopAccount: Sendable {
   struct State: Sendable {
     /// The number of marks that have not ended: the loop has not asked for the next element, and
     /// the mark was not released.
     var open = 0
-    /// Whether a mark was lost: released before its loop asked for the next element.
+    /// A mark was released before its loop asked for the next element.
     var hasLost = false
-    /// The task that waits for the marks.
     var waiter: CheckedContinuation<Void, Never>?
   }
 
   private let state = Guarded(State())
 
-  /// Returns a mark for one more sequence.
   func mark() -> LoopMark {
     state.withLock { $0.open += 1 }
     return LoopMark(self)
@@ -31,9 +27,7 @@ final class LoopAccount: Sendable {
   /// without that. After the delivery no mark is added, so a result that is not `nil` stays.
   var outcome: Bool? { state.withLock { $0.open == 0 ? !$0.hasLost : nil } }
 
-  /// Waits until each loop that receives the message has asked for the next element, or its mark
-  /// was released because the loop ended or a buffer was full. Returns whether all loops have asked
-  /// for the next element.
+  /// Returns whether all loops have asked for the next element.
   func wait() async -> Bool {
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in
@@ -57,11 +51,10 @@ final class LoopAccount: Sendable {
   }
 }
 
-/// The mark of one message in the loops of one sequence. If it is released before ``handled()`` was
-/// called for each share, a loop has not handled the message: it ended, or a buffer was full.
+/// Lost if it is released before ``handled()`` was called for each share.
 final class LoopMark: OccurrenceMark {
   private let account: LoopAccount
-  /// The number of buffers whose loop has not handled the message.
+  /// Buffers whose loop has not handled the message.
   private let shares = Atomic(1)
 
   fileprivate init(_ account: LoopAccount) { self.account = account }

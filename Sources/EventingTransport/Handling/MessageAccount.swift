@@ -1,26 +1,20 @@
 import Eventing
 
-/// Details that the report of an occurrence lacks: why handlers were skipped, which drops the user
-/// asked for, and the outcomes of the handlers behind forwards.
+/// Details that the report of an occurrence lacks, those of handlers behind forwards included.
 final class MessageAccount: DeliveryAccount {
   private struct Notes {
-    /// The number of handlers that a view, an interceptor or a failure left out, those behind
-    /// forwards included.
+    /// Left out by a view, an interceptor or a failure.
     var leftOut = 0
-    /// The number of calls of interceptors, which reports count as delivered.
+    /// Calls of interceptors, which reports count as delivered.
     var intercepted = 0
-    /// The number of interceptors that stopped the occurrence.
+    /// Interceptors that stopped the occurrence.
     var stops = 0
-    /// The number of handlers that were skipped because of a lock, those behind forwards included.
     var locked = 0
-    /// The number of dropped calls for which a newer occurrence is called, as the handler's pace,
-    /// restart or `Buffering.latest` demands, those behind forwards included.
+    /// Dropped for a newer occurrence, as a pace, a restart or `Buffering.latest` demands.
     var replaced = 0
-    /// The objects that views with memory keep of the occurrence.
+    /// Kept by views with memory.
     var fates: [OccurrenceFate] = []
-    /// The number of events that the occurrence was forwarded to.
     var forwards = 0
-    /// The outcomes in the events that the occurrence was forwarded to.
     var forwarded = SendReport()
   }
 
@@ -53,14 +47,12 @@ final class MessageAccount: DeliveryAccount {
     others.isEmpty ? self : BatchAccount([self] + others)
   }
 
-  /// Notes that the transport gets the occurrence back, because it was not handled.
+  /// The transport gets the occurrence back.
   func noteHandedBack() {
     for fate in notes.withLock({ $0.fates }) { fate.isHandedBack.publish(true) }
   }
 
-  /// Returns the outcome for all handlers, behind forwards too.
-  ///
-  /// - Parameter report: The report of the first event, which counts each forward as delivered.
+  /// - Parameter report: That of the first event, which counts each forward as delivered.
   func outcome(_ report: SendReport) -> DeliveryOutcome {
     notes.withLock { notes in
       let forwarded = notes.forwarded

@@ -1,7 +1,6 @@
 import Eventing
 
-/// A message whose occurrence was sent to the handlers. Its verdict follows from the report of that
-/// send, and from the loops that received the payload.
+/// The verdict follows from the report of the send, and from the loops that received the payload.
 struct MessageHandling: BegunMessage {
   let listener: Listener
   let message: RemoteMessage
@@ -33,21 +32,20 @@ struct MessageHandling: BegunMessage {
     }
   }
 
-  /// Tells the memories of views and of the deduplication what became of the message.
   private func end(isHandled: Bool) {
     if !isHandled { send.noteHandedBack() }
     listener.end(message, isHandled: isHandled)
   }
 }
 
-/// A message whose verdict is known before any handler sees it.
+/// The verdict is known before any handler sees the message.
 struct DecidedMessage: BegunMessage {
   let decision: Verdict
   var knownVerdict: Verdict? { decision }
   var verdict: Verdict { get async { decision } }
 }
 
-/// A message that is given up: no handler can handle it, or it has failed too often.
+/// No handler can handle the message, or it has failed too often.
 struct HopelessMessage: BegunMessage {
   let listener: Listener
   let message: RemoteMessage
@@ -56,28 +54,23 @@ struct HopelessMessage: BegunMessage {
   var verdict: Verdict { get async { await listener.giveUp(message, reason) } }
 }
 
-/// The rules by which one listening handles messages.
+/// Handles messages by the rules of one listening.
 final class Listener: Sendable {
   let options: ListenOptions
   private let transport: any Transport
-  /// The number of attempts after which a message is given up.
   private let attempts: Int
-  /// The number of the listening in the ids of its dead letters: see ``letterID(of:)``.
   private let letterNumber: UInt64
   private let seen: SeenMessages
   private let hopeless = HopelessMessages()
 
-  /// The delay before redelivery of a message that a handler could not take, for example because of
-  /// a lock.
+  /// Before redelivery of a message that no handler could take, for example because of a lock.
   private static let pause = Duration.milliseconds(100)
-  /// The delay before redelivery of a repeated message, while its first delivery has no verdict
-  /// yet.
+  /// Before redelivery of a message whose first delivery has no verdict yet.
   private static let longPause = Duration.seconds(1)
-  /// The delays before a new attempt to publish a dead letter.
   private static let letterPauses = RetryPolicy.exponential(
     from: .seconds(1), to: .seconds(30), attempts: .max, jitter: false)
 
-  /// - Parameter filter: The subject that the listening subscribes to. It may end with `*`.
+  /// - Parameter filter: The subject, which may end with `*`.
   init(_ options: ListenOptions, _ filter: String, _ transport: any Transport) {
     self.options = options
     self.transport = transport
@@ -87,14 +80,10 @@ final class Listener: Sendable {
     seen = SeenMessages(options.deduplication)
   }
 
-  /// Returns the id of the dead letter of a message.
-  ///
   /// A stream stores an id once. All members of a group use one id, so they make one letter of a
-  /// message, even if the message comes again after a crash. Other listenings that give the message
-  /// up make letters of their own: a group of this name on another subject, and each listening
-  /// without a group. The id of the message alone does not name it: its stream takes the id again
-  /// after some time, perhaps while the stream of the letter still refuses it. So the position is a
-  /// part, too, and the stream that it belongs to.
+  /// message, even after a crash. Other listenings that give the message up make letters of their
+  /// own. The message's id alone isn't enough: its stream takes the id again after some time. So
+  /// the position and its stream are a part, too.
   private func letterID(of message: RemoteMessage) -> String {
     let group = options.group.map { "\($0)." } ?? ""
     let position = message.position.map { "\($0)." } ?? ""
@@ -102,8 +91,7 @@ final class Listener: Sendable {
     return "\(Listener.sendableID(message.boundedIdentity)).dead.\(group)\(position)\(number)"
   }
 
-  /// Begins the handling of a decoded message. If the message was given up before, or is a
-  /// repetition, no handler is called.
+  /// No handler is called if the message was given up before, or is a repetition.
   func begin(_ message: RemoteMessage, _ send: (LoopAccount) -> BegunSend) -> any BegunMessage {
     if let entry = hopeless.entry(for: message) {
       var message = message
@@ -119,12 +107,11 @@ final class Listener: Sendable {
     return MessageHandling(listener: self, message: message, send: send(loops), loops: loops)
   }
 
-  /// Returns the verdict on a message after its delivery; `nil` if the message must be given up:
-  /// see ``giveUp(_:_:)``.
+  /// `nil` if the message must be given up: see ``giveUp(_:_:)``.
   ///
-  /// A handler that has ended or is locked has not handled the message. If no other handler has
-  /// run, the message goes back: at once if all such handlers have ended, because the next delivery
-  /// finds none of them.
+  /// A handler that has ended or is locked has not handled the message. If no other one has run,
+  /// the message goes back: at once if all of them have ended, because the next delivery finds none
+  /// of them.
   func verdict(on message: RemoteMessage, _ outcome: DeliveryOutcome, isLooped: Bool) -> Verdict? {
     guard outcome.failures.isEmpty else {
       return message.attempt >= attempts ? nil : .retry(after: options.retry.delay(after: message.attempt))
@@ -138,17 +125,13 @@ final class Listener: Sendable {
     return isLeftOut ? .done : .release(after: Listener.pause)
   }
 
-  /// Tells the deduplication that the handling of a message has ended. Call this method once for
-  /// each handling: a second call could end the handling of a copy of the message that has begun
+  /// Called once for each handling: a second call could end that of a copy that has begun
   /// meanwhile.
   func end(_ message: RemoteMessage, isHandled: Bool) { seen.end(message, isHandled: isHandled) }
 
-  /// Publishes a dead letter, if the options name a subject for it. Returns the verdict on the
-  /// message.
-  ///
-  /// A dead letter never goes to a subject that it came from. Otherwise two listenings could pass a
-  /// message back and forth for ever, if each listens to the dead-letter subject of the other.
-  /// While the letter cannot be stored, the message is redelivered, but no handler is called.
+  /// A dead letter never goes to a subject that it came from, or two listenings to each other's
+  /// dead letters could pass a message back and forth for ever. While it cannot be stored, the
+  /// message is redelivered, but no handler is called.
   func giveUp(_ message: RemoteMessage, _ reason: String) async -> Verdict {
     guard let subject = options.deadLetter else { return .reject(reason) }
     let way = LetterHeaders.way(of: message)
@@ -176,7 +159,7 @@ final class Listener: Sendable {
     }
   }
 
-  /// Publishes a dead letter. If it is too large, cuts it until the engine accepts it.
+  /// Cuts a letter that is too large until the engine accepts it.
   private func publish(_ letter: RemoteMessage, to subject: String) async throws -> Receipt {
     var letter = letter
     while true {
@@ -186,8 +169,7 @@ final class Listener: Sendable {
     }
   }
 
-  /// Returns the id of a message in a form that can be sent, and that is not too long. Another
-  /// program may have written any bytes.
+  /// Another program may have written any bytes.
   private static func sendableID(_ id: String) -> String {
     if (try? checkID(id)) != nil { return id }
     return "\(headerValue(String(id.unicodeScalars.prefix(80))))~\(String(stableHash(id), radix: 36))"

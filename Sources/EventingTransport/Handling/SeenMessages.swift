@@ -14,25 +14,25 @@ public struct Deduplication: Hashable, Sendable {
   public static func last(_ count: Int) -> Deduplication { Deduplication(count: max(0, count)) }
 }
 
-/// The messages that a listening has in hand, and the handled ones that it remembers.
+/// The messages in hand, and handled ones.
 ///
-/// A stream may deliver a message again while its handling goes on, for instance after a lost
-/// connection. A copy is not handled beside the first delivery. A view with memory would take the
-/// copy for a repetition, or the copy would replace its own message, and both count as handled.
+/// A stream may deliver a message again while its handling goes on. A copy is not handled beside
+/// the first delivery: a view with memory would take it for a repetition, or the copy would replace
+/// its own message, and both count as handled.
 final class SeenMessages: Sendable {
   enum Answer: Sendable { case new, inHand, handled }
 
   private struct Key: Hashable, Sendable {
     let id: ExactText
     let streamMark: String
-    /// The position in the stream; `nil` if an id stands for all messages that have it.
+    /// `nil` if an id stands for all messages that have it.
     let position: UInt64?
   }
 
   private struct State: Sendable {
     var inHand: Set<Key> = []
     var handled: Set<Key> = []
-    /// The handled messages as a ring buffer. If it is full, the oldest one is at `next`.
+    /// A ring buffer. If it is full, the oldest one is at `next`.
     var ring: [Key] = []
     var next = 0
   }
@@ -42,15 +42,14 @@ final class SeenMessages: Sendable {
 
   init(_ deduplication: Deduplication) { limit = deduplication.count }
 
-  /// The key of a message; `nil` if the message is never taken for another one.
+  /// `nil` if the message is never taken for another one.
   private func key(of message: RemoteMessage) -> Key? {
     let id = ExactText(message.identity)
     if limit > 0 { return Key(id: id, streamMark: message.streamMark, position: nil) }
     return message.position.map { Key(id: id, streamMark: message.streamMark, position: $0) }
   }
 
-  /// Records that a message is being handled, unless it is a repetition. Returns whether it is new,
-  /// is being handled already, or was handled before.
+  /// Returns whether the message is new, is being handled, or was handled before.
   func begin(_ message: RemoteMessage) -> Answer {
     guard let key = key(of: message) else { return .new }
     return state.withLock { state in
@@ -59,7 +58,6 @@ final class SeenMessages: Sendable {
     }
   }
 
-  /// Records the end of the handling of a message for which ``begin(_:)`` returned `new`.
   func end(_ message: RemoteMessage, isHandled: Bool) {
     guard let key = key(of: message) else { return }
     state.withLock { state in

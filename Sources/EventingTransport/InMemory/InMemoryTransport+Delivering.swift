@@ -7,9 +7,7 @@ extension InMemoryTransport {
   /// The delay before redelivery of a message that a fault has lost.
   static let redelivery = Duration.seconds(1)
 
-  /// Starts the pump of a subscription, the task that takes its messages, because the subscription
-  /// may be able to handle a message now. If the pump is running already, it checks for messages
-  /// again instead.
+  /// Starts the pump, the task that takes messages. If it is running, it checks again.
   func wake(_ subscription: MemorySubscription) {
     let mustStart = state.withLock { state in
       guard let member = state.members[subscription.id] else { return false }
@@ -68,8 +66,7 @@ extension InMemoryTransport {
     }
   }
 
-  /// Records a verdict, and carries out its consequences: resumes the tasks that wait in
-  /// `drain(within:)`, starts pumps and delays, and posts an incident.
+  /// Resumes tasks in `drain(within:)`, starts pumps and delays, and posts an incident.
   private func applyVerdict(_ delivery: MemoryState.Delivery, of subscription: MemorySubscription, _ verdict: Verdict) {
     let result = state.withLock { $0.applyVerdict(delivery, of: subscription, verdict, faults) }
     for drainer in result.drainers { drainer.resume() }
@@ -213,8 +210,6 @@ extension InMemoryTransport {
 }
 
 extension InMemoryTransport {
-  /// The number of messages in the stream.
   package var storedCount: Int { state.withLock { $0.log.count } }
-  /// The number of subscriptions that have not ended.
   package var subscriptionCount: Int { state.withLock { $0.members.count } }
 }

@@ -37,10 +37,8 @@ extension InMemoryTransport {
     return try await exchange.reply()
   }
 
-  /// Chooses the responders of one request, and counts the request in each of them.
-  ///
-  /// If a chosen responder has ended before it can count the request, chooses again. Such a
-  /// responder has left the engine, so the next choice does not meet it.
+  /// Chooses again if a responder has ended before it can count the request. It has left the
+  /// engine, so the next choice doesn't meet it.
   private func chooseResponders(_ subject: String) -> (count: Int, asked: [MemoryResponder]) {
     let number = state.withLock { state in
       state.lastRequest += 1
@@ -81,12 +79,9 @@ extension InMemoryTransport {
 }
 
 extension MemoryState {
-  /// Chooses the responders of one request: one member of each group, and every responder without a
-  /// group. While the responders do not change, the seed and the number of the request decide the
-  /// choice.
-  ///
-  /// - Returns: In `count`, the number of chosen responders. In `asked`, the chosen responders to
-  ///   which the request is passed. A fault may lose the request on its way to the others.
+  /// One member of each group, and every responder without a group. While the responders do not
+  /// change, the seed and the number of the request decide. `asked` lacks those for which a fault
+  /// loses the request.
   func chooseResponders(
     _ subject: String, request number: UInt64, _ faults: MemoryFaults
   ) -> (count: Int, asked: [MemoryResponder]) {
@@ -107,30 +102,27 @@ extension MemoryState {
   }
 }
 
-/// The wait for the reply to one request. It ends with the first answer, with the first refusal if
-/// no responder is left that may answer, with a timeout, or with a cancellation.
+/// Ends with the first answer, the first refusal if no responder is left, a timeout, or a
+/// cancellation.
 private final class Exchange: Sendable {
   struct State: Sendable {
     var result: Result<RemoteMessage, any Error>?
     var waiter: CheckedContinuation<Void, Never>?
-    /// The number of responders that may still reply.
+    /// Responders that may still reply.
     var expected = 0
-    /// The refusal to tell if no responder answers. The error of a responder goes before a reply
-    /// that says only that there is no answer.
+    /// The error of a responder goes before a reply that says only that there is no answer.
     var refusal: Result<RemoteMessage, any Error>?
   }
 
   private let state = Guarded(State())
 
-  /// Whether the request has a result, so that the caller no longer waits.
   var isOver: Bool { state.withLock { $0.result != nil } }
 
-  /// Sets the number of chosen responders. The number includes a responder whose request a fault
-  /// loses. That responder never replies, so the caller waits until the time limit.
+  /// Counts a responder whose request a fault loses, too, so the caller waits until the limit.
   func expect(_ count: Int) { state.withLock { $0.expected = count } }
 
-  /// Counts a responder that has refused, or will not reply. After the last one, the exchange ends
-  /// with a refusal: one that does not wait for the others would beat their answers.
+  /// The last refusal ends the exchange: one that did not wait for the others would beat their
+  /// answers.
   func endOne(_ refusal: Result<RemoteMessage, any Error>) {
     let last = state.withLock { state -> Result<RemoteMessage, any Error>? in
       state.expected -= 1
@@ -140,12 +132,10 @@ private final class Exchange: Sendable {
     if let last { end(last) }
   }
 
-  /// Ends the exchange at its time limit: with a refusal, if there was one.
   func endLate(_ result: Result<RemoteMessage, any Error>) {
     end(state.withLock { $0.refusal } ?? result)
   }
 
-  /// Ends the exchange, unless it has ended already.
   func end(_ result: Result<RemoteMessage, any Error>) {
     let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
       guard state.result == nil else { return nil }
@@ -174,7 +164,6 @@ private final class Exchange: Sendable {
 }
 
 extension Result<RemoteMessage, any Error> {
-  /// Whether this is a reply with the error of a responder, and not one without an answer.
   fileprivate var isFailureOfResponder: Bool {
     guard case .success(let reply) = self, let code = reply.headers[HeaderName.failure] else { return false }
     return code != TransportError.Code.noResponders.name

@@ -24,12 +24,9 @@ public final class InMemoryTransport: Transport {
   let state: Guarded<MemoryState>
   let clock: any Clock<Duration>
   let faults: MemoryFaults
-  /// The stored subjects; `nil` for a transport without a stream.
   private let stored: [SubjectFilter]?
   private let publishTimeout: Duration
   private let incidentEvent: Event<TransportIncident>
-  /// The transport without a stream that ``plain`` returns. `nil` if this transport itself has no
-  /// stream: then ``plain`` returns this transport.
   let plainTransport: InMemoryTransport?
 
   public let identity: String
@@ -77,7 +74,7 @@ public final class InMemoryTransport: Transport {
 
   func tell(_ incident: TransportIncident) { incidentEvent.post(incident) }
 
-  /// The name of the stream in incidents; `nil` for the transport without one.
+  /// The name in incidents; `nil` without a stream.
   var streamName: String? { stored == nil ? nil : identity }
 
   // MARK: Publishing
@@ -117,15 +114,13 @@ public final class InMemoryTransport: Transport {
     return receipt
   }
 
-  /// Throws if the stream does not store a subject.
   private func checkStored(_ subject: String) throws {
     guard let stored, !stored.contains(where: { $0.matches(subject) }) else { return }
     let subjects = stored.map(\.text).joined(separator: ", ")
     throw TransportError(.badSubject, "expected a subject that the stream stores (\(subjects)); got \(shown(subject))")
   }
 
-  /// Waits until the engine is reachable. Throws after the publish timeout, or if the engine is
-  /// closed.
+  /// Throws after the publish timeout, or if the engine is closed.
   private func reach(_ subject: String) async throws {
     guard try await reach(subject, within: publishTimeout) else {
       throw TransportError(
@@ -134,8 +129,7 @@ public final class InMemoryTransport: Transport {
     }
   }
 
-  /// Waits until the engine is reachable. Returns false after the limit. Throws if the engine is
-  /// closed, and at once if the task is cancelled.
+  /// Returns false after the limit. Throws if the engine is closed, or the task is cancelled.
   func reach(_ subject: String, within limit: Duration) async throws -> Bool {
     if state.withLock({ $0.reach }) == .away {
       await waitForConnection(limit)

@@ -26,7 +26,6 @@ extension InMemoryTransport {
   }
 }
 
-/// The faults of an engine in memory.
 struct MemoryFaults: Sendable {
   var duplicate = 0.0
   var drop = 0.0

@@ -1,34 +1,23 @@
 import Eventing
 
-/// A responder of an engine in memory.
-///
-/// A request for which the engine has chosen this responder counts in `inHand` until the request
-/// has ended. A request that is being answered has one of `inFlight` slots. While all slots are
-/// taken, further requests wait. ``cancel()`` refuses the waiting requests, and no request gets a
-/// slot afterwards.
+/// A chosen request counts in `inHand` until it has ended. While it is answered, it has one of
+/// `inFlight` slots, for which further requests wait. ``cancel()`` refuses those.
 ///
 /// ``drain(within:)`` ends the responder when `inHand` is 0. The check and the end are one step
-/// under the mutex. So a drain refuses no request that is counted in `inHand`, unless the time
-/// limit comes first.
+/// under the mutex, so a drain refuses no counted request before its limit.
 final class MemoryResponder: TransportSubscription {
   struct State: Sendable {
-    /// The number of requests for which the engine has chosen this responder, and that have not
-    /// ended.
+    /// Requests for which this responder was chosen, and that have not ended.
     var inHand = 0
-    /// The number of requests that are being answered.
     var running = 0
-    /// The requests that wait because `inFlight` others are being answered. Each is resumed with
-    /// true when it may be answered, or with false when the responder has ended.
+    /// Wait for a slot. Resumed with false if the responder has ended.
     var waiting = Deque<CheckedContinuation<Bool, Never>>()
-    /// The calls of ``MemoryResponder/drain(within:)`` that wait. They are resumed when `inHand` is
-    /// 0, or when the responder is cancelled.
+    /// Calls of ``MemoryResponder/drain(within:)``. Resumed when `inHand` is 0, or on cancellation.
     var drainers: [CheckedContinuation<Void, Never>] = []
-    /// The requests that are being answered, in the order in which they came.
     var answering: [Answering] = []
     var isEnded = false
   }
 
-  /// A request that is being answered.
   final class Answering: Sendable {
     let gate: QueryGate
     let done: @Sendable (RemoteMessage?) -> Void
@@ -59,8 +48,6 @@ final class MemoryResponder: TransportSubscription {
     self.answer = answer
   }
 
-  /// Counts a request for which the engine has chosen this responder. Returns false if the
-  /// responder has ended.
   func expect() -> Bool {
     state.withLock { state in
       if !state.isEnded { state.inHand += 1 }
@@ -68,14 +55,12 @@ final class MemoryResponder: TransportSubscription {
     }
   }
 
-  /// Answers a request that ``expect()`` has counted. First waits while `inFlight` others are being
-  /// answered.
+  /// The request was counted by ``expect()``. First waits for a slot.
   ///
   /// - Parameters:
-  ///   - message: The request.
-  ///   - isWanted: A closure that returns whether the caller still waits.
-  ///   - done: A closure that is called once: with the reply, or with `nil` if the responder ended
-  ///     before one of its handlers began the request, or if the caller waits no longer.
+  ///   - isWanted: Whether the caller still waits.
+  ///   - done: Called once: with the reply, or with `nil` if no handler began the request, or the
+  ///     caller waits no longer.
   func reply(
     to message: RemoteMessage, isWanted: @escaping @Sendable () -> Bool,
     _ done: @escaping @Sendable (RemoteMessage?) -> Void
@@ -101,7 +86,6 @@ final class MemoryResponder: TransportSubscription {
     if !request.gate.isRefused { done(reply) }
   }
 
-  /// Forgets a request that is not being answered any more.
   private func end(_ request: Answering) { state.withLock { $0.answering.removeAll { $0 === request } } }
 
   private func takeSlot() async -> Bool {
@@ -119,8 +103,8 @@ final class MemoryResponder: TransportSubscription {
     }
   }
 
-  /// Counts the end of a request. If the request had a slot, the next waiting request gets the
-  /// slot. After the last request, the responder ends if a task waits in ``drain(within:)``.
+  /// Passes the slot on. After the last request, ends the responder if a task waits in
+  /// ``drain(within:)``.
   func finish(hasSlot: Bool) {
     let (next, drainers) = state.withLock { state in
       state.inHand -= 1

@@ -3,8 +3,6 @@ import Eventing
 // Adds and removes the subscriptions of an engine in memory, and records the verdicts on their
 // messages.
 extension MemoryState {
-  /// Returns the group of a new subscription to the stream. Makes the group, unless it is durable
-  /// and exists already.
   mutating func group(_ options: SubscribeOptions, _ filter: SubjectFilter) -> MemoryGroup {
     let key = options.group.map { MemoryGroup.Key(name: $0, filter: filter) }
     if let key, let group = durableGroups[key] { return group }
@@ -19,9 +17,7 @@ extension MemoryState {
     return group
   }
 
-  /// Returns the number that stands for a group, or for a subscription without a group, in random
-  /// decisions about faults: see ``Chances``. The number of a group depends only on the group's
-  /// name and filter.
+  /// For random decisions: see ``Chances``. Depends only on the name and the filter of a group.
   mutating func newChance(_ options: SubscribeOptions, _ filter: SubjectFilter) -> UInt64 {
     if let group = options.group { return stableHash("\(group) \(filter.text)") }
     lastListener += 1
@@ -34,17 +30,14 @@ extension MemoryState {
     if group == nil { plainMembers.append(member) } else { list(member) }
   }
 
-  /// Closes a subscription: from now on, it takes no message of its group. If messages wait in the
-  /// group, wakes another member. The group may have woken the closed subscription for such a
-  /// message, and the subscription no longer takes it.
+  /// From now on the subscription takes nothing. If messages wait in the group, wakes another
+  /// member, because the group may have woken this one for them.
   ///
-  /// It is enough to wake one member, even if the group has woken the closed subscription several
-  /// times. The group wakes its members with room in turn. Between two wake-ups of one member, the
-  /// group has woken all others with room, and these take messages. So only the last wake-up of the
-  /// closed subscription can be lost, and the wake-up of the other member replaces it.
+  /// One is enough: the group wakes its members with room in turn, so all others have been woken
+  /// since an earlier wake-up of this one. Only the last wake-up can be lost.
   ///
-  /// - Returns: The other member, if its pump, the task that takes messages, must be started. `nil`
-  ///   if the subscription has ended.
+  /// Returns the other member if its pump, the task that takes messages, must be started; `nil` if
+  /// the subscription has ended.
   func closeMember(_ id: UInt64) -> [MemorySubscription]? {
     guard let member = members[id] else { return nil }
     guard member.isOpen else { return [] }
@@ -53,21 +46,13 @@ extension MemoryState {
     return [other]
   }
 
-  /// The messages that waited for a removed subscription without a stream, and the tasks that wait
-  /// for its end.
   struct Gone {
     let drainers: [CheckedContinuation<Void, Never>]
     let queue: Deque<(message: RemoteMessage, number: UInt64)>
   }
 
-  /// Removes a subscription, and puts its messages without a verdict back into its group, for
-  /// redelivery.
-  ///
-  /// - Returns: In `gone`, the messages that the caller releases after the unlock, and the tasks in
-  ///   `drain(within:)` that the caller then resumes. In `woken`, the subscriptions whose pump, the
-  ///   task that takes messages, must be started.
-  /// - Complexity: O(*m* · *n*) for *m* messages that are put back, and *n* messages of the group
-  ///   that then wait for redelivery.
+  /// Puts messages without a verdict back for redelivery: O(*m* · *n*) for *m* such messages, and
+  /// *n* that then wait. The pumps of `woken`, the tasks that take messages, must be started.
   mutating func remove(_ subscription: MemorySubscription) -> (gone: Gone?, woken: [MemorySubscription]) {
     guard let member = members.removeValue(forKey: subscription.id) else { return (nil, []) }
     let gone = Gone(drainers: member.drainers, queue: member.end())
@@ -98,7 +83,6 @@ extension MemoryState {
     return (gone, woken)
   }
 
-  /// Removes the group that the engine made for a subscription without a group.
   private mutating func removeGroup(_ group: MemoryGroup) {
     group.isGone = true
     groups[group.id] = nil
@@ -110,15 +94,12 @@ extension MemoryState {
     }
   }
 
-  /// The consequences of a verdict, which are carried out after the unlock.
+  /// Carried out after the unlock.
   struct VerdictResult: Sendable {
     var woken: [MemorySubscription] = []
     var drainers: [CheckedContinuation<Void, Never>] = []
-    /// The delay before redelivery of the message.
     var delay: Duration?
-    /// The time for which the subscription takes nothing.
     var pause: Duration?
-    /// The reason of a rejection.
     var rejection: String?
   }
 
@@ -190,14 +171,12 @@ extension MemoryState {
     return member.wake()
   }
 
-  /// Returns whether a fault repeats a handled message.
   private func mustRepeat(_ position: UInt64, _ group: MemoryGroup, _ faults: MemoryFaults) -> Bool {
     guard faults.duplicate > 0, !group.repeated.contains(position) else { return false }
     var generator = chances.generator(.duplicate, position, group.chance)
     return generator.chance(faults.duplicate)
   }
 
-  /// Removes a message that a group has handled.
   private mutating func end(_ position: UInt64, _ group: MemoryGroup) {
     group.forget(position)
     log.release(position)

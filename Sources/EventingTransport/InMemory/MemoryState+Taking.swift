@@ -4,7 +4,6 @@ import Eventing
 extension MemoryState {
   // MARK: Waking
 
-  /// Records that a member of a group may have room for a message.
   func list(_ member: Member) {
     guard !member.isListed, let group = member.group else { return }
     member.isListed = true
@@ -16,8 +15,8 @@ extension MemoryState {
     group.available = rest
   }
 
-  /// Wakes, in a group, the next member that has room for a message. O(1), amortized. Returns the
-  /// member if its pump, the task that takes messages, must be started.
+  /// O(1), amortized. Returns the member if its pump, the task that takes messages, must be
+  /// started.
   func wakeOne(_ group: MemoryGroup) -> MemorySubscription? {
     while let member = group.available.popFirst() {
       if member.isGone { continue }
@@ -31,17 +30,13 @@ extension MemoryState {
     return nil
   }
 
-  /// The number of messages that are redelivered to one group because the engine has lost its
-  /// record of them. An incident of the kind ``TransportIncident/Kind/repeated`` tells this number.
+  /// Messages that are redelivered to one group, because the engine has lost its record of them.
   struct Repetition: Sendable {
     let filter: SubjectFilter
-    /// The name of the group; `nil` for a subscription without a group.
     let name: String?
     let count: Int
   }
 
-  /// Puts all messages without a verdict back for redelivery. Returns the groups that had such
-  /// messages.
   func giveBackPending() -> [Repetition] {
     groupOrder.filter { !$0.isGone }.compactMap { group in
       let count = group.giveBackPending()
@@ -49,19 +44,14 @@ extension MemoryState {
     }
   }
 
-  /// Wakes all subscriptions. Returns the ones whose pump, the task that takes messages, must be
-  /// started.
+  /// Returns those whose pump, the task that takes messages, must be started.
   func wakeAll() -> [MemorySubscription] {
     members.sorted { $0.key < $1.key }.compactMap { $1.wake() ? $1.subscription : nil }
   }
 
-  /// Records that a subscription cannot handle a message now. If its group has messages, wakes
-  /// another member.
-  ///
-  /// If the pump of the subscription, the task that takes messages, must check again, does nothing,
-  /// because the subscription may have become ready since the last check.
-  ///
-  /// - Returns: The other member, if its pump, the task that takes messages, must be started.
+  /// Wakes another member if the group has messages. Does nothing if the pump, the task that takes
+  /// messages, must check again: the subscription may have become ready. Returns the other member
+  /// if its pump must be started.
   func markUnready(_ id: UInt64) -> MemorySubscription? {
     guard let member = members[id], !member.mustLook else { return nil }
     member.isUnready = true
@@ -69,8 +59,7 @@ extension MemoryState {
     return wakeOne(group)
   }
 
-  /// Ends the pump of a subscription, the task that takes its messages. Returns false if the pump
-  /// must check for messages again.
+  /// Returns false if the pump, the task that takes messages, must check again.
   func stopPumping(_ id: UInt64) -> Bool {
     guard let member = members[id] else { return true }
     member.isPumping = member.mustLook
@@ -80,8 +69,7 @@ extension MemoryState {
 
   // MARK: Taking
 
-  /// Takes the next message of a subscription. Returns `nil` if there is none or no room for one,
-  /// or if the engine is disconnected.
+  /// `nil` without a message or room, or if the engine is disconnected.
   mutating func take(_ id: UInt64, _ faults: MemoryFaults) -> Delivery? {
     guard isConnected, let member = members[id], member.hasRoom else { return nil }
     let message: RemoteMessage
@@ -115,7 +103,6 @@ extension MemoryState {
     return Delivery(message: message, number: number, delay: delay, isLost: isLost, dropped: dropped)
   }
 
-  /// Returns whether a delivery still belongs to the subscription that took it.
   func isPending(_ delivery: Delivery, of subscription: MemorySubscription) -> Bool {
     guard let member = members[subscription.id] else { return false }
     guard let group = member.group else { return true }

@@ -1,11 +1,10 @@
 import Eventing
 
-/// A subscription of an engine in memory. Its state is in the ``MemoryState``.
+/// The state is in the ``MemoryState``.
 final class MemorySubscription: TransportSubscription {
   let id: UInt64
   let filter: SubjectFilter
   let options: SubscribeOptions
-  /// The group in the stream; `nil` without a stream.
   let group: UInt64?
   let begin: @Sendable (RemoteMessage) -> any BegunMessage
   private weak let engine: InMemoryTransport?

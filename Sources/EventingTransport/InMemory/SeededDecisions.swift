@@ -1,21 +1,12 @@
-/// The random decisions of an engine in memory.
-///
-/// A decision depends only on the seed, the kind of decision and the numbers that say what it is
-/// about, not on earlier decisions. So the order in which tasks run changes no decision.
+/// A decision depends only on the seed, its kind and the numbers that say what it is about, not on
+/// earlier decisions. So the order in which tasks run changes none.
 struct Chances: Sendable {
-  /// The kinds of decisions.
   enum Kind: UInt64, Sendable { case drop = 1, delay, duplicate, receipt, member, request }
 
   private let seed: UInt64
 
   init(seed: UInt64) { self.seed = seed }
 
-  /// Returns the generator for one decision.
-  ///
-  /// - Parameters:
-  ///   - kind: The kind of the decision.
-  ///   - numbers: The numbers that say what the decision is about, such as the position of a
-  ///     message.
   func generator(_ kind: Kind, _ numbers: UInt64...) -> SeededGenerator {
     var generator = SeededGenerator(seed: seed ^ kind.rawValue)
     for number in numbers { generator = SeededGenerator(seed: generator.next() ^ number) }
@@ -23,7 +14,7 @@ struct Chances: Sendable {
   }
 }
 
-/// A generator of random numbers from a seed (SplitMix64).
+/// The algorithm is SplitMix64.
 struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
@@ -37,7 +28,6 @@ struct SeededGenerator: RandomNumberGenerator, Sendable {
     return z ^ (z >> 31)
   }
 
-  /// Returns true with the given probability, and false otherwise.
   mutating func chance(_ probability: Double) -> Bool {
     probability > 0 && Double.random(in: 0..<1, using: &self) < probability
   }

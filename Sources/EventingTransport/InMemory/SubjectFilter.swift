@@ -1,5 +1,4 @@
-/// A subject with wildcards: `*` stands for one word, and a last `>` for one or more words.
-/// Subjects and words are compared by their bytes, as a broker compares them.
+/// `*` stands for one word, and a last `>` for one or more. Compared by bytes, as a broker does.
 struct SubjectFilter: Hashable, Sendable {
   let text: String
   private let words: [Substring.UTF8View]

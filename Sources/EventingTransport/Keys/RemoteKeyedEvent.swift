@@ -126,11 +126,9 @@ extension RemoteKeyedEvent: CustomStringConvertible {
   public var description: String { "remote event \"\(subject)\" of \(Payload.self), keyed by \(Key.self)" }
 }
 
-/// A source of the payloads of one key, or of all keys, of a remote keyed event.
 struct RemoteKeySource<Key: RemoteKey, Remote: Sendable, Payload: Sendable>: EventSource {
   let remote: RemoteKeyedEvent<Key, Remote>
-  /// A closure that is passed the local event of ``remote``, and returns a source in that local
-  /// event: the payloads of one key, or of all keys.
+  /// Makes the source in the local event of ``remote``: that of one key, or of all keys.
   let source: @Sendable (KeyedEvent<Key, Delivered<Remote>>) -> any EventSource<Payload>
 
   func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {

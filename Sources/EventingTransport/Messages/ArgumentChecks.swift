@@ -2,8 +2,7 @@
 // what was expected and what was found. An error quotes at most 80 characters of a text, with
 // control characters escaped.
 
-/// Returns a text in quotation marks, for an error or a log: its first 80 characters, with control
-/// characters escaped.
+/// For an error or a log: in quotation marks, the first 80 characters, control characters escaped.
 func shown(_ text: String) -> String {
   var result = "\""
   for scalar in text.unicodeScalars.prefix(80) {
@@ -12,16 +11,14 @@ func shown(_ text: String) -> String {
   return result + (text.unicodeScalars.count > 80 ? "…\"" : "\"")
 }
 
-/// Returns a text as the value of a header: on one line, with at most 1,000 characters, and without
-/// blanks at the beginning and the end.
+/// On one line, with at most 1,000 characters, and without blanks at both ends.
 func headerValue(_ text: String) -> String {
   let scalars = text.unicodeScalars.prefix(1_000).map { $0.value < 32 || $0.value == 127 ? " " : $0 }
   let end = scalars.lastIndex { $0 != " " } ?? -1
   return String(String.UnicodeScalarView(scalars[...end].drop { $0 == " " }))
 }
 
-/// Checks a subject to publish to or, if `allowsWildcard` is true, to subscribe to: its last word
-/// may then be `*`.
+/// With `allowsWildcard`, the last word may be `*`.
 func checkSubject(_ subject: String, allowsWildcard: Bool = false) throws {
   func error(_ fault: String) -> TransportError {
     TransportError(
@@ -39,7 +36,6 @@ func checkSubject(_ subject: String, allowsWildcard: Bool = false) throws {
   if subject.hasPrefix("$") || words.first == "_INBOX" { throw error("belongs to the engine") }
 }
 
-/// Checks the name of a group.
 func checkGroup(_ group: String) throws {
   let isGood =
     !group.isEmpty && group.utf8.count <= 64
@@ -52,8 +48,7 @@ func checkGroup(_ group: String) throws {
   }
 }
 
-/// Checks the headers that a user gives: that they can be sent, and that no name belongs to the
-/// library.
+/// The names that belong to the library are refused.
 func checkHeaders(_ headers: [String: String]) throws {
   try checkHeaderSyntax(headers)
   for name in headers.keys {
@@ -64,8 +59,8 @@ func checkHeaders(_ headers: [String: String]) throws {
   }
 }
 
-/// Checks that headers can be sent. Accepts the names that belong to the library: a codec, or code
-/// that calls an engine itself, may write them.
+/// Accepts names that belong to the library: a codec, or code that calls an engine itself, may
+/// write them.
 package func checkHeaderSyntax(_ headers: [String: String]) throws {
   for (name, value) in headers {
     guard !name.isEmpty, name.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != 58 }) else {
@@ -85,7 +80,6 @@ package func checkHeaderSyntax(_ headers: [String: String]) throws {
   }
 }
 
-/// Checks the id that a user gives.
 func checkID(_ id: String) throws {
   guard !id.isEmpty, id.utf8.count <= 255, id.utf8.allSatisfy({ $0 > 32 && $0 != 127 }) else {
     throw TransportError(

@@ -9,9 +9,7 @@ public import Foundation
 /// The encoding closure runs in the task that sends a message, the decoding closure on the thread
 /// that receives the message. Neither runs under a mutex.
 public struct Codec<Payload: Sendable>: Sendable {
-  /// A closure that writes the body and the headers of a message.
   let encode: @Sendable (Payload, inout RemoteMessage) throws -> Void
-  /// A closure that makes the payload of a message.
   let decode: @Sendable (RemoteMessage) throws -> Payload
 
   /// Creates a codec with access to the whole message.

@@ -1,7 +1,5 @@
-/// A text that is compared by its bytes, as engines and databases compare ids.
-///
-/// Swift compares two strings as equal if they look equal: an `é` of one character and an `é` of
-/// two. Two messages with such ids are different messages.
+/// Compared by its bytes, as engines and databases compare ids. For Swift, an `é` of one character
+/// equals an `é` of two.
 package struct ExactText: Hashable, Sendable {
   private let bytes: [UInt8]
 

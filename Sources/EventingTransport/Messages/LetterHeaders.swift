@@ -1,11 +1,7 @@
-/// Makes the headers of a dead letter from those of its message, which another program may have
-/// written.
 enum LetterHeaders {
-  /// Returns the headers in a form in which they can be sent, and which no engine obeys.
-  ///
-  /// A header whose name begins with `Nats-` is an instruction to the server: it would refuse the
-  /// letter, or delete others. So such a header gets the name ``HeaderName/deadInstruction`` with
-  /// the rest of its own. A name or a value that cannot be sent is escaped.
+  /// No engine obeys the result. `Nats-…` is an instruction to the server, which would refuse the
+  /// letter, or delete others; so the name gets the prefix ``HeaderName/deadInstruction``. A name
+  /// or a value that cannot be sent is escaped.
   static func sendable(_ headers: [String: String]) -> [String: String] {
     var result: [String: String] = [:]
     for (name, value) in headers {
@@ -20,11 +16,8 @@ enum LetterHeaders {
     return result
   }
 
-  /// Returns marks of the subjects that a message came from as a dead letter, the oldest first. The
-  /// last one is that of its own subject.
-  ///
-  /// Another program may write the header with these marks. It can only prevent that a letter is
-  /// made of its own message, and only for the dead-letter subjects whose marks it writes.
+  /// Oldest first; the last mark is that of the message's own subject. Another program that writes
+  /// the header can only prevent letters of its own message.
   static func way(of message: RemoteMessage) -> [String] {
     let own = mark(of: message.subject)
     let way = message.headers[HeaderName.deadWay]?.split(separator: " ").suffix(mostMarks - 1).map(String.init) ?? []
@@ -32,15 +25,11 @@ enum LetterHeaders {
     return way.contains(own) ? [own] : way + [own]
   }
 
-  /// The largest number of marks in a letter.
   private static let mostMarks = 16
 
-  /// Returns the mark of a subject, which is short and has only letters and digits.
   static func mark(of subject: String) -> String { String(stableHash(subject), radix: 36) }
 
-  /// Returns a text as the value of a header, unchanged if possible. Otherwise each control
-  /// character, each `%`, and each blank at the beginning or the end is written as `%` with two
-  /// hexadecimal digits.
+  /// Escapes control characters, `%`, and blanks at both ends.
   static func escaped(_ text: String) -> String {
     if (try? checkHeaderSyntax(["a": text])) != nil { return text }
     func isBlank(_ scalar: Unicode.Scalar) -> Bool { scalar == " " || scalar == "\t" }
@@ -63,10 +52,9 @@ enum LetterHeaders {
 }
 
 extension RemoteMessage {
-  /// Makes a dead letter smaller, because the engine refuses it for its size. The first call leaves
-  /// out the headers of its message, apart from those with which the body is decoded. Each further
-  /// call removes half of the body. Headers say what is missing. Returns false if nothing is left
-  /// to remove.
+  /// The first call leaves out the headers that decoding the body does not need. Each further call
+  /// removes half of the body. Headers say what is missing. Returns false if nothing is left to
+  /// remove.
   mutating func cutLetter() -> Bool {
     let kept = headers.filter { name, _ in
       name == HeaderName.contentType

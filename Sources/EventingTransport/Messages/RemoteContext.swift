@@ -22,8 +22,7 @@ public enum RemoteContext {
   }
 
   static let registry = Guarded(Registry())
-  /// Whether `propagate` was ever called. In a program that never calls it, no message locks the
-  /// mutex.
+  /// In a program that never calls `propagate`, no message locks the mutex.
   private static let isOn = Atomic<Bool>(false)
 
   /// Propagates a task-local value with every message that is published from now on.
@@ -82,9 +81,8 @@ public enum RemoteContext {
     }
   }
 
-  /// The entries, copied one by one under the mutex. The registry changes its array in place. If a
-  /// reader shared that array, only its reference count would protect the reader, and the thread
-  /// sanitizer does not see reference counts.
+  /// Copied one by one under the mutex: the registry changes its array in place, and the thread
+  /// sanitizer doesn't see the reference count that would protect a shared one.
   private static var entries: [Entry] {
     isOn.load(ordering: .acquiring) ? registry.withLock { $0.entries.map { entry in entry } } : []
   }

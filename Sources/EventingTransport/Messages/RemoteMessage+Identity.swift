@@ -1,16 +1,14 @@
 extension RemoteMessage {
-  /// The id that the publisher chose: for a CloudEvent its own id, otherwise the id of the message.
+  /// A CloudEvent has an id of its own.
   var publisherID: String { isCloudEvent ? headers["ce-id"] ?? id : id }
 
-  /// The text that identifies a message. For a CloudEvent, this is its source with its id, because
-  /// the id is unique only for that source. Otherwise it is the id.
+  /// For a CloudEvent its source with its id, which is unique only for that source.
   package var identity: String {
     guard isCloudEvent, let id = headers["ce-id"], let source = headers["ce-source"] else { return id }
     return "\(SubjectWord.escaped(source))/\(id)"
   }
 
-  /// The text that identifies a message, short enough for an engine. If the source of a CloudEvent
-  /// is longer than 80 bytes, the beginning and a hash of the source replace it.
+  /// Short enough for an engine: a long source is replaced by its beginning and a hash.
   package var boundedIdentity: String {
     guard isCloudEvent, let id = headers["ce-id"], let source = headers["ce-source"], source.utf8.count > 80 else {
       return identity

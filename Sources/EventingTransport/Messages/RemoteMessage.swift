@@ -5,7 +5,7 @@ import Synchronization
 public struct RemoteMessage: Sendable {
   /// The id. An engine that stores messages detects repetitions by it.
   public var id: String { didSet { hasOwnID = true } }
-  /// Whether a caller gave the id. Otherwise an engine that stores nothing need not send the id.
+  /// If not, an engine that stores nothing need not send the id.
   package private(set) var hasOwnID: Bool
   /// The subject that the message was published to.
   public var subject: String
@@ -17,16 +17,15 @@ public struct RemoteMessage: Sendable {
   public var attempt: Int
   /// The position in the stream; `nil` if the engine stores nothing.
   public var position: UInt64?
-  /// A text that differs between a stream and the stream that is made again with its name, so that
-  /// a position is that of one message. Empty if the engine makes no stream again.
+  /// Differs between a stream and one that is made again with its name. Empty if that never
+  /// happens.
   package var streamMark = ""
   /// The time at which the message was published. A message of a NATS stream has the time at which
   /// the server stored it; one over NATS without a stream, the time at which it arrived.
   public var publishedAt: Date
-  /// For a query, decides whether a responder begins it or the engine answers that there is none.
+  /// Decides whether a responder begins a query, or the engine answers that there is none.
   package var queryGate: QueryGate?
-  /// The reason why the engine could not read the headers, which then are missing; otherwise `nil`.
-  /// A damaged message reaches no handler.
+  /// Set if the engine could not read the headers. A damaged message reaches no handler.
   package var damage: String?
 
   /// Creates a message.
@@ -55,14 +54,12 @@ public struct RemoteMessage: Sendable {
 }
 
 extension RemoteMessage {
-  /// The subject to which the original message was published, if this message is a dead letter;
-  /// otherwise `nil`.
+  /// Set in a dead letter.
   package var deadLetterOrigin: String? { headers[HeaderName.deadSubject] }
 }
 
-/// Makes ids that are unique over all processes: a random part for each process, and a number.
-///
-/// A UUID for each message would need a system call.
+/// Unique over all processes: a random part for each process, and a number. A UUID for each message
+/// would need a system call.
 enum MessageID {
   private static let process =
     String(UInt64.random(in: .min ... .max), radix: 36)

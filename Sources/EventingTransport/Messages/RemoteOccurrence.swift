@@ -36,17 +36,16 @@ public struct RemoteOccurrence<Payload: Sendable>: Sendable {
     (attempt, position, publishedAt) = (other.attempt, other.position, other.publishedAt)
   }
 
-  /// Returns the occurrence with another payload.
   func with<Other: Sendable>(_ payload: (Payload) -> Other) -> RemoteOccurrence<Other> {
     RemoteOccurrence<Other>(payload(self.payload), as: self)
   }
 }
 
-/// An occurrence that is sent to the handlers, with the count of the loops that receive it.
+/// `loops` counts the loops that receive the occurrence.
 struct Delivered<Payload: Sendable>: Sendable {
   let occurrence: RemoteOccurrence<Payload>
   let loops: LoopAccount
 
-  /// Returns this message with another payload, which an interceptor has put in its place.
+  /// An interceptor has changed the payload.
   func with(_ payload: Payload) -> Delivered { Delivered(occurrence: occurrence.with { _ in payload }, loops: loops) }
 }

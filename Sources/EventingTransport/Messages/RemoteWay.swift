@@ -1,6 +1,5 @@
-/// The way of a message: the subjects that it came through by forwards. A *step* of the way is one
-/// of these subjects, with the identity of its transport. The steps are numbered from 1, the oldest
-/// first.
+/// The subjects that a message came through by forwards. A *step* is such a subject, with the
+/// identity of its transport; the oldest has the number 1.
 ///
 /// A message is not forwarded to a subject on its way, so a cycle ends (guarantee R7 of PROOF.md).
 ///
@@ -15,31 +14,26 @@
 /// with this number is a step mark. One round later, the message would come to the subject of this
 /// step again. The step mark shows the repetition, and the message is not forwarded.
 struct RemoteWay: Sendable {
-  /// The two headers that carry the way of the received message, its subject, and the identity of
-  /// its transport; `nil` for a way without steps.
+  /// The two headers, the subject and the transport of the received message; `nil` for a way
+  /// without steps.
   private let last: (path: String?, marks: String?, subject: String, transport: String)?
   /// The ways of the other messages of a batch.
   private var others: [RemoteWay] = []
 
-  /// The longest header that lists the steps of a way, in bytes. A step is a subject that the
-  /// message came through, with the identity of its transport. If the list would be longer, the
-  /// sender leaves out the oldest steps. The receiver ignores a header that is longer.
+  /// In bytes. The sender leaves out the oldest steps, and the receiver ignores a longer header.
   private static let longestHeader = 4_096
-  /// The largest number of steps of a way, and so of the forwards of one message.
+  /// The largest number of forwards of one message.
   static let longest = 1 << 20
 
-  /// Creates a way without steps, for a payload that no message brought into this process. Such a
-  /// payload has come through no subject.
+  /// For a payload that no message brought into this process.
   init() { last = nil }
 
-  /// Creates the way of a received message: the steps that its headers list, and then the step of
-  /// the message's own subject. The headers are decoded only if the message is forwarded.
+  /// The headers are decoded only if the message is forwarded.
   init(of message: RemoteMessage, over transport: String) {
     last = (message.headers[HeaderName.path], message.headers[HeaderName.pathMarks], message.subject, transport)
   }
 
-  /// The steps that the path header lists, the oldest first, and then the step of the received
-  /// message. A step is a subject with the identity of its transport, and contains no spaces.
+  /// The steps of the path header, the oldest first, and that of the received message.
   private var steps: [Substring] {
     guard let last else { return [] }
     var steps: [Substring] = []
@@ -62,10 +56,6 @@ struct RemoteWay: Sendable {
     return others.flatMap(\.steps).filter { seen.insert($0).inserted }
   }
 
-  /// Returns the number of all steps of the way, and the step marks: the hashes of the steps 1, 2,
-  /// 4, 8 and so on.
-  ///
-  /// - Parameter steps: The value of ``steps``: the last steps of the way, or all.
   private func marks(_ steps: [Substring]) -> WayMarks {
     guard let step = steps.last else { return WayMarks() }
     // If the path header of the received message has no room for all steps, a second header has the
@@ -76,17 +66,12 @@ struct RemoteWay: Sendable {
     return marks
   }
 
-  /// Returns whether the way contains a subject of a transport.
   func contains(_ subject: String, over transport: String) -> Bool {
     let (steps, step) = (steps, Substring(RemoteWay.step(subject, transport)))
     return steps.contains { $0.utf8.elementsEqual(step.utf8) } || marks(steps).contains(step)
       || others.contains { $0.contains(subject, over: transport) }
   }
 
-  /// Writes this way to the headers of the message that a forward is about to send.
-  ///
-  /// - Throws: ``TransportError`` if the way has more than ``longest`` steps: the message was
-  ///   forwarded too often.
   func write(to headers: inout [String: String]) throws {
     var steps = steps
     guard !steps.isEmpty else { return }
@@ -114,9 +99,7 @@ struct RemoteWay: Sendable {
   }
 }
 
-/// The number of steps of a way, and the *step marks*: the hashes of the steps 1, 2, 4, 8 and so
-/// on. A step is a subject that the message came through by forwards, with the identity of its
-/// transport.
+/// The number of steps, and the *step marks*: the hashes of the steps 1, 2, 4, 8 and so on.
 private struct WayMarks {
   private(set) var count = 0
   private var marks: [UInt64] = []
@@ -125,9 +108,7 @@ private struct WayMarks {
 
   init(_ steps: some Sequence<Substring>) { for step in steps { add(step) } }
 
-  /// Reads the text of a header with step marks: see ``text``. Returns `nil` if the text is longer
-  /// than 1,024 bytes, if it does not begin with a number of steps from 1 to ``RemoteWay/longest``,
-  /// or if it does not have one hash for each power of two up to this number.
+  /// `nil` for a text that is too long, or that ``text`` never has.
   init?(_ text: String) {
     guard text.utf8.count <= 1_024 else { return nil }
     let words = text.split(separator: " ")
@@ -137,9 +118,7 @@ private struct WayMarks {
     self.count = count
   }
 
-  /// The text of the header: the number of all subjects that the message came through (its steps),
-  /// then the hashes of the steps 1, 2, 4, 8 and so on. The other steps are left out, so that the
-  /// header stays short: see ``RemoteWay``.
+  /// The number of steps, and then the step marks.
   var text: String { (["\(count)"] + marks.map { String($0, radix: 36) }).joined(separator: " ") }
 
   func contains(_ step: Substring) -> Bool { marks.contains(stableHash(step)) }

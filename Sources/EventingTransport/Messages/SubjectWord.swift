@@ -1,7 +1,5 @@
-/// Encodes texts as single words of a subject.
 enum SubjectWord {
-  /// Returns a text with all bytes escaped except letters, digits, `-` and `_`. An escaped byte is
-  /// `%` with two hexadecimal digits. An empty text becomes `%`.
+  /// Escapes all bytes but letters, digits, `-` and `_`. An empty text becomes `%`.
   static func escaped(_ text: String) -> String {
     if text.isEmpty { return "%" }
     if text.utf8.allSatisfy(isPlain) { return text }
@@ -16,7 +14,6 @@ enum SubjectWord {
     return word
   }
 
-  /// Returns the text of an escaped word. Returns `nil` if ``escaped(_:)`` never returns that word.
   static func unescaped(_ word: Substring) -> String? {
     if word == "%" { return "" }
     if word.utf8.allSatisfy(isPlain) { return String(word) }

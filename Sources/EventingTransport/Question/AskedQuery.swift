@@ -1,22 +1,18 @@
 import Eventing
 
-/// A query as the responders receive it, with what says whether a responder may still begin it.
 struct AskedQuery<Query: Sendable>: Sendable {
   let query: Query
-  /// The gate of the listening that took the query. It closes when that listening ends.
+  /// Closes when the listening that took the query ends.
   let gate: ListeningGate
-  /// The gate of this query; `nil` if the engine has given it none.
   let own: QueryGate?
-  /// Returns whether the caller still waits for the answer.
   let isWanted: @Sendable () -> Bool
 
-  /// Returns whether a responder may begin the query.
+  /// False if no responder may begin the query.
   func begin() -> Bool { gate.isOpen && isWanted() && own?.begin() ?? true }
 }
 
-/// Tells by a header of the request how long its caller waits, and so whether it still does.
+/// A header of the request says how long its caller waits.
 package enum RequestCaller {
-  /// Returns a closure that returns whether the caller of a request that arrives now still waits.
   /// If the engine does not know, the limit in the headers counts, from the arrival.
   package static func waiting(for message: RemoteMessage) -> @Sendable () -> Bool {
     if let isWanted = message.queryGate?.isWanted { return isWanted }
@@ -25,7 +21,6 @@ package enum RequestCaller {
     return { ContinuousClock.now < end }
   }
 
-  /// Returns the limit of a request, in milliseconds, for the header.
   static func header(_ limit: Duration) -> String {
     let (seconds, rest) = max(limit, .zero).components
     return "\(min(seconds, longestLimit / 1_000) * 1_000 + rest / 1_000_000_000_000_000)"
@@ -35,30 +30,26 @@ package enum RequestCaller {
   private static let longestLimit: Int64 = 100 * 366 * 86_400 * 1_000
 }
 
-/// Decides, once for each query, whether a responder begins it, or the engine answers that there is
-/// no responder. The engine does so when it closes while the query waits on the lane of a
-/// responder.
+/// Decides, once, whether a responder begins a query. If the engine closes while the query waits on
+/// the lane of a responder, the engine answers that there is none.
 package final class QueryGate: Sendable {
   private enum State {
-    /// The query may not wait for a responder, so it counts as begun.
+    /// May not wait for a responder, so it counts as begun.
     case given
-    /// The engine has closed before the query could wait.
+    /// The engine closed before the query could wait.
     case late
     case waiting, begun, refused
   }
 
   private let state = Guarded(State.given)
-  /// Returns whether the caller still waits; `nil` if the engine does not know.
   package let isWanted: (@Sendable () -> Bool)?
 
-  /// - Parameter isWanted: Returns whether the caller still waits; `nil` if the engine does not
-  ///   know.
+  /// - Parameter isWanted: Whether the caller still waits; `nil` if the engine does not know.
   package init(isWanted: (@Sendable () -> Bool)? = nil) { self.isWanted = isWanted }
 
-  /// Records that the query may wait for a responder.
   func hold() { state.withLock { if $0 == .given { $0 = .waiting } } }
 
-  /// Records that a responder begins the query. Returns false if the engine has closed.
+  /// A responder begins the query. False if the engine has closed.
   func begin() -> Bool {
     state.withLock { state in
       if state == .waiting { state = .begun }
@@ -66,8 +57,7 @@ package final class QueryGate: Sendable {
     }
   }
 
-  /// Records that the engine closes. Returns whether the query was waiting: the engine then answers
-  /// it.
+  /// The engine closes. Returns whether the query was waiting: the engine then answers it.
   package func refuse() -> Bool {
     state.withLock { state in
       switch state {
@@ -81,12 +71,10 @@ package final class QueryGate: Sendable {
     }
   }
 
-  /// Whether the engine has answered the query.
   package var isRefused: Bool { state.withLock { $0 == .refused } }
 }
 
-/// A gate that closes when the listening of a question ends. No responder begins a query
-/// afterwards.
+/// No responder begins a query after the listening has ended.
 final class ListeningGate: Sendable {
   private let isEnded = Guarded(false)
 
@@ -95,11 +83,8 @@ final class ListeningGate: Sendable {
   func end() { isEnded.withLock { $0 = true } }
 }
 
-/// The subscription of a question's listening, with the gate of this listening. Responders begin
-/// queries only while the gate is open. `cancel()` closes the gate at once. `drain(within:)` closes
-/// the gate when the queries that the engine had received are answered, or at the limit.
-///
-/// The gate is needed because the engine cannot take back queries that wait on the lane of a
+/// `cancel()` closes the gate at once, `drain(within:)` when received queries are answered, or at
+/// the limit. Needed because the engine cannot take back queries that wait on the lane of a
 /// responder.
 final class GatedSubscription: TransportSubscription {
   private let base: any TransportSubscription

@@ -140,7 +140,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     try listenings.checkOpen()
   }
 
-  /// Answers one query. If there is no answer, the headers of the reply have the reason.
+  /// Without an answer, the headers of the reply have the reason.
   private static func reply(
     to message: RemoteMessage, _ question: EventQuestion<AskedQuery<Query>, Answer>, _ gate: ListeningGate,
     _ queries: Codec<Query>,

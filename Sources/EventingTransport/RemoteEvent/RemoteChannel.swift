@@ -1,13 +1,12 @@
 import Eventing
 
-/// The part of a remote event that publishes and listens, without its handlers.
+/// Publishes and listens, without the handlers of the event.
 final class RemoteChannel<Payload: Sendable>: Sendable {
   let subject: String
   let transport: any Transport
   let codec: Codec<Payload>
   let listenings: Listenings
-  /// The error that `publish` and `listen` throw because the subject is invalid; `nil` if it is
-  /// valid.
+  /// Thrown by `publish` and `listen` if the subject is invalid.
   private let fault: (any Error)?
 
   init(_ subject: String, _ transport: any Transport, _ codec: Codec<Payload>) {
@@ -23,16 +22,10 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
     }
   }
 
-  /// Publishes a payload.
-  ///
   /// - Parameters:
-  ///   - payload: The payload.
-  ///   - key: The escaped key, which becomes the last word of the subject; `nil` for none.
-  ///   - id: The id; `nil` for a new one.
-  ///   - headers: The headers that the user gave.
-  ///   - way: The forwarding path; `nil` if the payload is not forwarded.
-  ///   - entered: A closure for the transport, which calls it when the message has its place in the
-  ///     order; `nil` for none.
+  ///   - key: Escaped; becomes the last word of the subject.
+  ///   - way: Set for a forwarded payload.
+  ///   - entered: Called by the transport when the message has its place in the order.
   func publish(
     _ payload: Payload, to key: String? = nil, id: String? = nil, headers: [String: String] = [:],
     along way: RemoteWay? = nil, entered: (@Sendable () -> Void)? = nil
@@ -63,19 +56,12 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
     return try await transport.publish(message, to: subject, entered: entered)
   }
 
-  /// A closure that sends the occurrence of one message to the handlers.
   typealias Send = @Sendable (Delivered<Payload>, RemoteWay) -> BegunSend
 
-  /// Listens to the subject.
-  ///
   /// - Parameters:
-  ///   - options: The options.
-  ///   - isKeyed: Whether the subject has the key as one more word.
-  ///   - mayDeliver: A closure that returns whether a message could reach a handler at this time.
-  ///     Its argument says whether handlers count that are plainly locked. They count without a
-  ///     stream: there a lock skips what comes, as it does in one process.
-  ///   - prepare: A closure that returns, for a message, the closure that sends it to handlers.
-  ///     `prepare` throws if the subject has no valid key.
+  ///   - mayDeliver: Whether a message could reach a handler now. Its argument says whether plainly
+  ///     locked handlers count, as they do without a stream: there a lock skips what comes.
+  ///   - prepare: Throws if the subject has no valid key.
   func listen(
     _ options: ListenOptions, isKeyed: Bool = false, mayDeliver: @escaping @Sendable (_ countsLocked: Bool) -> Bool,
     _ prepare: @escaping @Sendable (RemoteMessage) throws -> Send

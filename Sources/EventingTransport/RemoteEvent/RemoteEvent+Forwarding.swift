@@ -90,8 +90,7 @@ extension HandlerFilter {
   }
 }
 
-/// A payload that is forwarded to a remote event, with its escaped key and its way: the subjects
-/// that it came through by forwards. Without keys, `key` is `nil`.
+/// On its way out by a forward. Without keys, `key` is `nil`.
 private struct Leaving<Payload: Sendable>: Sendable {
   let payload: Payload
   let key: String?

@@ -35,7 +35,6 @@ public import Eventing
 public final class RemoteEvent<Payload: Sendable>: EventSource {
   let channel: RemoteChannel<Payload>
   let event: Event<Delivered<Payload>>
-  /// The payloads of `event`.
   private let source: any EventSource<Payload>
 
   /// Creates an event. Nothing is sent or received yet.

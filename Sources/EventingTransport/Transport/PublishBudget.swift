@@ -1,11 +1,8 @@
 import Eventing
 
-/// Limits the total size of the messages and requests that the engine has not sent or stored yet.
-///
-/// If the limit is reached, publishers are suspended, so a slow engine slows its publishers down.
-/// Waiters get room in the order in which they began to wait. Freed room is offered to the first
-/// waiters alone; all waiters are examined only when a deadline may have passed. So the work does
-/// not grow with the square of the number of waiters.
+/// Suspends publishers while messages that the engine has not sent or stored take too much room.
+/// Freed room is offered to the first waiters alone; all are examined only when a deadline may have
+/// passed. So the work doesn't grow with the square of their number.
 package final class PublishBudget: Sendable {
   private struct Waiter: Sendable {
     let cost: Int
@@ -16,22 +13,18 @@ package final class PublishBudget: Sendable {
   private struct State: Sendable {
     var free = PublishBudget.total
     var waiters: [UInt64: Waiter] = [:]
-    /// The ids of the waiters behind `front`, in the order in which they began to wait. Some may
-    /// have timed out.
+    /// Behind `front`, in the order of waiting. Some may have timed out.
     var order = Deque<UInt64>()
-    /// The id of the first waiter, if ``serve()`` has removed the id from `order` and then found
-    /// too little free room for the waiter. Otherwise `nil`.
+    /// Removed from `order` by ``serve()``, which found too little room.
     var front: UInt64?
     var lastID: UInt64 = 0
-    /// The ids of calls that were cancelled before they began to wait.
     var cancelled: Set<UInt64> = []
-    /// A time that is not later than any deadline.
+    /// Not later than any deadline.
     var earliest: ContinuousClock.Instant?
-    /// The number of times that a waiter was examined, for tests.
+    /// Examined waiters, for tests.
     var looks = 0
 
-    /// Gives free room to the first waiters. Returns the waiters that got room, which the caller
-    /// resumes.
+    /// Returns the waiters that got room, which the caller resumes.
     mutating func serve() -> [CheckedContinuation<Bool, Never>] {
       var served: [CheckedContinuation<Bool, Never>] = []
       while let id = front ?? order.popFirst() {
@@ -49,18 +42,16 @@ package final class PublishBudget: Sendable {
     }
   }
 
-  /// The total room, in units of 4 KiB: 64 MiB, or 16,384 small messages.
+  /// In units of 4 KiB: 64 MiB, or 16,384 small messages.
   package static let total = 16_384
   private let state = Guarded(State())
 
   package init() {}
 
-  /// Returns the room that a message takes, in units of 4 KiB. The result is at most the total
-  /// room, so that even the largest message can get room.
+  /// In units of 4 KiB, at most the total, so that even the largest message can get room.
   package static func cost(_ bytes: Int) -> Int { min(total, 1 + bytes / 4_096) }
 
-  /// Waits until `cost` units of room are free, and takes them. Returns false if too few were free
-  /// until the deadline, or if the task is cancelled before.
+  /// False if too few units were free until the deadline, or if the task is cancelled.
   package func take(_ cost: Int, until deadline: ContinuousClock.Instant) async -> Bool {
     if state.withLock({ $0.waiters.isEmpty && PublishBudget.take(cost, &$0) }) { return true }
     let id = state.withLock { state in
@@ -85,7 +76,7 @@ package final class PublishBudget: Sendable {
     }
   }
 
-  /// Ends the wait of a call whose task was cancelled. The waiters behind it may fit.
+  /// The waiters behind it may fit.
   private func cancel(_ id: UInt64) {
     let (waiter, served) = state.withLock { state -> (Waiter?, [CheckedContinuation<Bool, Never>]) in
       guard let waiter = state.waiters.removeValue(forKey: id) else {
@@ -104,7 +95,6 @@ package final class PublishBudget: Sendable {
     return true
   }
 
-  /// Gives room back, and resumes the first waiters that fit.
   package func give(_ cost: Int) {
     let served = state.withLock { state in
       state.free += cost
@@ -113,7 +103,6 @@ package final class PublishBudget: Sendable {
     for waiter in served { waiter.resume(returning: true) }
   }
 
-  /// Ends the waits whose deadline has passed at the time `now`. If `now` is `nil`, ends all waits.
   package func expire(_ now: ContinuousClock.Instant?) {
     let (ended, served) = state.withLock { state -> ([Waiter], [CheckedContinuation<Bool, Never>]) in
       guard let earliest = state.earliest, now.map({ earliest <= $0 }) ?? true else { return ([], []) }
@@ -127,12 +116,9 @@ package final class PublishBudget: Sendable {
     for waiter in served { waiter.resume(returning: true) }
   }
 
-  /// Whether a publisher waits for room.
   package var hasWaiters: Bool { state.withLock { !$0.waiters.isEmpty } }
 
-  /// The number of waiters.
   package var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-  /// The number of times that a waiter was examined, for tests.
   package var looks: Int { state.withLock { $0.looks } }
 }
