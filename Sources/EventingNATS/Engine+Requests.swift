@@ -3,17 +3,11 @@
 
   // Messages that the server or a responder answers.
   extension Engine {
-    /// Sends a message, and waits for the reply.
-    ///
     /// - Parameters:
-    ///   - message: The message.
-    ///   - deadline: The end of the wait.
-    ///   - endsWhenLost: Whether the wait ends as soon as a lost connection is restored. A
-    ///     cancellation of the task always ends it.
-    ///   - entered: A closure that is called when the message has its place among all messages of
-    ///     the connection.
-    ///   - sent: A closure that is called once: with `nil` when the message was sent, or with the
-    ///     reason why it never will be.
+    ///   - endsWhenLost: The wait ends as soon as a lost connection is restored.
+    ///   - entered: Called when the message has its place among all messages of the connection.
+    ///   - sent: Called once: with `nil` when the message was sent, or with the reason why it never
+    ///     will be.
     func exchange(
       _ message: Outgoing, until deadline: ContinuousClock.Instant, endsWhenLost: Bool, entered: () -> Void = {},
       sent: @escaping @Sendable (String?) -> Void = { _ in }
@@ -27,10 +21,8 @@
       }
     }
 
-    /// Appends a message to the send queue. Returns its result, which is set later, and its key in
-    /// ``PendingRequests``.
-    ///
-    /// The parameters are those of ``exchange(_:until:endsWhenLost:entered:sent:)``.
+    /// Returns the result, which is set later, and the key in ``PendingRequests``. See
+    /// ``exchange(_:until:endsWhenLost:entered:sent:)``.
     func beginExchange(
       _ message: Outgoing, until deadline: ContinuousClock.Instant, endsWhenLost: Bool,
       _ sent: @escaping @Sendable (String?) -> Void = { _ in }

@@ -3,15 +3,11 @@
   import EventingTransport
   import Foundation
 
-  /// A subscription, as the engine uses it.
   protocol EngineSubscription: TransportSubscription {
-    /// Does the work that depends on time. The engine calls this method 10 to 50 times a second, on
-    /// its own thread. The method must not block.
+    /// Called 10 to 50 times a second, on the engine's own thread. Must not block.
     func tick(_ now: ContinuousClock.Instant)
-    /// Tells the subscription that the connection was restored. The server may have lost the
-    /// earlier requests for messages.
+    /// The server may have lost the earlier requests for messages.
     func reconnected()
-    /// Tells the subscription that the connection closes after this call.
     func connectionCloses()
   }
 
@@ -19,25 +15,19 @@
     func connectionCloses() {}
   }
 
-  /// The shared state of a connection. The connection, its transports and its subscriptions retain
-  /// this object.
+  /// Retained by the connection, its transports and its subscriptions.
   final class Engine: Sendable {
     struct State: Sendable {
-      /// The connection of libnats. If the server ends it, the engine makes another.
       var connection: LibraryConnection
       var isConnected = true
       var isClosed = false
-      /// Whether a close has begun. Afterwards no subscription is added, because the close would
-      /// not wait for its messages.
+      /// Afterwards no subscription is added: the close would not wait for its messages.
       var isClosing = false
-      /// The calls that wait until the server is reachable, with their deadlines.
       var waiting: [(deadline: ContinuousClock.Instant, isOver: OneShot<Void>)] = []
       var subscriptions: [ObjectIdentifier: any EngineSubscription] = [:]
-      /// The subscriptions that are made again with each connection.
       var kept: [ObjectIdentifier: KeptSubscription] = [:]
-      /// Whether a thread restores the connection, or subscriptions that the server has refused.
+      /// A thread restores the connection, or subscriptions that the server has refused.
       var isReviving = false
-      /// Whether that thread must look once more before it ends.
       var mustRevive = false
       var largestMessage: Int
       var lastInbox = 0
@@ -55,7 +45,6 @@
     private let unsent = Guarded(0)
     let publishTimeout: Duration
     let identity: String
-    /// The prefix of all subjects for replies to this connection.
     let inboxPrefix: String
     /// Connects again, with the options of the first connection. Blocks.
     let connectAgain: @Sendable () throws -> LibraryConnection
@@ -111,10 +100,8 @@
     // MARK: Losing and restoring the connection
 
     var isConnected: Bool { state.withLock { $0.isConnected && !$0.isClosed } }
-    /// The size of the largest message that the server accepts, in bytes, including headers.
     var largestMessage: Int { state.withLock { $0.largestMessage } }
 
-    /// Marks the engine as closed and ends all waits. Returns whether the engine was open.
     @discardableResult func markClosed() -> Bool {
       let isNew = state.withLock { state in
         defer { state.isClosed = true }
@@ -127,15 +114,13 @@
       return isNew
     }
 
-    /// Throws if the connection was closed.
     func checkOpen(_ action: String) throws {
       if state.withLock({ $0.isClosed }) {
         throw TransportError(.closed, "expected an open connection to \(action); it was closed")
       }
     }
 
-    /// Waits until the server is reachable. Returns false after the deadline. Throws after a close,
-    /// or when the task is cancelled.
+    /// Returns false after the deadline. Throws after a close, or when the task is cancelled.
     func reach(_ action: String, until deadline: ContinuousClock.Instant) async throws -> Bool {
       while true {
         let wait = beginWait(until: deadline)
@@ -154,8 +139,7 @@
       }
     }
 
-    /// Begins a wait until the server is reachable. Returns `nil` if it is, or if the engine was
-    /// closed: nothing would end a wait that begins after the close.
+    /// `nil` if the server is reachable, or the engine was closed: nothing would end the wait.
     func beginWait(until deadline: ContinuousClock.Instant) -> OneShot<Void>? {
       state.withLock { state -> OneShot<Void>? in
         if state.isConnected || state.isClosed { return nil }
@@ -179,9 +163,8 @@
       for wait in ended { wait.isOver.set(()) }
     }
 
-    /// Ends the waits whose deadline has passed, and calls `tick` of all subscriptions. Returns the
-    /// time after which this method must be called again; `nil` if it need not be called again,
-    /// because the connection is closed and no subscription is left.
+    /// Ends overdue waits, and calls `tick` of all subscriptions. Returns the time until the next
+    /// call; `nil` if the connection is closed, and no subscription is left.
     private func tick() -> Duration? {
       let now = ContinuousClock.now
       let (isClosed, isWaiting, subscriptions) = state.withLock { state in
@@ -198,11 +181,9 @@
 
     // MARK: Messages
 
-    /// Passes a message that no stream stores to the thread that sends, which afterwards returns
-    /// the message's room to the budget. Returns false if the connection was closed.
-    ///
-    /// The method does not wait for the socket, because that would take two thread switches for
-    /// each message. An incident reports a failure.
+    /// For a message that no stream stores. False if the connection was closed. Does not wait for
+    /// the socket, which would take two thread switches for each message; an incident reports a
+    /// failure.
     func hand(_ message: Outgoing, cost: Int) -> Bool {
       var message = message
       let subject = message.subject
@@ -216,10 +197,7 @@
       return sendQueue.send(message)
     }
 
-    /// Passes a reply to the thread that sends. Returns false if the connection was closed. An
-    /// incident reports any other failure.
-    ///
-    /// - Parameter subject: The subject of the responder.
+    /// False if the connection was closed. An incident reports any other failure.
     func reply(_ message: Outgoing, from subject: String) -> Bool {
       var message = message
       message.isSent = { [incidents, unsent] reason in
@@ -231,8 +209,6 @@
       return sendQueue.send(message)
     }
 
-    /// Returns the prefix of the subjects to which the server sends the messages of one
-    /// subscription.
     func newInbox() -> String {
       let number = state.withLock { state in
         state.lastInbox += 1
@@ -243,7 +219,7 @@
 
     // MARK: Subscriptions
 
-    /// Retains a subscription until it is removed. Throws if a close has begun.
+    /// Retains the subscription. Throws if a close has begun.
     func add(_ subscription: any EngineSubscription, _ subject: String) throws {
       let isOpen = state.withLock { state in
         guard !state.isClosed, !state.isClosing else { return false }

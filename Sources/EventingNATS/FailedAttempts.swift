@@ -1,11 +1,9 @@
 #if NATS
   import Eventing
 
-  /// The number of failed attempts of each message, of the handlers of one connection.
-  ///
-  /// The server counts deliveries, of which some are no failures: a member gave the message back,
-  /// or died. It does not say which. If all of them counted as attempts, the first error of a
-  /// handler could make a message a dead letter. So each process counts the failures that it sees.
+  /// The server also counts deliveries that are no failures: a member gave the message back,
+  /// or died. If all of them counted, the first error of a handler could make a message a dead
+  /// letter. So each process counts the failures that it sees.
   final class FailedAttempts: Sendable {
     private struct Key: Hashable, Sendable {
       let consumer: String
@@ -14,14 +12,13 @@
 
     private struct Entry: Sendable {
       var count: Int
-      /// The number of the entry, counted over all entries that were ever made.
+      /// Counts all entries that were ever made.
       let number: UInt64
     }
 
     private struct State: Sendable {
       var entries: [Key: Entry] = [:]
-      /// The keys in the order in which their entries were made. Entries may have been removed
-      /// since.
+      /// In the order in which entries were made. Some may have been removed.
       var order = Deque<(key: Key, number: UInt64)>()
       var last: UInt64 = 0
 
@@ -36,7 +33,7 @@
       }
     }
 
-    /// The largest number of recorded messages. Beyond it, the oldest are forgotten.
+    /// Beyond this limit, the oldest are forgotten.
     static let limit = 65_536
     private let state = Guarded(State())
 
@@ -64,7 +61,6 @@
       }
     }
 
-    /// Removes the records of all messages of a consumer.
     func removeAll(_ consumer: String) {
       state.withLock { state in state.entries = state.entries.filter { $0.key.consumer != consumer } }
     }
@@ -75,7 +71,6 @@
       }
     }
 
-    /// The number of keys in memory, including those of removed entries, for tests.
     var keyCount: Int { state.withLock { $0.order.count } }
   }
 #endif

@@ -14,14 +14,14 @@
   // - The error callback never uses the subscription that it receives, which may be freed already.
   // - libnats stores the text of the last error for each thread, so the text is read at once.
 
-  /// A connection of libnats. Calls of its methods may block for seconds.
+  /// Methods may block for seconds.
   // Safe: libnats guards a connection by a mutex, and `raw` never changes.
   @safe final class LibraryConnection: @unchecked Sendable {
     private let raw: OpaquePointer
     let connectionEvents: ConnectionEvents
     private let writeDeadline: Duration
 
-    /// Connects. Blocks for about the timeout of the options, or for ever in a TLS handshake.
+    /// Blocks for about the timeout of the options, or for ever in a TLS handshake.
     init(_ options: ConnectOptions, _ events: ConnectionEvents) throws {
       var made: OpaquePointer?
       try unsafe check(natsOptions_Create(&made), "the options of libnats")
@@ -115,30 +115,27 @@
         }, context)
     }
 
-    /// Whether the connection was closed for ever. Then libnats does not connect again.
+    /// Then libnats does not connect again.
     var isClosed: Bool { unsafe natsConnection_IsClosed(raw) }
-    /// The size of the largest message that the server accepts, in bytes, including headers.
+    /// The size is in bytes, and includes headers.
     var largestMessage: Int { Int(unsafe natsConnection_GetMaxPayload(raw)) }
-    /// Whether the server supports headers: version 2.2 or later.
+    /// True for version 2.2 or later.
     var hasHeaders: Bool { unsafe natsConnection_HasHeaderSupport(raw) == NATS_OK }
-    /// The address of the server.
     var address: String {
       var text = [CChar](repeating: 0, count: 1_024)
       _ = unsafe natsConnection_GetConnectedUrl(raw, &text, 1_024)
       return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
-    /// The text of the connection's last error.
     var lastError: String { unsafe lastText(raw) }
 
-    /// Waits until the server has received everything that was sent before.
+    /// Waits until the server has received what was sent before.
     func flush(within limit: Duration) throws(LibraryError) {
       try unsafe check(natsConnection_FlushTimeout(raw, limit.milliseconds))
     }
 
-    /// Closes the connection. Messages that were not sent may be lost.
+    /// Messages that were not sent may be lost.
     func close() { unsafe natsConnection_Close(raw) }
 
-    /// Sends a message through the socket of libnats.
     func send(_ message: Outgoing) -> Sent {
       var made: OpaquePointer?
       var status = unsafe message.body.withUnsafeBytes { bytes in
@@ -163,8 +160,7 @@
       }
     }
 
-    /// Makes a subscription, which calls the receiver with one message at a time, on a thread of
-    /// libnats.
+    /// The receiver gets one message at a time, on a thread of libnats.
     func makeSubscription(
       _ subject: String, group: String?, _ receiver: SubscriptionReceiver
     ) throws(LibraryError) -> SubscriptionHandle {
@@ -197,39 +193,33 @@
     }
   }
 
-  /// A subscription as libnats has it.
   // Safe: libnats guards a subscription by a mutex, and `raw` never changes. The owner does not use
   // the handle after `destroy()`.
   @safe struct SubscriptionHandle: @unchecked Sendable {
     fileprivate let raw: OpaquePointer
 
-    /// The number of messages that libnats has dropped because its buffer was full.
     var dropped: Int {
       var count: Int64 = 0
       return unsafe natsSubscription_GetDropped(raw, &count) == NATS_OK ? Int(count) : 0
     }
 
-    /// The largest number of messages in the buffer of libnats; `nil` after the end.
     var limit: Int? {
       var (messages, bytes): (Int32, Int32) = (0, 0)
       return unsafe natsSubscription_GetPendingLimits(raw, &messages, &bytes) == NATS_OK ? Int(messages) : nil
     }
 
-    /// Sets the largest number of messages in the buffer of libnats; `nil` for no limit.
     func setLimit(_ limit: Int?) throws(LibraryError) {
       try unsafe check(natsSubscription_SetPendingLimits(raw, Int32(limit ?? -1), -1))
     }
 
-    /// Enqueues the request that ends the subscription. Returns false if the connection is closed.
     func drain(within limit: Duration) -> Bool {
       unsafe natsSubscription_DrainTimeout(raw, limit.milliseconds) == NATS_OK
     }
 
-    /// Frees the handle. The completion callback must have come before.
+    /// The completion callback must have come before.
     func destroy() { unsafe natsSubscription_Destroy(raw) }
   }
 
-  /// Returns the text of the last error of a connection.
   private func lastText(_ connection: OpaquePointer?) -> String {
     var text: UnsafePointer<CChar>?
     _ = unsafe natsConnection_GetLastError(connection, &text)
@@ -238,12 +228,11 @@
 
   // MARK: Logins
 
-  /// Passes the JWT of a user to libnats.
   private let passJWT: natsUserJWTHandler = { target, failure, context in
     unsafe answer(failure) { unsafe target?.pointee = strdup(try unsafe events(context).loginFile.jwt()) }
   }
 
-  /// Passes the signature of the server's nonce to libnats, which frees the signature.
+  /// Called by libnats, which frees the signature.
   private let passSignature: natsSignatureHandler = { failure, target, count, nonce, context in
     unsafe answer(failure) {
       let signature = try unsafe events(context).loginFile.signature(of: nonce.map { unsafe String(cString: $0) } ?? "")
@@ -254,7 +243,7 @@
     }
   }
 
-  /// Calls a closure that passes an answer to libnats. If it throws, passes the text of its error.
+  /// If the closure throws, passes the text of its error.
   private func answer(
     _ failure: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ make: () throws -> Void
   ) -> natsStatus {
@@ -265,7 +254,6 @@
     return NATS_OK
   }
 
-  /// Returns the signature of a nonce with a seed.
   func signature(of nonce: String, seed: String) throws(LibraryError) -> [UInt8] {
     _ = nats_Open(-1)  // has no effect if libnats is open already
     var signature: UnsafeMutablePointer<UInt8>?
@@ -279,8 +267,7 @@
     unsafe Unmanaged<ConnectionEvents>.fromOpaque(context!).takeUnretainedValue()
   }
 
-  /// Returns a copy of a message. If libnats cannot read its headers, or reads them wrongly, the
-  /// copy has none, and says why.
+  /// If libnats cannot read the headers, or reads them wrongly, the copy has none, and says why.
   private func arrival(_ raw: OpaquePointer) -> Arrival {
     let subject = unsafe natsMsg_GetSubject(raw)!
     var result = Arrival(subject: unsafe String(cString: subject))
@@ -298,7 +285,6 @@
     return result
   }
 
-  /// The reason why headers are not as they were sent.
   private struct Unreadable: Error { let reason: String }
 
   private func headers(
@@ -321,7 +307,6 @@
     return result
   }
 
-  /// Returns the value of a header.
   private func value(
     of name: UnsafePointer<CChar>, in raw: OpaquePointer, _ subject: UnsafePointer<CChar>
   ) throws(Unreadable) -> String {
@@ -353,21 +338,20 @@
 
   private let lineFeed: CChar = 10
 
-  /// Returns a text of another program, which may have any bytes.
+  /// Another program may have written any bytes.
   private func text(_ bytes: UnsafePointer<CChar>, _ what: @autoclosure () -> String) throws(Unreadable) -> String {
     if let text = unsafe String(validatingCString: bytes) { return text }
     throw Unreadable(reason: unsafe "expected \(what()) in UTF-8; got \(escaped(bytes))")
   }
 
-  /// Returns a text of another program in quotation marks, for an error. Bytes outside of ASCII are
-  /// written as `\xff`.
+  /// Bytes outside of ASCII are written as `\xff`.
   private func escaped(_ text: UnsafePointer<CChar>) -> String {
     let bytes = unsafe UnsafeBufferPointer(start: text, count: strlen(text)).map { UInt8(bitPattern: $0) }
     return quoted(bytes.map { $0 < 128 ? "\(Unicode.Scalar($0))" : "\\x\(String($0, radix: 16))" }.joined())
   }
 
   extension LibraryError {
-    /// Creates the error of the last call of libnats on this thread.
+    /// The error of the last call of libnats on this thread.
     fileprivate init(_ status: natsStatus) {
       var last = NATS_OK
       let text = unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? ""

@@ -137,12 +137,8 @@
     public var description: String { "NATS connection \(engine.identity)" }
   }
 
-  /// Runs a closure on a new thread, because the closure may block for ever. Waits for the
-  /// closure's result until a deadline, and then throws `lateness`. A cancellation of the task ends
-  /// the wait at once.
-  ///
-  /// If the closure returns after the wait, its result is released, which closes the connection in
-  /// the result.
+  /// On a thread of its own, because the closure may block for ever. A cancellation ends the wait
+  /// at once. The release of a late result closes its connection.
   private func onOwnThread<Value: Sendable>(
     until end: ContinuousClock.Instant, _ lateness: TransportError, _ body: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
@@ -155,10 +151,9 @@
     }
   }
 
-  /// Runs a closure on a new thread, because the closure may block. Waits for the closure's result.
-  /// A cancellation of the task ends the wait at once.
+  /// On a thread of its own, because the closure may block. A cancellation ends the wait at once.
   ///
-  /// - Parameter unwanted: A closure that is called with a result that comes after a cancellation.
+  /// - Parameter unwanted: Called with a result that comes after a cancellation.
   func onOwnThread<Value: Sendable>(
     _ body: @escaping @Sendable () throws -> Value, unwanted: @escaping @Sendable (Value) -> Void = { _ in }
   ) async throws -> Value {

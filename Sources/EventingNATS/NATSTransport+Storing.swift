@@ -4,7 +4,7 @@
 
   // Publishes to a stream.
   extension NATSTransport {
-    /// Publishes a message with one id, repeatedly, until the stream has stored it.
+    /// Publishes copies with one id until the stream has stored one.
     func store(
       _ message: Outgoing, _ room: StoredRoom, until end: ContinuousClock.Instant, _ entered: () -> Void
     ) async throws -> Receipt {
@@ -59,11 +59,8 @@
       }
     }
 
-    /// Returns the error for a message whose newest copy was refused, or cannot be sent. If no
-    /// answer comes, the transport sends the message again; what it sends each time is a copy.
-    ///
-    /// - Parameter mayBeStored: Whether the stream has possibly stored an earlier copy of the
-    ///   message. A message that is too large is never stored.
+    /// For a message whose newest copy was refused, or cannot be sent. A message that is too large
+    /// is never stored, whatever `mayBeStored` says.
     private func refusal(
       _ expected: String, _ mayBeStored: Bool, _ code: TransportError.Code = .refused
     ) -> TransportError {
@@ -72,23 +69,18 @@
         : TransportError(code, "expected \(expected)")
     }
 
-    /// Returns the code of the error for a message that libnats does not send. The connection may
-    /// have been restored with a server that accepts only smaller messages.
+    /// The connection may have been restored with a server that accepts only smaller messages.
     private func unsentCode(_ message: Outgoing) -> TransportError.Code {
       message.size > engine.largestMessage ? .tooLarge : .refused
     }
 
-    /// Waits until the engine is reachable and has sent the newest copy of the message. Returns
-    /// true if the next copy can be sent, and false after the deadline. Throws if the newest copy
-    /// cannot be sent, or the connection was closed.
-    ///
-    /// While the newest copy waits for the socket, another copy would only take memory.
+    /// Waits until the engine has sent the newest copy: another one would only take memory
+    /// meanwhile. False after the deadline.
     ///
     /// - Parameters:
-    ///   - mayBeStored: Whether the stream has possibly stored a copy before the newest one. If so,
-    ///     the thrown error says it.
-    ///   - isAnswered: Whether the server has answered the newest copy. If not, and the connection
-    ///     was closed, the thrown error says that this copy, too, is possibly stored.
+    ///   - mayBeStored: An earlier copy is possibly stored, which a thrown error then says.
+    ///   - isAnswered: If not, and the connection was closed, the newest copy is possibly stored,
+    ///     too.
     func canStoreAgain(
       _ subject: String, after copy: OneShot<String?>, _ mayBeStored: Bool, _ isAnswered: Bool,
       until end: ContinuousClock.Instant

@@ -12,7 +12,6 @@
   /// that number. Waits and delays of more than a year count as a year.
   public final class NATSTransport: Transport {
     let engine: Engine
-    /// The stream; `nil` for the transport without one.
     let stream: StreamName?
 
     init(_ engine: Engine, _ stream: StreamName?) {
@@ -31,15 +30,13 @@
       return promises
     }
 
-    /// The number of bytes that the transport reserves for headers. The largest body is smaller by
-    /// this number than the largest message that the server accepts.
+    /// Reserved: the largest body is smaller by this than the largest message.
     static let headerRoom = 8_192
 
-    /// The largest sum of the sizes of a message's headers that a stream stores, in bytes.
+    /// The limit holds for all headers of a stored message together.
     static let mostStoredHeaders = 65_535
 
-    /// The largest number of messages without a verdict in one subscription. libnats itself buffers
-    /// up to this number of messages.
+    /// libnats buffers up to this number of messages.
     static let mostInFlight = 65_536
 
     // MARK: Publishing
@@ -105,7 +102,6 @@
       return try await store(outgoing, held, until: end, entered)
     }
 
-    /// Waits until the server is reachable. Throws after the deadline.
     private func reach(_ subject: String, until end: ContinuousClock.Instant) async throws {
       guard try await engine.reach("publish to \(subject)", until: end) else {
         throw TransportError(
@@ -131,7 +127,7 @@
       return try await StreamSubscription.make(engine, stream, subject, options, begin)
     }
 
-    /// Checks the texts that libnats would write unchanged into a line of its protocol.
+    /// libnats would write these unchanged into a line of its protocol.
     private func check(_ subject: String, _ group: String?) throws {
       if subject.isEmpty || subject.utf8.contains(where: { $0 <= 32 || $0 == 127 }) {
         throw TransportError(
@@ -144,8 +140,7 @@
       }
     }
 
-    /// Checks the headers and the id, which is a header, too. libnats writes names unchanged, and
-    /// replaces line breaks in values.
+    /// libnats writes names unchanged, and replaces line breaks in values.
     private func check(_ message: RemoteMessage) throws {
       try checkHeaderSyntax(message.headers)
       if message.id.utf8.contains(where: { $0 < 32 || $0 == 127 }) {

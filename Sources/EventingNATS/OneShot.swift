@@ -1,7 +1,6 @@
 #if NATS
   import Eventing
 
-  /// A value that is set once, and the task that waits for it.
   final class OneShot<Value: Sendable>: Sendable {
     private struct State: Sendable {
       var value: Value?
@@ -10,7 +9,6 @@
 
     private let state = Guarded(State())
 
-    /// Sets the value, unless it was set before. Returns whether it did.
     @discardableResult func set(_ value: Value) -> Bool {
       let (isFirst, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
         guard state.value == nil else { return (false, nil) }
@@ -22,7 +20,7 @@
       return isFirst
     }
 
-    /// The value. The getter waits until the value is set. At most one task may wait.
+    /// At most one task may wait.
     var value: Value {
       get async {
         await withCheckedContinuation { continuation in
@@ -37,7 +35,6 @@
       }
     }
 
-    /// Waits until the value is set, or until a time, at which it sets the value itself.
     func value(until end: ContinuousClock.Instant, or late: Value) async -> Value {
       let timer = Scheduling.cancelledWhenDropped { [self] in
         if (try? await Sleeping.sleep(for: end - .now, on: ContinuousClock())) != nil { set(late) }
@@ -47,6 +44,6 @@
     }
   }
 
-  /// Waits for a time, in a cancelled task, too.
+  /// Pauses in a cancelled task, too.
   func pause(_ duration: Duration) async { await OneShot().value(until: .now + duration, or: ()) }
 #endif

@@ -2,34 +2,31 @@
   import Eventing
   import EventingTransport
 
-  /// The messages that wait for a reply. Some may still be in the send queue, not yet written to
-  /// the socket. The key of a message is the last word of the subject for its reply.
+  /// Messages that wait for a reply, in the send queue or sent. The key is the last word of the
+  /// subject for the reply.
   final class PendingRequests: Sendable {
-    /// The result of a request.
     enum Outcome: Sendable {
       case reply(Arrival)
       case late
-      /// The connection was lost and restored, perhaps after the message was sent.
+      /// The connection was restored since. The message may have been sent.
       case lost
-      /// The server refused the message, because this connection must not publish to the subject.
+      /// This connection must not publish to the subject.
       case refused(String)
-      /// The message cannot be sent.
       case unsent(String)
       case closed
       case cancelled
     }
 
-    /// The time for which a request waits for other replies, after a reply that is no answer.
+    /// The wait for other replies after one that is no answer.
     static let graceTime = Duration.milliseconds(500)
 
     private struct Entry: Sendable {
       let subject: String
       var deadline: ContinuousClock.Instant
-      /// The first reply that is no answer. At the deadline, it is the result.
+      /// At the deadline, this is the result.
       var refusal: Arrival?
       let outcome: OneShot<Outcome>
-      /// Whether a loss of the connection ends the request. The request then ends when the
-      /// connection is restored, not when it is lost.
+      /// The request ends when the connection is restored, not when it is lost.
       let endsWhenLost: Bool
     }
 
@@ -41,13 +38,10 @@
 
     private let state = Guarded(State())
 
-    /// Whether no message waits for a reply.
     var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
 
-    /// Returns whether a request has not ended.
     func isPending(_ token: UInt64) -> Bool { state.withLock { $0.entries[token] != nil } }
 
-    /// Begins a request. Returns its key, and its result, which is set later.
     func begin(
       _ subject: String, until deadline: ContinuousClock.Instant, endsWhenLost: Bool
     ) -> (token: UInt64, outcome: OneShot<Outcome>) {
@@ -64,13 +58,11 @@
       return (token, outcome)
     }
 
-    /// Ends one request.
     func end(_ token: UInt64, _ outcome: Outcome) {
       state.withLock { $0.entries.removeValue(forKey: token) }?.outcome.set(outcome)
     }
 
-    /// Ends a request with a reply. If the reply says that its responder has no answer, the request
-    /// goes on for ``graceTime``, because another process may have an answer.
+    /// If the reply is no answer, goes on for ``graceTime``: another process may have one.
     func reply(_ token: UInt64, _ arrival: Arrival) {
       guard arrival.headers[MessageHeader.failure] != nil else { return end(token, .reply(arrival)) }
       let deadline = ContinuousClock.now + PendingRequests.graceTime
@@ -81,20 +73,15 @@
       }
     }
 
-    /// Ends the requests whose deadline has passed.
     func expire(_ now: ContinuousClock.Instant) { end(.late) { $0.deadline <= now } }
 
-    /// Ends the requests whose `endsWhenLost` is true, after a lost connection was restored.
     func connectionWasLost() { end(.lost) { $0.endsWhenLost } }
 
-    /// Ends the requests whose subject an error text names, because the server refused to publish
-    /// to it. libnats cuts the end of a long text. If only the beginning of the subject is left,
-    /// and several pending subjects have that beginning, ends none.
+    /// The server refused to publish to a subject. If libnats has cut its end, and several pending
+    /// subjects have that beginning, ends none.
     ///
-    /// - Parameters:
-    ///   - text: The error text of the server.
-    ///   - shown: The error text with `…` in place of secrets, for the results of the requests. The
-    ///     subject is not searched in it, because it may contain one of the secrets.
+    /// - Parameter shown: Without secrets, for the results. The subject is not searched in it,
+    ///   because it may contain one.
     func fail(_ text: String, shown: String) {
       guard text.contains("for Publish to") else { return }
       var (whole, cut): (Set<String>, Set<String>) = ([], [])
@@ -109,7 +96,7 @@
       if !named.isEmpty { end(.refused(shown)) { entry in named.contains(entry.subject) } }
     }
 
-    /// Ends all requests. Later ones end at once.
+    /// Later requests end at once.
     func close() {
       state.withLock { $0.isClosed = true }
       end(.closed) { _ in true }

@@ -4,33 +4,25 @@
   import Foundation
 
   extension LibraryConnection {
-    /// The result of a call of ``send(_:)``.
     enum Sent {
       case sent
-      /// The connection is lost, or was closed by the server, and the message was not sent. libnats
-      /// or the engine connects again.
+      /// libnats or the engine connects again.
       case away
-      /// The socket did not take the message in time, and libnats has ended the connection.
+      /// libnats has ended the connection.
       case late(within: Duration)
       case failed(String)
     }
   }
 
-  /// The messages that wait for the socket, and the one thread that sends them.
-  ///
-  /// If the server is frozen, sending may block for seconds. So no thread of Swift's pool sends.
+  /// One thread sends. A frozen server may block it for seconds, so it's none of Swift's pool.
   final class SendQueue: Sendable {
     private struct State: Sendable {
       var items: [Outgoing] = []
-      /// Whether the connection is lost. While it is, all messages wait.
       var isLost = false
-      /// Whether the last send has failed. While it has, all messages wait until ``tryAgain()``.
       var hasFailed = false
       var isPaused: Bool { isLost || hasFailed }
       var isClosed = false
-      /// Whether the thread waits for `signal`.
       var isAsleep = false
-      /// Whether the thread is sending a batch.
       var isSending = false
     }
 
@@ -38,15 +30,13 @@
     private let signal = DispatchSemaphore(value: 0)
     private let write: @Sendable (Outgoing) -> LibraryConnection.Sent
 
-    /// The largest number of connections on which one message is tried, if none takes it in time.
-    ///
     /// Each try blocks all other messages, and ends the connection. A server that was frozen takes
-    /// the message on the next connection.
+    /// the message on the next one.
     static let mostLateWrites = 3
 
     /// - Parameters:
-    ///   - write: A closure that sends one message. It may block.
-    ///   - ended: A closure that is called after the close, when each message was sent or dropped.
+    ///   - write: May block.
+    ///   - ended: Called after the close, when each message was sent or dropped.
     init(
       _ write: @escaping @Sendable (Outgoing) -> LibraryConnection.Sent, ended: @escaping @Sendable () -> Void = {}
     ) {
@@ -57,16 +47,11 @@
       }
     }
 
-    /// Whether no message waits or is being sent.
     var isEmpty: Bool { state.withLock { $0.items.isEmpty && !$0.isSending } }
 
-    /// The reason that ``Outgoing/isSent`` receives for a message that comes after the close.
     static let wasClosed = "the connection was closed"
-    /// The reason that ``Outgoing/isSent`` receives for a message that came before the close, and
-    /// was not sent.
     static let closedBefore = "the connection was closed before the message was sent"
 
-    /// Appends a message. Returns whether the send queue was open.
     @discardableResult func send(_ message: Outgoing) -> Bool {
       let (isClosed, mustWake) = state.withLock { state in
         if !state.isClosed { state.items.append(message) }
@@ -77,16 +62,12 @@
       return !isClosed
     }
 
-    /// Stops sending until ``resume()``, because the connection is lost.
     func pause() { state.withLock { $0.isLost = true } }
 
-    /// Continues to send, because the connection was restored.
     func resume() { change { ($0.isLost, $0.hasFailed) = (false, false) } }
 
-    /// Continues to send after a failure, unless the connection is lost.
     func tryAgain() { change { $0.hasFailed = false } }
 
-    /// Ends the thread, and drops the messages that were not sent.
     func close() { change { $0.isClosed = true } }
 
     private func change(_ body: (inout State) -> Void) {
@@ -103,8 +84,7 @@
       return true
     }
 
-    /// Waits until messages may be sent. Removes and returns all of them; returns `nil` when the
-    /// send queue was closed.
+    /// Waits until messages may be sent; `nil` when the queue was closed.
     private func nextBatch() -> [Outgoing]? {
       while true {
         let (batch, isClosed) = state.withLock { state -> ([Outgoing], Bool) in
@@ -144,8 +124,7 @@
       }
     }
 
-    /// Puts messages that were not sent in front of messages that were appended meanwhile. All wait
-    /// until ``tryAgain()`` or ``resume()``.
+    /// Puts unsent messages in front again, until ``tryAgain()`` or ``resume()``.
     private func wait(_ messages: some Collection<Outgoing>) {
       state.withLock { state in
         state.items.insert(contentsOf: messages, at: 0)

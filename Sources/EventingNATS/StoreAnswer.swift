@@ -2,27 +2,23 @@
   import EventingTransport
   import Foundation
 
-  /// The answer of a stream to a published message.
   enum StoreAnswer: Equatable {
-    /// The kind of a refusal, which says whether a further attempt may succeed.
     enum Refusal: Equatable {
-      /// A later attempt may succeed: the stream has no room, or the server has no leader.
+      /// The stream has no room, or the server has no leader.
       case comesAgain
-      /// Each attempt will fail, because of what the message is or asks for.
+      /// The message is wrong, or asks for something wrong.
       case never
-      /// Each attempt will fail, because of the size.
       case tooLarge
 
-      /// The numbers of errors about one message that do not tell so by their code.
+      /// The numbers of lasting errors about one message, which their codes do not show.
       private static let lasting: Set<Int> = [
         10_060, 10_070, 10_071, 10_111, 10_164,  // what the message expects of the stream; a rollup
         10_165, 10_166,  // its time to live
       ]
 
       /// - Parameters:
-      ///   - number: The number of the error, which the server calls `err_code`.
-      ///   - code: The code of the error, as HTTP has it: 400 stands for a wrong request, 404 for a
-      ///     missing thing, 500 and above for faults of the server.
+      ///   - number: The server calls it `err_code`.
+      ///   - code: As in HTTP.
       init(number: Int?, code: Int) {
         switch number {
         case 10_054, 10_097: self = .tooLarge  // the message; its headers
@@ -37,9 +33,8 @@
     case stored(Receipt)
     case refused(Refusal, String)
 
-    /// Decodes the answer. To be fast for every publish, does not decode the JSON of a success:
-    /// finds the stored message's position behind `"seq":` in the text. Decodes JSON only for an
-    /// error.
+    /// JSON is decoded only for an error. In a success, the position stands behind `"seq":`, which
+    /// is fast for every publish.
     init(_ body: [UInt8]) {
       let text = String(decoding: body, as: UTF8.self)
       if text.utf8.count < 4_096, !text.contains("\"error\":"),

@@ -3,18 +3,17 @@
   import EventingTransport
   import Foundation
 
-  /// Makes streams and consumers. It sends requests to the subjects of the server's JetStream
-  /// interface.
+  /// Makes streams and consumers through the server's JetStream interface.
   struct StreamAdmin: Sendable {
-    /// The time after which the server redelivers a message without a verdict to any member.
+    /// Afterwards the server redelivers a message without a verdict.
     static let ackWait = Duration.seconds(10)
-    /// The time after which the server deletes an idle consumer of a subscription without a group.
+    /// Afterwards the server deletes an idle consumer without a group.
     static let forgetting = Duration.seconds(300)
     private let engine: Engine
 
     init(_ engine: Engine) { self.engine = engine }
 
-    /// Makes a stream. If it exists already, checks that it has these subjects and options.
+    /// If the stream exists, checks that it has these subjects and options.
     func makeStream(_ name: String, _ subjects: [String], _ maxAge: Duration?, _ replicas: Int?) async throws {
       try StreamName.check(name, subjects)
       if let maxAge, maxAge < .milliseconds(100) {
@@ -38,9 +37,8 @@
         "expected to make the stream \(name) of \(subjects.joined(separator: ", ")); the server says: \(text(error))")
     }
 
-    /// Returns whether a stream exists. Throws if the stream gives no receipts, or has other
-    /// subjects, another `maxAge` or another number of replicas than the arguments say. An argument
-    /// `nil` allows any value.
+    /// Throws if the stream gives no receipts, or differs from the arguments; `nil` allows any
+    /// value.
     private func isThere(
       _ name: String, _ subjects: [String], _ maxAge: Duration?, _ replicas: Int?
     ) async throws -> Bool {
@@ -67,7 +65,6 @@
       return true
     }
 
-    /// Throws if no stream stores a dead-letter subject.
     func checkStored(_ deadLetter: String) async throws {
       let answer = try await request("STREAM.NAMES", ["subject": deadLetter])
       if answer.error == nil, answer.streams?.isEmpty ?? true {
@@ -76,50 +73,38 @@
       }
     }
 
-    /// The facts about a stream that a consumer depends on.
     struct StreamFacts: Sendable {
-      /// The mark of the stream: a hash of the time at which it was made. A stream that is deleted
-      /// and made again has the same name and the same positions, but another mark.
+      /// A hash of the time at which the stream was made. One that is made again has the same name
+      /// and positions, but another mark.
       let mark: String
       let lastPosition: UInt64
     }
 
-    /// Returns the facts about a stream.
     func facts(of stream: String) async throws -> StreamFacts {
       let answer = try await request("STREAM.INFO.\(stream)", Nothing?.none)
       guard let state = answer.state else { throw unseen(stream, answer) }
       return StreamFacts(mark: StreamName.hash(answer.created ?? ""), lastPosition: state.lastPosition)
     }
 
-    /// Returns the error for an answer that does not tell what was asked about a stream or its
-    /// consumer.
     private func unseen(_ stream: String, _ answer: StreamAnswer) -> TransportError {
       TransportError(
         .refused, "expected to look at the stream \(stream); the server says: \(answer.error.map(text) ?? "nothing")")
     }
 
-    /// A consumer of the server.
     struct Consumer: Sendable {
-      /// Whether the call that returned this value has made the consumer.
       var isNew = false
-      /// The configuration for making the consumer again, if the server loses it: see
-      /// ``ConsumerConfig/restarted(_:)``.
+      /// For making the consumer again: see ``ConsumerConfig/restarted(_:)``.
       var restart: ConsumerConfig
-      /// The time at which the consumer was made; `nil` if the server does not say.
+      /// `nil` if the server does not say.
       var created: String?
     }
 
-    /// Makes a consumer. If it exists already, checks that it is the consumer of the subject in its
-    /// configuration.
+    /// If the consumer exists, checks its subject.
     ///
-    /// The stream may be made again while this method runs. The new stream would then have a
-    /// consumer with the mark of the old one. So the method looks at the stream once more
-    /// afterwards, and in that case deletes the consumer and begins again.
+    /// The stream may be made again meanwhile, and would then have a consumer with the old mark. So
+    /// this looks at the stream once more, and in that case deletes the consumer and begins again.
     ///
-    /// - Parameters:
-    ///   - isNeeded: A closure that returns whether the consumer must still be made. It is called
-    ///     directly before the request is sent, and must not block.
-    ///   - makeConfig: A closure that makes the configuration from the facts about the stream.
+    /// - Parameter isNeeded: Called directly before the request is sent. Must not block.
     func makeConsumer(
       _ stream: String, isNeeded: @escaping @Sendable () -> Bool = { true },
       _ makeConfig: (StreamFacts) -> ConsumerConfig
@@ -149,7 +134,6 @@
         .refused, "expected to listen to \(config.filter) in the stream \(stream); the server says: \(text(error))")
     }
 
-    /// Returns a consumer; `nil` if it does not exist.
     func find(_ stream: String, _ config: ConsumerConfig) async throws -> Consumer? {
       let answer = try await request("CONSUMER.INFO.\(stream).\(config.name)", Nothing?.none)
       guard let found = answer.config else {
@@ -175,10 +159,7 @@
 
     private struct Nothing: Encodable {}
 
-    /// Sends a request to the server, and waits for the answer until the connection's time limit.
-    ///
-    /// - Parameter isNeeded: A closure that returns whether the request must still be sent. If it
-    ///   returns false, the method throws an error.
+    /// Throws if `isNeeded`, called before the request is sent, returns false.
     private func request(
       _ path: String, _ body: (some Encodable)?, _ isNeeded: (@Sendable () -> Bool)? = nil
     ) async throws -> StreamAnswer {

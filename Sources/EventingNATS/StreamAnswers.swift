@@ -1,7 +1,7 @@
 #if NATS
   import Foundation
 
-  /// An answer of the server's JetStream interface. Unknown fields are ignored.
+  /// Unknown fields are ignored.
   struct StreamAnswer: Decodable {
     struct Failure: Decodable {
       var code = 0
@@ -19,12 +19,12 @@
       var subjects: [String]?
       var maxAge: Int64?
       var replicas: Int?
-      /// Whether the stream does not answer what is published to it.
+      /// The stream does not answer what is published to it.
       var hasNoReceipts: Bool?
       var filter: String?
       var ackPolicy: String?
       var maxDeliver: Int?
-      /// The subject to which a consumer delivers without being asked.
+      /// The consumer delivers here without being asked.
       var deliverSubject: String?
       var start: String?
       var startPosition: UInt64?
@@ -45,11 +45,9 @@
       }
     }
 
-    /// One delivery that a consumer made: its number, and the position in the stream of the message
-    /// that was delivered.
     struct Place: Decodable {
-      /// The number of this delivery among all deliveries that the consumer made, counted from 1; 0
-      /// before the first one. A redelivery of the message has a new number, and the old position.
+      /// Counted from 1 over all deliveries of the consumer; 0 before the first. A redelivery has a
+      /// new number, and the old position.
       var number: UInt64
       var position: UInt64
 
@@ -59,7 +57,6 @@
       }
     }
 
-    /// The facts that the server tells about the messages of a stream.
     struct State: Decodable {
       var lastPosition: UInt64
 
@@ -70,14 +67,11 @@
     var config: Config?
     var state: State?
     var streams: [String]?
-    /// The time at which the stream or the consumer was made.
     var created: String?
-    /// The last delivery that the consumer made. Before the first delivery, `position` is one less
-    /// than the position at which the consumer starts.
+    /// Before the first delivery, `position` is one less than the consumer's start.
     var delivered: Place?
-    /// The last delivery of the consumer up to which every delivered message has a final verdict:
-    /// done or reject. While the first message that the consumer delivered has no final verdict,
-    /// number and position are 0, even if the consumer starts at a later position of the stream.
+    /// Up to this delivery, every one has a final verdict: done or reject. 0 while the first has
+    /// none, even if the consumer starts at a later position.
     var floor: Place?
 
     enum CodingKeys: String, CodingKey {
@@ -85,20 +79,17 @@
       case floor = "ack_floor"
     }
 
-    /// The position in the stream up to which every message of the consumer has a final verdict:
-    /// done or reject. `nil` while the first message that the consumer delivered has no final
-    /// verdict, and for an answer that is not about a consumer.
+    /// Up to this position, every message has a final verdict: done or reject. `nil` while the
+    /// first has none.
     var handledPosition: UInt64? {
       guard let floor, let delivered else { return nil }
       if floor.number == delivered.number { return delivered.position }
       return floor.number > 0 ? floor.position : nil
     }
 
-    /// Whether the requested stream or consumer does not exist.
     var isMissing: Bool { error?.code == 404 }
   }
 
-  /// The configuration of a new stream.
   struct StreamConfig: Encodable {
     var name: String
     var subjects: [String]
@@ -117,14 +108,14 @@
     }
   }
 
-  /// The configuration of a new consumer, which represents a group on the server.
+  /// A consumer represents a group on the server.
   struct ConsumerConfig: Encodable {
     var name: String
     var filter: String
     var start = "new"
     var startPosition: UInt64?
     var startTime: String?
-    /// The nanoseconds after which the server deletes an idle consumer; `nil` for never.
+    /// Afterwards the server deletes an idle consumer; `nil` for never.
     var inactiveThreshold: Int64?
     var ackWait: Int64
     var ackPolicy = "explicit"

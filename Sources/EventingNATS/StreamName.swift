@@ -1,13 +1,11 @@
 #if NATS
   import EventingTransport
 
-  /// The name of a stream and the subjects that it stores.
   struct StreamName: Sendable {
     let name: String
     let subjects: [String]
 
-    /// Returns whether the stream stores a subject. If the subject has wildcards, the stream must
-    /// store all matching subjects.
+    /// If the subject has wildcards, the stream must store all matching subjects.
     func stores(_ subject: String) -> Bool { subjects.contains { StreamName.pattern($0, covers: subject) } }
 
     private static func pattern(_ pattern: String, covers subject: String) -> Bool {
@@ -21,7 +19,6 @@
       return words.count == found.count
     }
 
-    /// Throws if the stream does not store a subject.
     func check(_ subject: String) throws {
       guard !stores(subject) else { return }
       throw TransportError(
@@ -30,14 +27,13 @@
       )
     }
 
-    /// Returns a hash of a text (FNV-1a), in characters that every name may contain.
+    /// An FNV-1a hash, in characters that every name may contain.
     static func hash(_ text: String) -> String {
       var hash: UInt64 = 0xcbf2_9ce4_8422_2325
       for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
       return String(hash, radix: 36)
     }
 
-    /// Checks the name and the subjects of a stream.
     static func check(_ name: String, _ subjects: [String]) throws {
       let isGood =
         !name.isEmpty && name.utf8.count <= 255

@@ -2,27 +2,18 @@
   import EventingTransport
   import Foundation
 
-  /// The checked options of a connection.
   struct ConnectOptions: Sendable {
     let servers: [String]
     let credentials: NATS.Credentials?
     let tls: NATS.TLS?
-    /// Whether a connection without TLS is refused, because of the options or of an address
-    /// `tls://`.
-    ///
     /// One address `tls://` is enough to require TLS for all servers, because libnats may connect
     /// to any of them.
     let isSecure: Bool
-    /// The longest wait for all servers together.
     let timeout: Duration
-    /// The time within which the socket must take one message. Otherwise libnats ends the
-    /// connection.
+    /// The time for one message on the socket, after which libnats ends the connection.
     var writeDeadline = Duration.seconds(5)
     let secrets: Secrets
 
-    /// Checks the options.
-    ///
-    /// - Throws: ``TransportError`` if an address is not valid, or a file cannot be read.
     init(
       _ servers: [String], _ credentials: NATS.Credentials?, _ tls: NATS.TLS?, within timeout: Duration
     ) throws {
@@ -94,8 +85,7 @@
       return text
     }
 
-    /// The milliseconds in which libnats must connect to one server. The sum for all servers is a
-    /// little longer than the timeout. So if all servers are too slow, the timeout of this library
+    /// The sum for all servers is a little longer than the timeout, so the timeout of this library
     /// always ends the wait first.
     var millisecondsForEach: Int64 { (timeout / servers.count).milliseconds + 50 }
 
@@ -106,16 +96,14 @@
       }
     }
 
-    /// The error for servers that were too slow.
     var lateness: TransportError {
       let places = servers.map(shownAddress).joined(separator: ", ")
       return TransportError(
         .timedOut, "expected \(places) to accept a connection within the connectTimeout of \(timeout); none did")
     }
 
-    /// Connects. Blocks for about the timeout, or for ever in a TLS handshake.
-    ///
-    /// A login that is signed with a key is retried: see ``LoginFile/unsendable``.
+    /// Blocks for about the timeout, or for ever in a TLS handshake. Retries a login that is signed
+    /// with a key: see ``LoginFile/unsendable``.
     func connect(_ events: ConnectionEvents) throws -> LibraryConnection {
       for _ in 0..<2 {
         do { return try LibraryConnection(self, events) } catch {
@@ -126,11 +114,7 @@
       return try LibraryConnection(self, events)
     }
 
-    /// Returns the error for a connection that failed.
-    ///
-    /// - Parameters:
-    ///   - text: The error text of libnats.
-    ///   - lacksTLS: Whether the server offers no TLS, but the options require it.
+    /// - Parameter lacksTLS: The server offers no TLS, but the options require it.
     func failure(_ text: String, lacksTLS: Bool) -> TransportError {
       let places = servers.map(shownAddress).joined(separator: ", ")
       if text.lowercased().hasPrefix("timeout") { return lateness }

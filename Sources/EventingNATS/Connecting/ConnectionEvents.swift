@@ -2,27 +2,25 @@
   import Eventing
   import EventingTransport
 
-  /// The events of a connection, which libnats reports on its own threads.
+  /// Reported by libnats on its own threads.
   final class ConnectionEvents: Sendable {
     enum Kind: Sendable {
       case lost
       case reconnected
       case closed
-      /// The server reported an error: its text, and the text without secrets.
+      /// `shown` is the text without secrets.
       case failed(String, shown: String)
     }
 
     private struct State: Sendable {
       var receive: (@Sendable (Kind) -> Void)?
-      /// The events that the receiver has not got yet, in order.
       var waiting: [Kind] = []
-      /// Whether a thread is passing an event to the receiver.
       var isTelling = false
       var watches: [ObjectIdentifier: ErrorWatch] = [:]
     }
 
     private let state = Guarded(State())
-    /// The secrets that no error text may contain.
+    /// No error text may contain these.
     let secrets: Secrets
     let loginFile: LoginFile
 
@@ -31,13 +29,12 @@
       self.loginFile = loginFile
     }
 
-    /// Reports an event to the receiver, after all earlier events.
+    /// Passes the event on after all earlier ones.
     func tell(_ kind: Kind) {
       state.withLock { $0.waiting.append(kind) }
       tellWaiting()
     }
 
-    /// Passes the waiting events to the receiver, unless another thread does.
     private func tellWaiting() {
       while true {
         let next = state.withLock { state -> (Kind, @Sendable (Kind) -> Void)? in
@@ -51,13 +48,11 @@
       }
     }
 
-    /// Reports an error text of the server.
     func fail(_ text: String) {
       for watch in state.withLock({ $0.watches.values.map(\.self) }) { watch.add(text) }
       tell(.failed(text, shown: secrets.hide(in: text)))
     }
 
-    /// Begins to collect the error texts of the server, until ``endWatch(_:)``.
     func watchErrors() -> ErrorWatch {
       let watch = ErrorWatch()
       state.withLock { $0.watches[ObjectIdentifier(watch)] = watch }
@@ -68,14 +63,14 @@
       state.withLock { _ = $0.watches.removeValue(forKey: ObjectIdentifier(watch)) }
     }
 
-    /// Sets the receiver. It must not block.
+    /// The receiver must not block.
     func receive(_ receive: @escaping @Sendable (Kind) -> Void) {
       state.withLock { $0.receive = receive }
       tellWaiting()
     }
   }
 
-  /// Posts incidents in order. A task posts them, so that no thread of libnats runs a handler.
+  /// A task posts the incidents in order, so that no thread of libnats runs a handler.
   final class Incidents: Sendable {
     private struct State: Sendable {
       var waiting: [TransportIncident] = []

@@ -9,8 +9,7 @@
   // lines of the server it closes the connection for ever, and a subscription that the server
   // refuses later stays dead. So the engine then makes a new connection, or a new subscription.
   extension Engine {
-    /// Subscribes, until the subscription's end. Blocks until the server has taken the
-    /// subscription.
+    /// Blocks until the server has taken the subscription.
     func subscribe(
       _ subject: String, group: String?, limit: Int?, within wait: Duration = .seconds(3),
       _ receive: @escaping @Sendable (Arrival) -> Void
@@ -35,7 +34,6 @@
       }
     }
 
-    /// Forgets a subscription that ends.
     private func forget(_ kept: KeptSubscription) {
       let gone = state.withLock { $0.kept.removeValue(forKey: ObjectIdentifier(kept)) }
       withExtendedLifetime(gone) {}
@@ -69,7 +67,6 @@
       }
     }
 
-    /// Records that the connection is lost. Returns whether the engine is open.
     private func noteLost() -> Bool {
       sendQueue.pause()
       return state.withLock { state in
@@ -95,7 +92,6 @@
       incidents.post(TransportIncident(kind: .reconnected, reason: "the connection is there again"))
     }
 
-    /// Ends the engine, because the server refuses its login.
     private func endForEver() {
       guard markClosed() else { return }
       incidents.post(
@@ -104,7 +100,6 @@
 
     // MARK: Restoring
 
-    /// Starts a thread that restores the connection and the subscriptions, unless one runs.
     private func revive() {
       let isFirst = state.withLock { state in
         defer { (state.isReviving, state.mustRevive) = (true, true) }
@@ -118,16 +113,13 @@
       }
     }
 
-    /// The failed attempts to connect in a row, since the last success.
     private struct Attempts {
-      /// Whether the connection is new, and not all is subscribed again.
       var isNew = false
       var count = 0
       var refusedLogins = 0
     }
 
-    /// Restores what can be restored now. Returns the seconds until the next attempt; `nil` if
-    /// nothing is left to restore.
+    /// Returns the seconds until the next attempt; `nil` if nothing is left to restore.
     private func reviveOnce(_ attempts: inout Attempts) -> Double? {
       let isOpen = state.withLock { state in
         state.mustRevive = false
@@ -175,7 +167,6 @@
       }
     }
 
-    /// Makes a new connection of libnats in place of the one that was closed.
     private func connectOnce() throws {
       let new = try connectAgain()
       let (old, isOpen) = state.withLock { state -> (LibraryConnection, Bool) in
@@ -189,7 +180,6 @@
     }
   }
 
-  /// The words with which a server refuses a login.
   private enum LoginRefusal {
     static func isIn(_ text: String) -> Bool {
       let text = text.lowercased()

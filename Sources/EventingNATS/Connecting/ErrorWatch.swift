@@ -2,12 +2,10 @@
   import Dispatch
   import Eventing
 
-  /// Collects the error texts of the server while one subscription is being made.
   final class ErrorWatch: Sendable {
     private let collected = Guarded<[String]>([])
     private let arrival = DispatchSemaphore(value: 0)
 
-    /// The error texts, in order.
     var texts: [String] { collected.withLock { $0 } }
 
     func add(_ text: String) {
@@ -15,18 +13,12 @@
       arrival.signal()
     }
 
-    /// Returns the error text with which the server has refused a subscription; `nil` if it has
-    /// not. Blocks for at most a second.
+    /// `nil` if the server has not refused the subscription. Blocks for at most a second.
     ///
     /// libnats reports errors in order, on another thread, and stores only the last one in the
-    /// connection. The refusal, if there is one, is the stored error or came before it. So this
-    /// method waits until the stored error is reported, if it differs from `lastBefore` or names
-    /// the subject.
-    ///
-    /// - Parameters:
-    ///   - subject: The subject of the subscription.
-    ///   - last: The last error that libnats has stored in the connection.
-    ///   - lastBefore: The last error that was stored when this object began to collect errors.
+    /// connection. A refusal is the stored error or came before it. So this waits until the stored
+    /// error is reported, if it differs from `lastBefore`, the one at the beginning, or names the
+    /// subject.
     func refusal(of subject: String, last: String, before lastBefore: String) -> String? {
       let subject = RefusedSubject(subject, for: .subscribe)
       let mustWait = !last.isEmpty && (last != lastBefore || subject.match(in: last) != nil)

@@ -11,7 +11,6 @@
 
       let kind: Kind
 
-      /// Whether each login is signed with a key.
       var isSigned: Bool {
         switch kind {
         case .file, .nkey: true

@@ -1,19 +1,15 @@
 #if NATS
-  /// A subject that a server may name in the error text with which it refuses a publish or a
-  /// subscription.
+  /// Found in the error text with which a server refuses a publish or a subscription.
   struct RefusedSubject {
     enum Verb: String { case publish = "Publish", subscribe = "Subscription" }
 
-    /// The part of the subject that an error text names: the whole subject, or only its beginning,
-    /// because libnats has cut the text.
+    /// libnats may have cut the end of the text.
     enum Match { case whole, cut }
 
-    /// The smallest length, in bytes, of an error text that may lack its end because libnats has
-    /// cut it. libnats keeps 255 bytes of a text at most; this number is smaller, to be safe.
+    /// A text of this length may be cut: libnats keeps at most 255 bytes.
     private static let cutLength = 240
 
-    /// The part of an error text that names the subject. It is written as the server writes it,
-    /// with a backslash before each quotation mark and each backslash of the subject.
+    /// As the server writes it: a backslash stands before each quotation mark and each backslash.
     private let words: String
     private let begin: String
 
@@ -23,9 +19,8 @@
       words = "\(begin)\(escaped)\""
     }
 
-    /// Returns whether an error text names the whole subject, or only its beginning; `nil` if the
-    /// text does not name the subject. Several subjects may have the beginning that a cut text
-    /// names.
+    /// `nil` if the text doesn't name the subject. Several subjects may have the beginning that a
+    /// cut text names.
     func match(in text: String) -> Match? {
       if text.contains(words) { return .whole }
       guard text.utf8.count >= Self.cutLength, let start = text.firstRange(of: begin)?.lowerBound else { return nil }

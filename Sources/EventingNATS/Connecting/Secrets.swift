@@ -2,17 +2,12 @@
   import EventingTransport
   import Foundation
 
-  /// The secrets of one connection. They are removed from the texts of libnats and of servers
-  /// before these are shown.
-  ///
-  /// The mirror and the description contain no secret.
+  /// Removed from the texts of libnats and of servers before these are shown. The mirror and the
+  /// description contain none.
   struct Secrets: Sendable, CustomReflectable, CustomStringConvertible {
-    /// The secrets, the longest first.
+    /// The longest secret comes first.
     private let texts: [String]
 
-    /// Collects the secrets of addresses, credentials and files.
-    ///
-    /// - Parameter contents: The contents of the files with credentials.
     init(_ servers: [String], _ credentials: NATS.Credentials?, contents: [String]) {
       var texts: Set<String> = []
       switch credentials?.kind {
@@ -37,14 +32,11 @@
     var description: String { "secrets" }
     var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Returns the part of an address in front of its last `@`.
     private static func user(of server: String) -> String? {
       let rest = server.range(of: "://").map { server[$0.upperBound...] } ?? server[...]
       return rest.lastIndex(of: "@").map { String(rest[..<$0]) }
     }
 
-    /// Returns a text with the secrets replaced by `…`.
-    ///
     /// A secret of fewer than four characters is replaced only as a whole word: a password "e"
     /// occurs in every sentence.
     func hide(in text: String) -> String {
@@ -56,10 +48,9 @@
     }
   }
 
-  /// Returns whether a word of a file with credentials is long enough to be a key or a JWT.
+  /// Long enough for a key or a JWT.
   private func isLong(_ word: String) -> Bool { word.utf8.count >= 20 }
 
-  /// Returns a text in which `…` replaces the part of an address before its last `@`.
   func withoutCredentials(_ text: String) -> String {
     guard let at = text.lastIndex(of: "@") else { return text }
     if let scheme = text.range(of: "://"), scheme.upperBound <= at {
@@ -70,8 +61,7 @@
     }.joined(separator: " ")
   }
 
-  /// Returns the scheme, the host and the port of an address. Every other part may be a secret, and
-  /// is replaced by `…`.
+  /// The scheme, the host and the port. Every other part may be a secret.
   func shownAddress(_ address: String) -> String {
     var rest = address[...]
     var scheme = ""
@@ -92,8 +82,7 @@
     return "\(scheme)\(host.prefix(80)):\(port)\(rest.count > port.count + 1 ? "…" : "")"
   }
 
-  /// Returns a path for an error message. A caller may have passed the content of a file with
-  /// credentials instead of a path. If the text looks like such content, returns a note without it.
+  /// A caller may have passed the content of a file with credentials instead of a path.
   func shownPath(_ path: String) -> String {
     let isContent =
       path.contains("-----") || path.contains { $0.isNewline } || path.utf8.count > 1_024

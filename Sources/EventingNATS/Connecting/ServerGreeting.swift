@@ -2,17 +2,13 @@
   import EventingTransport
   import Foundation
 
-  /// The first line that a server sends, which names its version. libnats 3.4.1 does not pass the
-  /// version on.
+  /// A server's first line names its version, which libnats 3.4.1 does not pass on.
   enum ServerGreeting {
     private struct Info: Decodable { var version: String? }
 
-    /// Returns the error for a server that does not support headers. Blocks while it asks the
-    /// server for its version.
+    /// Blocks while it asks the server for its version.
     ///
-    /// - Parameters:
-    ///   - address: The address of the server.
-    ///   - wait: The longest wait for each call on the socket, at most 2 s.
+    /// - Parameter wait: The longest wait for each call on the socket, at most 2 s.
     static func lacksHeaders(_ address: String, within wait: Duration) -> TransportError {
       let parts = URLComponents(string: address)
       let host = parts?.host?.trimmingCharacters(in: ["[", "]"]) ?? ""
@@ -29,7 +25,7 @@
       return (try? JSONDecoder().decode(Info.self, from: Data(line.dropFirst(5).utf8)))?.version
     }
 
-    /// Returns the first line of a server, or the part that came; `nil` if it cannot be reached.
+    /// The line, or the part that came; `nil` if the server cannot be reached.
     private static func line(_ host: String, _ port: Int, _ wait: Duration) -> String? {
       var hints = unsafe addrinfo()
       unsafe hints.ai_socktype = streamKind

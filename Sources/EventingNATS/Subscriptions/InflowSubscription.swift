@@ -2,39 +2,31 @@
   import Eventing
   import EventingTransport
 
-  /// A subscription whose messages a task passes to handlers.
+  /// A task passes the messages to handlers.
   protocol InflowSubscription: EngineSubscription {
     var inflow: Inflow { get }
     var options: SubscribeOptions { get }
     var begin: @Sendable (RemoteMessage) -> any BegunMessage { get }
     var engine: Engine { get }
-    /// The subject of the subscription, which may have wildcards.
     var filter: String { get }
-    /// The name of the stream; `nil` without one.
+    /// `nil` without a stream.
     var streamName: String? { get }
 
-    /// Tells the subscription whether messages can be handled. The task that passes messages to
-    /// handlers calls this method before it takes each message.
+    /// Called by the task that passes messages to handlers, before it takes each one.
     func lookedReady(_ isReady: Bool)
-    /// If the message of a verdict must be redelivered before any other, stops requesting messages
-    /// until ``takeAgain()``, and returns true. Otherwise returns false.
+    /// True if the message must be redelivered before any other: none is requested until
+    /// ``takeAgain()``.
     func waits(for verdict: Verdict) -> Bool
-    /// Ends the wait that ``waits(for:)`` began.
     func takeAgain()
-    /// Carries out a verdict.
     func apply(_ verdict: Verdict, to item: Inflow.Item)
-    /// Ends the subscription at the server, and returns messages without a verdict to the server.
+    /// Ends the subscription at the server, and returns messages without a verdict.
     ///
-    /// - Parameters:
-    ///   - items: The messages.
-    ///   - next: A closure that is called when everything that this method sends is in the send
-    ///     queue. This includes the returns of messages that arrive before the server knows of the
-    ///     end.
+    /// - Parameter next: Called when all that is in the send queue, the returns of messages that
+    ///   arrive before the server knows of the end included.
     func endDelivery(returning items: [Inflow.Item], _ next: @escaping @Sendable () -> Void)
   }
 
   extension InflowSubscription {
-    /// Starts the task that takes messages, unless it is running.
     func wake() {
       if inflow.wake() { Scheduling.task(priority: nil, on: nil) { await self.pump() } }
     }
@@ -82,9 +74,8 @@
 
     func cancel() { cancel {} }
 
-    /// Ends the subscription. Calls a closure when everything that this call sends to the server is
-    /// in the send queue: the request to end the subscription, and the returns of messages. Until
-    /// the closure is called, a close of the connection waits for the subscription.
+    /// Calls `next` when the request for the end, and the returns of messages, are in the send
+    /// queue. Until then, a close of the connection waits.
     func cancel(_ next: @escaping @Sendable () -> Void) {
       endDelivery(returning: inflow.end()) {
         self.engine.remove(self)

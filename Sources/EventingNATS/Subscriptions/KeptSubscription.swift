@@ -2,21 +2,19 @@
   import Eventing
   import EventingTransport
 
-  /// A subscription of the engine. It outlives the connections of libnats, and a permission that
-  /// the server takes away for a time: the engine then makes a new subscription of libnats.
+  /// Outlives the connections of libnats, and a permission that the server takes away for a time:
+  /// the engine then makes a new subscription of libnats.
   final class KeptSubscription: Sendable {
     private struct State: Sendable {
-      /// The subscription of libnats; `nil` while there is none.
       var library: LibrarySubscription?
-      /// A closure that is called with one message at a time; `nil` after the end.
+      /// Called with one message at a time; `nil` after the end.
       var receive: (@Sendable (Arrival) -> Void)?
-      /// The number of messages that earlier subscriptions of libnats have dropped.
+      /// Counts drops by earlier subscriptions of libnats.
       var dropped = 0
-      /// The time of the next attempt to make the subscription again; `nil` if none is needed.
       var nextAttempt: ContinuousClock.Instant?
       /// The pause before the attempt after the next one.
       var pause = KeptSubscription.shortestPause
-      /// Whether an incident has told that the server refuses the subscription.
+      /// An incident has told of the server's refusal.
       var isTold = false
     }
 
@@ -28,7 +26,7 @@
     private let ended: @Sendable (KeptSubscription) -> Void
     private let state: Guarded<State>
 
-    /// - Parameter ended: A closure that is called when the end begins.
+    /// - Parameter ended: Called when the end begins.
     init(
       _ subject: String, group: String?, limit: Int?, _ receive: @escaping @Sendable (Arrival) -> Void,
       ended: @escaping @Sendable (KeptSubscription) -> Void
@@ -38,20 +36,16 @@
       state = Guarded(State(receive: receive))
     }
 
-    /// The number of messages that libnats has dropped because its buffer was full.
     var dropped: Int {
       let (library, before) = state.withLock { ($0.library, $0.dropped) }
       return before + (library?.dropped ?? 0)
     }
 
-    /// The largest number of messages in the buffer of libnats; `nil` after the end.
     var limit: Int? { state.withLock { $0.library }?.limit }
 
-    /// The time of the next attempt to make the subscription again; `nil` if none is needed.
     var nextAttempt: ContinuousClock.Instant? { state.withLock { $0.nextAttempt } }
 
-    /// Makes the subscription of libnats. Blocks until the server has taken it. Afterwards the old
-    /// one, if there was one, has ended.
+    /// Blocks until the server has taken the subscription. The old one has ended then.
     func begin(on connection: LibraryConnection, within wait: Duration = .seconds(3)) throws {
       let old = state.withLock { state in
         defer { state.library = nil }
@@ -73,12 +67,10 @@
       if !isWanted { library.end() }
     }
 
-    /// Records that the subscription must be made again at once, because it was lost with its
-    /// connection.
+    /// The subscription was lost with its connection, and must be made again at once.
     func lost() { state.withLock { if $0.receive != nil, $0.nextAttempt == nil { $0.nextAttempt = .now } } }
 
-    /// Records that the server has refused the subscription, so that it is made again after a
-    /// pause. Returns whether the refusal is new.
+    /// The subscription is made again after a pause. Returns whether the refusal is new.
     func refused() -> Bool {
       state.withLock { state in
         guard state.receive != nil else { return false }
@@ -89,10 +81,8 @@
       }
     }
 
-    /// Whether an incident has told that the server refuses the subscription.
     var isRefused: Bool { state.withLock { $0.isTold } }
 
-    /// Ends the subscription, as ``LibrarySubscription/end(_:delivered:)`` does.
     func end(_ next: @escaping @Sendable () -> Void = {}, delivered: @escaping @Sendable () -> Void = {}) {
       let (library, receive) = forget()
       withExtendedLifetime(receive) {}
@@ -101,8 +91,6 @@
       delivered()
     }
 
-    /// Ends the subscription, and waits, as ``LibrarySubscription/end(waitingUntil:delivered:)``
-    /// does.
     func end(
       waitingUntil end: ContinuousClock.Instant, delivered: @escaping @Sendable () -> Void = {}
     ) async {

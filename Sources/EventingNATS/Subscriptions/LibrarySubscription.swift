@@ -4,7 +4,6 @@
   import EventingTransport
   import Foundation
 
-  /// The receiver of the messages that libnats passes to one subscription.
   final class SubscriptionReceiver: Sendable {
     let receive: @Sendable (Arrival) -> Void
     /// Signaled when the last message was received.
@@ -13,15 +12,11 @@
   }
 
   extension LibraryConnection {
-    /// Subscribes, and waits until the server has confirmed it. Blocks.
+    /// Blocks until the server has confirmed the subscription.
     ///
     /// - Parameters:
-    ///   - subject: The subject, which may have wildcards.
-    ///   - group: The group.
-    ///   - limit: The largest number of messages in the buffer of libnats; `nil` for no limit.
-    ///   - wait: The longest wait for the server.
-    ///   - receive: A closure that is called with one message at a time, on a thread of libnats. It
-    ///     must not block.
+    ///   - limit: For the buffer of libnats; `nil` for none.
+    ///   - receive: Called with one message at a time, on a thread of libnats. Must not block.
     func subscribe(
       _ subject: String, group: String?, limit: Int?, within wait: Duration = .seconds(3),
       _ receive: @escaping @Sendable (Arrival) -> Void
@@ -55,7 +50,6 @@
     }
   }
 
-  /// A subscription of libnats.
   final class LibrarySubscription: Sendable {
     private let handle: SubscriptionHandle
     private let connection: LibraryConnection
@@ -70,35 +64,29 @@
 
     deinit { end() }
 
-    /// The number of messages that libnats has dropped because its buffer was full.
     var dropped: Int {
       // The handle is read under the mutex. While the end has not begun, no thread destroys the
       // handle.
       ending.withLock { ending in ending.hasBegun ? ending.dropped : handle.dropped }
     }
 
-    /// Removes the limit of the buffer, so that libnats drops no more messages, and returns the
-    /// number of messages that it has dropped before.
+    /// libnats drops no more afterwards.
     private func lastDropped() -> Int {
       try? handle.setLimit(nil)
       return handle.dropped
     }
 
-    /// The largest number of messages in the buffer of libnats; `nil` after the end.
     var limit: Int? {
       ending.withLock { ending in ending.hasBegun ? nil : handle.limit }
     }
 
-    /// Ends the subscription. Returns at once, and further messages may arrive for a short time.
-    ///
-    /// The end has two steps, and a closure for each. If an earlier call has begun the end, a step
-    /// may be over already. Then this method calls the closure for that step itself, before it
-    /// returns. Otherwise the thread that ends the subscription calls the closure later.
+    /// Returns at once; further messages may arrive for a short time. If a step is over already,
+    /// calls its closure before the return.
     ///
     /// - Parameters:
-    ///   - next: A closure that is called when the request for the end is enqueued for sending.
-    ///   - delivered: A closure that is called when the message callback has received all messages
-    ///     that the server had sent, or the connection is closed.
+    ///   - next: Called when the request for the end is enqueued for sending.
+    ///   - delivered: Called when all messages that the server had sent were received, or the
+    ///     connection is closed.
     func end(
       _ next: @escaping @Sendable () -> Void = {}, delivered: @escaping @Sendable () -> Void = {}
     ) {
@@ -129,11 +117,8 @@
       }
     }
 
-    /// Ends the subscription. Waits until the message callback has received all messages that the
-    /// server had sent, at most until a time.
-    ///
-    /// - Parameter delivered: A closure that is called when the callback has received these
-    ///   messages, even after that time.
+    /// Waits until all messages that the server had sent were received. `delivered` is called then,
+    /// even after the time.
     func end(
       waitingUntil end: ContinuousClock.Instant, delivered: @escaping @Sendable () -> Void = {}
     ) async {

@@ -2,19 +2,17 @@
   import Eventing
   import EventingTransport
 
-  /// A subscription without a stream. If its queue is full, messages are dropped and counted.
+  /// Without a stream. A full queue drops messages, and counts them.
   final class PlainSubscription: InflowSubscription {
     private struct State: Sendable {
       var library: KeptSubscription?
-      /// The number of messages that this subscription itself dropped, and that no incident has
-      /// reported yet. libnats counts its own drops.
+      /// Not reported by an incident yet. libnats counts its own drops.
       var dropped = 0
-      /// The number of messages that libnats had dropped at the last check.
+      /// The number of drops by libnats at the last check.
       var droppedBefore = 0
       var nextReport = ContinuousClock.now
-      /// Whether messages that arrive after the end of the subscription count as dropped. After
-      /// ``drain(within:)`` they do, because that call was to handle all messages that the server
-      /// had sent. After a cancellation without a drain they do not.
+      /// True after ``drain(within:)``, which was to handle all messages that the server had sent:
+      /// later ones count as dropped.
       var countsLate = false
     }
 
@@ -83,8 +81,7 @@
       if mustReport { report() }
     }
 
-    /// Posts an incident if messages were dropped since the last call of this method. The incident
-    /// tells their number.
+    /// Posts an incident if messages were dropped since the last call.
     private func report() {
       let count = state.withLock { $0.library }?.dropped ?? 0
       let dropped = state.withLock { state in
@@ -111,9 +108,8 @@
       report()  // for messages dropped since the last `tick`: the engine soon calls `tick` no more
     }
 
-    /// Ends the subscription at the server, and then waits for handlers. Messages that the server
-    /// has already sent to this subscription reach no other member, so they are handled, too. When
-    /// the time limit is reached, the messages that still wait for their handling count as dropped.
+    /// Messages that the server has already sent reach no other member, so they are handled, too.
+    /// Messages that still wait at the limit count as dropped.
     func drain(within limit: Duration) async {
       let end = ContinuousClock.now + min(limit, .year)
       if let library = state.withLock({ $0.library }) {

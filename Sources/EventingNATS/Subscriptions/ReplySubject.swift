@@ -1,15 +1,14 @@
 #if NATS
-  /// The subject that a program names for the reply to its request.
+  /// Named by a program for the reply to its request.
   enum ReplySubject {
-    /// Returns whether a reply may be sent to a subject: whether it is an inbox, whose first word
-    /// begins with `_`.
+    /// An inbox, whose first word begins with `_`.
     ///
     /// The program that asks may have fewer rights than this process. If replies went to any
-    /// subject, such a program could make this process publish to a subject that is closed to the
-    /// program: to `$JS.API.STREAM.DELETE.ORDERS`, or to a subject of the application.
+    /// subject, it could make this process publish to `$JS.API.STREAM.DELETE.ORDERS`, or to a
+    /// subject of the application.
     ///
-    /// - Parameter inboxPrefix: The beginning of the subjects at which this process itself receives
-    ///   messages. Only its inbox for replies may get a reply.
+    /// - Parameter inboxPrefix: This process receives messages there. Only its inbox for replies
+    ///   may get one.
     static func isInbox(_ subject: String, of inboxPrefix: String) -> Bool {
       guard subject.utf8.first == UInt8(ascii: "_"), subject.utf8.count <= 512,
         !subject.utf8.contains(where: { $0 <= 32 || $0 == 127 }), !subject.unicodeScalars.contains("\u{fffd}")

@@ -2,31 +2,25 @@
   import Eventing
   import EventingTransport
 
-  /// A responder to the requests of a subject.
   final class Responder: EngineSubscription {
     private struct State: Sendable {
       var library: KeptSubscription?
       var waiting: [(request: Arrival, gate: QueryGate)] = []
       var running = 0
-      /// The requests that are being answered, by a number for each.
       var inHand: [UInt64: (request: Arrival, gate: QueryGate)] = [:]
       var lastNumber: UInt64 = 0
       var drainers: [OneShot<Void>] = []
       var dropped = 0
-      /// The requests that were dropped since the last report because their reply would go to a
-      /// subject that is no inbox: their number, and the last of these subjects.
+      /// Dropped since the last report, because their reply would go to no inbox.
       var hostile: (count: Int, subject: String) = (0, "")
-      /// The number of replies that were made after the connection was closed, and that no incident
-      /// has reported yet.
+      /// Counts replies that were made after the connection was closed, and not reported yet.
       var unsent = 0
-      /// Whether the responder was cancelled. Later requests are refused.
+      /// Later requests are refused.
       var isOver = false
     }
 
-    /// The decision about a request that has arrived.
     private enum Place { case running, waiting, refused }
 
-    /// The largest number of waiting requests.
     private static let limit = 4_096
     private let engine: Engine
     private let subject: String
@@ -94,7 +88,7 @@
       }
     }
 
-    /// Replies that there is no responder, so that the caller does not wait for its time limit.
+    /// Replies that there is no responder, so that the caller does not wait for its limit.
     private func refuse(_ request: Arrival) {
       let reason = "expected a process that responds to \(subject); this one has ended, or has too many requests"
       let headers = [
@@ -103,7 +97,6 @@
       engine.sendQueue.send(Outgoing(subject: request.reply ?? "", headers: headers))
     }
 
-    /// Answers a request, and then waiting requests until there is none.
     private func run(_ first: (request: Arrival, gate: QueryGate)) async {
       var next: (request: Arrival, gate: QueryGate)? = first
       while let (request, gate) = next {
@@ -140,8 +133,7 @@
       }
     }
 
-    /// Returns the reply if it can be sent. Otherwise returns another reply, without a body, which
-    /// reports the fault to the caller.
+    /// A reply that cannot be sent is replaced by one that reports the fault to the caller.
     private func checked(_ reply: RemoteMessage) -> RemoteMessage {
       do {
         try checkHeaderSyntax(reply.headers)
@@ -158,13 +150,10 @@
       }
     }
 
-    /// The number of requests that are being answered, for tests.
     var inHandCount: Int { state.withLock { $0.inHand.count } }
 
     func tick(_ now: ContinuousClock.Instant) { report() }
 
-    /// If requests were dropped since the last call of this method, posts incidents with their
-    /// number.
     private func report() {
       let (dropped, hostile) = state.withLock { state in
         defer { (state.dropped, state.hostile) = (0, (0, "")) }
@@ -186,7 +175,7 @@
     func reconnected() {}
     func readinessChanged() {}
 
-    /// Tells the callers whose queries have begun, and whose answers would come too late.
+    /// Told to callers whose answers would come too late.
     func connectionCloses() {
       let headers = [
         MessageHeader.failure: "\(TransportError.Code.responderFailed)",
@@ -196,9 +185,8 @@
       for query in begun { engine.sendQueue.send(Outgoing(subject: query.request.reply ?? "", headers: headers)) }
     }
 
-    /// Ends the subscription at the server, and then waits for the replies. The server sends
-    /// requests until it knows of the end. These requests reach no other responder, so this one
-    /// answers them.
+    /// The server sends requests until it knows of the end. They reach no other responder, so this
+    /// one answers them.
     func drain(within limit: Duration) async {
       let end = ContinuousClock.now + min(limit, .year)
       if let library = state.withLock({ $0.library }) { await library.end(waitingUntil: end) }

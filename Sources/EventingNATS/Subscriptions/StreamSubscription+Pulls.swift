@@ -2,13 +2,12 @@
   import Eventing
   import EventingTransport
 
-  /// An answer of the server to a pull that is no message.
+  /// No message, but an answer of the server to a pull.
   enum PullAnswer: Equatable {
-    /// The time of the pull has passed, or there is no message for it.
+    /// The time has passed, or there is no message.
     case over
-    /// The server has no such consumer any more.
     case noConsumer
-    /// The server ends all pulls for a passing reason.
+    /// All pulls end, for a passing reason.
     case passing
     /// The server allows at most this number of messages in one pull.
     case most(Int)
@@ -35,8 +34,7 @@
       }
     }
 
-    /// Returns the duration that a text such as `1m30s` or `500ms` stands for; `nil` if it stands
-    /// for none above zero.
+    /// Such as `1m30s` or `500ms`; `nil` if none above zero.
     private static func time(_ text: Substring) -> Duration? {
       let units: [Substring: Double] = ["h": 3_600, "m": 60, "s": 1, "ms": 1e-3, "µs": 1e-6, "us": 1e-6, "ns": 1e-9]
       let seconds = text.matches(of: /(\d+(?:\.\d+)?)([a-zµ]+)/).reduce(0.0) { sum, match in
@@ -48,7 +46,6 @@
 
   // Requests messages from the server, and handles what the server says about the requests.
   extension StreamSubscription {
-    /// Handles a message that the server sends about a pull.
     func receive(_ status: Int, _ arrival: Arrival) {
       let token = UInt64(arrival.subject.dropFirst(inbox.count + 1)) ?? 0
       let unsent = arrival.headers[MessageHeader.unsent].flatMap { Int($0) }
@@ -107,7 +104,6 @@
       if let pull { send(pull) }
     }
 
-    /// Sends a pull.
     func send(_ pull: (token: UInt64, batch: Int, time: Duration)) {
       var message = Outgoing(
         subject: "$JS.API.CONSUMER.MSG.NEXT.\(stream.name).\(config.name)", reply: "\(inbox).\(pull.token)",

@@ -7,7 +7,6 @@
   // consumer begins at the first message on which no member has given a final verdict (done or
   // reject), or at an earlier message.
   extension StreamSubscription {
-    /// Starts a task that makes the consumer again if the server has lost it.
     func beginRestoring() {
       let isFirst = state.withLock { state in
         defer { state.isRestoring = true }
@@ -16,7 +15,6 @@
       if isFirst { Scheduling.task(priority: nil, on: nil) { await self.restore() } }
     }
 
-    /// Makes the consumer again if the server has lost it.
     private func restore() async {
       do {
         if inflow.isOpen {
@@ -55,10 +53,8 @@
       wake()
     }
 
-    /// If the stream was deleted and made again, forgets the positions in the old stream. The
-    /// consumer then begins with the first message of the new stream. If the consumer was
-    /// configured to begin at a time, the consumer begins with the first message of the new stream
-    /// from that time on.
+    /// If the stream was made again, forgets the positions in the old one. The consumer begins with
+    /// the first message of the new stream, or with the first one from its configured time on.
     private func begin(in facts: StreamAdmin.StreamFacts) {
       var new = ConsumerConfig(filter, options, named: baseName, in: facts)
       let old = config.name
@@ -71,22 +67,15 @@
       }
     }
 
-    /// Returns the configuration of a new consumer, for the case that the server has lost the old
-    /// one.
-    ///
-    /// If the subscription has no group, the new consumer begins with the first message that has no
-    /// final verdict here (done or reject). If there is no such message, the new consumer begins
-    /// after the last message that the subscription received. If it has received none, the new
-    /// consumer begins where the first one did.
+    /// For a consumer that the server has lost. Begins with the first message without a final
+    /// verdict here (done or reject), or after the last received one.
     ///
     /// In a group, another member may have received a message, given no final verdict on it, and
-    /// ended. Each such message is above the last known *floor* of the lost consumer: up to the
-    /// floor, the server had final verdicts on all messages (see ``RetreatedPositions``). So the
-    /// new consumer of a group begins after the floor, or with the first message that has no final
-    /// verdict here, whichever comes first in the stream.
+    /// ended. Such a message is above the last known floor (see ``RetreatedPositions``), so the
+    /// consumer begins after the floor, if that comes first.
     ///
-    /// - Parameter lastPosition: The last position of the stream. A server may have lost the last
-    ///   messages. It then stores other messages at their positions.
+    /// - Parameter lastPosition: That of the stream. A server may have lost the last messages, and
+    ///   then stores others at their positions.
     private func restartConfig(_ lastPosition: UInt64) -> ConsumerConfig {
       var config = unlimitedRestartConfig
       let most = max(lastPosition &+ 1, state.withLock { $0.first.startPosition ?? 0 })

@@ -8,12 +8,10 @@
       if let reply = item.reply { engine.sendQueue.send(Outgoing(subject: reply, body: Array(text.utf8))) }
     }
 
-    /// Tells the server that messages are being handled: sends a *heartbeat* for each of them.
+    /// Sends a *heartbeat* for each message that is being handled.
     ///
-    /// If a heartbeat reached the server after a verdict with a delay on its message, the server
-    /// would forget the delay. It would redeliver the message as late as one without a verdict. So
-    /// the thread that sends the heartbeat asks `inflow`, directly before, whether the message
-    /// still has no verdict.
+    /// If it reached the server after a verdict with a delay, the server would forget the delay. So
+    /// the sending thread asks `inflow`, directly before, whether the message still has no verdict.
     func beat(_ items: [Inflow.Item]) {
       for item in items {
         guard let reply = item.reply else { continue }
@@ -45,12 +43,10 @@
       }
     }
 
-    /// Returns whether a message is of the stream as it is now, and not of one that was deleted and
-    /// made again.
+    /// The stream may have been made again.
     private func isCurrent(_ item: Inflow.Item) -> Bool { item.consumer == config.name }
 
-    /// Forgets that a message was returned to the server earlier, because it now has a final
-    /// verdict.
+    /// The message was returned earlier, and has a final verdict now.
     private func settled(_ item: Inflow.Item, _ position: UInt64) {
       engine.failures.remove(item.consumer, position)
       state.withLock { $0.retreated.remove(position) }
@@ -65,7 +61,7 @@
       if let position = item.message.position { state.withLock { $0.retreated.add(position) } }
     }
 
-    /// Asks the server, at most every 10 s, up to which position all messages have verdicts.
+    /// The server is asked at most every 10 s.
     func askForFloor(_ now: ContinuousClock.Instant) {
       let isShared = options.group != nil
       guard state.withLock({ $0.retreated.mustAsk(now, isShared: isShared) }) else { return }
@@ -98,10 +94,8 @@
       wake()
     }
 
-    /// Returns messages to the server for redelivery to any member, before all other messages.
-    ///
-    /// The server does not keep the order between verdicts and pulls. So the next pull waits until
-    /// the server has confirmed the last verdict.
+    /// For redelivery to any member, before all other messages. The server does not keep the order
+    /// between verdicts and pulls, so the next pull waits until the last verdict is confirmed.
     func giveBackInOrder(_ items: [Inflow.Item]) {
       let items = items.filter(isCurrent)
       guard let last = items.last, let reply = last.reply else { return }

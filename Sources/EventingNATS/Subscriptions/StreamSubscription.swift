@@ -3,56 +3,43 @@
   import EventingTransport
   import Foundation
 
-  /// A subscription to a stream.
-  ///
-  /// The subscription requests as many messages as it has room for (a *pull*). The server sends
-  /// them when they are available. The subscription pulls only while messages can be handled.
+  /// Requests as many messages as it has room for (a *pull*), while messages can be handled.
   final class StreamSubscription: InflowSubscription {
     struct State: Sendable {
       var library: KeptSubscription?
       var pulls = StreamPulls()
-      /// Whether messages could be handled at the last check.
+      /// The result of the last check.
       var isReady = true
-      /// The time before which no pull is sent.
       var pausedUntil = ContinuousClock.now
       var nextHeartbeat = ContinuousClock.now + StreamAdmin.ackWait / 3
       var nextLook = ContinuousClock.now
-      /// The number of operations under way that return messages to the server. Until all of them
-      /// have ended, no pull is sent, because the server must redeliver these messages before any
-      /// other.
+      /// Returns of messages under way. Until all have ended, no pull is sent, because the server
+      /// must redeliver these messages first.
       var returning = 0
-      /// Whether a task is restoring the consumer.
       var isRestoring = false
-      /// Whether this subscription, which has no group, has deleted its consumer.
       var isForgotten = false
       /// The position after the largest one that was received.
       var nextPosition: UInt64?
-      /// The positions of the messages that were returned to the server for redelivery.
+      /// Positions that were returned to the server for redelivery.
       var retreated = RetreatedPositions()
-      /// The time at which the consumer was made.
       var consumerCreated: String?
-      /// The configuration with which the consumer begins in this stream. The name of the consumer
-      /// has the mark of the stream.
+      /// Where the consumer begins in this stream. Its name has the mark of the stream.
       var first: ConsumerConfig
-      /// The configuration for a new consumer if the server loses this one, so that no member loses
-      /// a message. It is made of the server's last answer about the consumer.
+      /// For a new consumer if the server loses this one. Made of the server's last answer.
       var restart: ConsumerConfig
-      /// Why the consumer could not be made again at the last attempt; `nil` if it could, or if
-      /// there was no attempt. An incident is posted when the reason changes.
+      /// `nil` if the last attempt succeeded, or there was none. An incident tells of a new reason.
       var restoringFailure: String?
-      /// The texts of the server about pulls that an incident has told.
+      /// Texts that an incident has told.
       var toldTexts: Set<String> = []
-      /// The number of the last delivery that arrived, among all deliveries of the consumer.
+      /// The number of the last delivery that arrived.
       var lastNumber: UInt64 = 0
 
-      /// Records a delivery. If its number shows that the server has forgotten earlier deliveries,
-      /// so that the server repeats messages, returns the largest position that arrived before this
-      /// delivery; otherwise `nil`.
+      /// If the server repeats messages, because it has forgotten earlier deliveries, returns the
+      /// largest position that arrived before.
       ///
-      /// Deliveries of a consumer have growing numbers, and arrive in that order. A number that
-      /// does not grow shows that the server has forgotten deliveries. If the position grows
-      /// nevertheless, a new consumer was made that begins after the last message that arrived.
-      /// Then no message is repeated.
+      /// Deliveries arrive with growing numbers. A number that does not grow shows that the server
+      /// has forgotten deliveries. If the position grows nevertheless, a new consumer begins after
+      /// the last message, and none is repeated.
       mutating func note(_ place: StreamPlace) -> UInt64? {
         let last = nextPosition.map { $0 - 1 }
         let isFallen = place.number <= lastNumber && place.position <= last ?? 0
@@ -67,12 +54,8 @@
     let inflow: Inflow
     let begin: @Sendable (RemoteMessage) -> any BegunMessage
     let stream: StreamName
-    /// The subject of the subscription, which may have a wildcard.
     let filter: String
-    /// The beginning of the names of this subscription's consumers: see
-    /// ``ConsumerConfig/baseName(_:_:)``.
     let baseName: String
-    /// The configuration with which the consumer begins in this stream.
     var config: ConsumerConfig { state.withLock { $0.first } }
     let inbox: String
     var streamName: String? { stream.name }
@@ -160,8 +143,7 @@
       wake()
     }
 
-    /// Posts an incident: the server has lost a part of its record of the messages that the group
-    /// received, so it delivers some of them again.
+    /// The server has lost a part of its record, so it delivers some messages again.
     private func noteRepetition(from position: UInt64, to last: UInt64) {
       let group = options.group.map { "the group \($0)" } ?? "a listener without a group"
       engine.incidents.post(
@@ -212,11 +194,9 @@
         }, delivered: { if isConnected { next() } })
     }
 
-    /// Asks the server to end the subscription. Calls `next` when the request is enqueued, and
-    /// `delivered` when all messages have arrived that the server had sent before.
-    ///
-    /// Callers return their messages to the server in `next`, and not earlier. If a message were
-    /// returned before the request, the server might deliver it to this subscription again.
+    /// `next` is called when the request is enqueued, `delivered` when all messages have arrived
+    /// that the server had sent. Messages are returned in `next`: before the request, the server
+    /// might deliver them here again.
     private func end(_ next: @escaping @Sendable () -> Void, delivered: @escaping @Sendable () -> Void = {}) {
       guard let library = state.withLock({ $0.library }) else {
         next()
@@ -225,7 +205,7 @@
       library.end(next, delivered: delivered)
     }
 
-    /// Deletes the consumer of a subscription without a group.
+    /// Called without a group, whose consumer is this subscription's own.
     private func forget() {
       guard options.group == nil else { return }
       let isFirst = state.withLock { state in
