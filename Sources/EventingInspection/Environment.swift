@@ -8,8 +8,7 @@
   import Android
 #endif
 
-/// Starts an inspection at the path that the environment variable `EVENTING_INSPECT` names. A
-/// constructor in C calls this before `main`. If the inspection cannot serve, a line on the
+/// A constructor in C calls this before `main`. If the inspection cannot serve, a line on the
 /// standard error says why, and the program goes on.
 @_cdecl("eventing_inspection_start") func startFromEnvironment(_ path: UnsafePointer<CChar>) {
   let path = unsafe String(cString: path)

@@ -84,8 +84,7 @@ public final class Inspection: Sendable {
   /// The inspections that serve now, also the one that the environment variable started.
   public static var serving: [Inspection] { all.withLock { $0.map { $0 } } }
 
-  /// Registers, once for the process, a closure that removes the socket files when the process
-  /// ends.
+  /// Removes the socket files when the process ends.
   private static let removal: Void = {
     atexit {
       // A forked child inherits the closure, and must not remove the files of its parent.

@@ -1,30 +1,22 @@
 import Eventing
 
-/// The last waits with deferred handlers: handlers for which a waiting call does not wait, because
-/// they wait for that call.
-///
-/// A wait with deferred handlers is often short: a poll seldom finds it, and it may end before a
-/// client connects. So the last wait is kept here, for each event and each set of deferred
-/// handlers.
+/// The last waits with deferred handlers, which a waiting call does not wait for, because they wait
+/// for that call. Such a wait is often short: a poll seldom finds it, and it may end before a
+/// client connects. So the last one is kept for each event and each set of deferred handlers.
 enum DeferredWaits {
   private struct Key: Hashable {
     let event: UInt64
     let deferred: [UInt64]
   }
 
-  /// The largest number of remembered waits. If it is reached, a further wait replaces the oldest
-  /// one.
   static let most = 1_024
   private static let waits = Guarded<[Key: PolledWait]>([:])
 
-  /// The last noted wait for each event and each set of deferred handlers. A wait is noted only
-  /// when it ends. So its ``PolledWait/since`` is the time of its end, and not of its beginning.
-  /// In the order of these ends.
+  /// In the order of the ends: a wait is noted when it ends, so ``PolledWait/since`` is that time.
   static var last: [PolledWait] {
     waits.withLock { waits in waits.values.map { wait in wait } }.sorted { $0.id < $1.id }
   }
 
-  /// Notes a wait that is about to end.
   static func note(_ wait: WatchedWait, by invocation: Invocation?) {
     guard let completion = wait.completion, completion.isTracked,
       completion.withMutex({ completion.waiters.contains { $0.id == wait.waiter && !$0.deferredNodes.isEmpty } }),

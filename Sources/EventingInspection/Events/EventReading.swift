@@ -1,46 +1,33 @@
 import Eventing
 
-/// The counters of one event, as a poll last read them. A reading belongs to one thread at a time.
+/// Belongs to one thread at a time.
 final class EventReading {
-  /// The number of occurrences whose delivery began.
   var sequence: UInt64 = 0
-  /// The number of occurrences that wait in the event's queue.
   var waiting = 0
-  /// Whether so many occurrences wait in the event's queue that posts are slowed down: see
-  /// ``OverloadControl``.
+  /// Posts are slowed down: see ``OverloadControl``.
   var isOverloaded = false
-  /// The number of handlers that have not ended.
   var handlerCount = 0
-  /// The number of occurrences that reached no handler; `nil` if the event does not count them.
+  /// `nil` if the event does not count what reached no handler.
   var unheard: UInt64?
   var isLocked = false
   var isFinished = false
-  /// Whether a thread was inside the event.
   var isBusy = false
-  /// The numbers that identify two events that belong to this one: `Event.unhandled`, and
-  /// `Event.failures` (``EventIdentity/number``). 0 for an event that does not exist.
+  /// The events `Event.unhandled` and `Event.failures`, by ``EventIdentity/number``; 0 for none.
   var children: (unheard: UInt64, failures: UInt64) = (0, 0)
-  /// The handlers, in the order in which they are called. Removed handlers whose lanes still run
-  /// calls come last.
+  /// In the order of calls. Removed handlers whose lanes still run calls come last.
   var handlers: ContiguousArray<HandlerReading> = []
-  /// Whether the last poll read the handlers. If it did not, ``handlers`` is what an earlier poll
-  /// read: the poll saw no sign that a handler had changed since.
+  /// If not, ``handlers`` is what an earlier poll read: there was no sign of a change.
   var hasReadHandlers = false
 
-  /// The handlers that the current poll found when it walked over the event's handlers, under the
-  /// core's mutex. Emptied when the poll has read their counters.
+  /// Found by the current poll under the core's mutex. Emptied when their counters have been read.
   var found: ContiguousArray<Found> = []
-  /// The values that the last poll noted, such as the event's counter of changes and number of
-  /// handlers. If the next poll finds other values, it must read the handlers.
+  /// If the next poll finds another shape, it must read the handlers.
   var shape = Shape()
-  /// Whether the event has keys.
   var hasKeys = false
-  /// Whether the counters of handlers may change without a new occurrence, for instance because
-  /// calls run.
+  /// Counters may change without a new occurrence, for instance because calls run.
   var isRestless = true
 
-  /// A handler that a poll found when it walked over the event's handlers, under the core's mutex,
-  /// with the counters that can only be read there.
+  /// With the counters that can only be read under the core's mutex.
   struct Found {
     let record: HandlerRecord
     let key: AnyKeyBox?
@@ -50,9 +37,8 @@ final class EventReading {
     let offered: UInt64
   }
 
-  /// The state by which a poll sees that the handlers have changed since the last poll. Each
-  /// addition, removal and lock of a handler changes it. Work on a lane may leave it as it is:
-  /// while a lane has work, `isRestless` lets each poll read the handlers.
+  /// Each addition, removal and lock of a handler changes this. Work on a lane may not, so
+  /// `isRestless` lets each poll read the handlers meanwhile.
   struct Shape: Equatable {
     var changes: UInt64 = 0
     var count: Int32 = 0
@@ -64,39 +50,29 @@ final class EventReading {
   init() {}
 }
 
-/// The counters of one handler, as a poll read them.
 struct HandlerReading: Equatable, Sendable {
-  /// Whether a handler has an owner, and whether the owner still exists.
   enum OwnerState: String, Sendable { case none, alive, gone }
 
   let record: HandlerRecord
-  /// The key that the handler listens to; `nil` for a handler of `anyKey`, or of an event without
-  /// keys.
+  /// `nil` for a handler of `anyKey`, or of an event without keys.
   let keyBox: AnyKeyBox?
-  /// The number of the lane; `nil` for an inline handler. Handlers on one queue, actor or shared
-  /// lane have one number.
+  /// `nil` for an inline handler. Handlers on one queue, actor or shared lane have one number.
   var lane: UInt64?
   var isLocked = false
   var owner = OwnerState.none
-  /// The number of calls that have begun.
   var calls = 0
-  /// The number of calls that have ended.
   var ended = 0
-  /// The number of calls that threw.
   var failed = 0
   var skipped = 0
   var dropped = 0
-  /// Whether the handler asks that newer occurrences replace older ones, so that no drop is a loss.
+  /// Newer occurrences replace older ones, so no drop is a loss.
   var replaces = false
   var held = 0
-  /// The number of occurrences that wait on the lane.
   var waiting = 0
-  /// The number of calls that run; `nil` for an inline handler.
   var running: Int?
-  /// A number that stays while the oldest running call is the same one.
+  /// Stays while the oldest running call is the same one.
   var oldestCall: UInt64 = 0
 
-  /// The number of the handler, as ``HandlerToken/id``.
   var id: UInt64 { record.id }
 
   static func == (a: HandlerReading, b: HandlerReading) -> Bool {
@@ -106,7 +82,6 @@ struct HandlerReading: Equatable, Sendable {
   }
 }
 
-/// The part of a handler's state that never changes.
 struct HandlerInfo: Sendable {
   let name: String?
   let fileID: String?
@@ -116,13 +91,12 @@ struct HandlerInfo: Sendable {
   let tags: [String]
   let isOnce: Bool
   let isForward: Bool
-  /// The type of the owner; `nil` if the handler had none, or its owner was gone.
+  /// `nil` if the handler had no owner, or the owner was gone.
   let ownerType: String?
 }
 
 extension HandlerReading {
-  /// The part of the handler's state that never changes. Read it once, and not with each poll: each
-  /// read makes strings.
+  /// Never changes. Read once, and not with each poll: each read makes strings.
   var info: HandlerInfo {
     let options = record.details?.options
     return HandlerInfo(

@@ -1,38 +1,34 @@
 import Eventing
 import Synchronization
 
-/// The living events of the process. Off until the first ``start()``.
-///
-/// While it is off, making an event and adding a handler load one atomic flag, and a post, a send
-/// and a delivery do nothing for it. While it is on, an event joins the registry when it is made,
-/// when a handler is added to it, or by ``include(_:)``. The registry keeps no event alive.
+/// The registry keeps no event alive. It is off until the first ``start()``: then making an event
+/// and adding a handler load one atomic flag, and deliveries do nothing for it. While it is on, an
+/// event joins when it is made, when it gets a handler, or by ``include(_:)``.
 enum EventRegistry {
   private static let entries = Guarded(Entries())
   private static let revisionWord = Atomic<UInt64>(0)
 
-  /// A number that changes when an event joins the registry. An event that is released does not
-  /// change the number: the next poll of the event returns false.
+  /// Changes when an event joins. An event that is released changes nothing: its next poll returns
+  /// false.
   static var revision: UInt64 { revisionWord.load(ordering: .acquiring) }
 
   private struct Entries {
-    /// The number of calls of ``start()`` that no ``stop()`` has taken back.
+    /// Calls of ``start()`` without their ``stop()``.
     var users = 0
     var events: [UInt64: RegisteredEvent] = [:]
     var buses: [RegisteredBus] = []
     var lastBus: UInt64 = 0
-    /// The number of registered events above which `join` removes the events that are gone.
+    /// `join` removes the events that are gone above this number.
     var limit = 64
   }
 
-  /// Turns the registry on, so that events join it. The registry stays on until ``stop()`` has been
-  /// called once for each call of ``start()``.
+  /// The registry stays on until ``stop()`` has been called as often.
   static func start() {
     _ = InspectionClock.now
     entries.withLock { $0.users += 1 }
     Instruments.add(InspectionInstrument.shared)
   }
 
-  /// Takes back one call of ``start()``. If no call is left, turns the registry off and empties it.
   static func stop() {
     Instruments.remove(InspectionInstrument.shared)
     let gone = entries.withLock { entries -> ([RegisteredEvent], [RegisteredBus])? in
@@ -44,7 +40,7 @@ enum EventRegistry {
     if gone != nil { DeferredWaits.removeAll() }  // `gone` is released after the unlock
   }
 
-  /// Adds events that were made before ``start()``, and buses with the events that they make.
+  /// For events that were made before ``start()``, and for buses with the events that they make.
   static func include(_ registry: some HandlerRegistry) {
     let table = registry.handlerTable
     for event in table.inspected {
@@ -67,9 +63,6 @@ enum EventRegistry {
     }
   }
 
-  /// Adds an event, unless it is there. Called while the registry is on.
-  ///
-  /// - Parameter hasHandler: Whether the event has or had a handler.
   static func join(
     _ anchor: EventAnchor, _ name: String?, _ kind: HandlerTable.Kind? = nil, hasHandler: Bool
   ) {
@@ -89,7 +82,6 @@ enum EventRegistry {
     if mustSweep { _ = events }
   }
 
-  /// The living events, by number. Forgets events that are gone.
   static var events: [RegisteredEvent] {
     let all = entries.withLock { Array($0.events.values) }
     let gone = all.filter { $0.anchor.core == nil }
@@ -101,17 +93,16 @@ enum EventRegistry {
     return all.filter { !ids.contains($0.id) }.sorted { $0.id < $1.id }
   }
 
-  /// The number of events that the registry knows, including events that have just gone.
   static var count: Int { entries.withLock { $0.events.count } }
 
-  /// The buses that ``include(_:)`` has added and that still exist, with their numbers.
+  /// Added by ``include(_:)``.
   static var buses: [(id: UInt64, bus: EventBus)] {
     let all = entries.withLock { $0.buses }
     return all.compactMap { entry in entry.bus.map { (entry.id, $0) } }
   }
 }
 
-/// A bus in the registry, which does not keep it alive.
+/// Does not keep the bus alive.
 final class RegisteredBus: Sendable {
   let id: UInt64
   let address: ObjectIdentifier
@@ -123,20 +114,19 @@ final class RegisteredBus: Sendable {
     weakBus = bus
   }
 
-  /// The bus; `nil` if it is gone. Never read under a mutex.
+  /// Never read under a mutex.
   var bus: EventBus? {
     assertNoMutexIsHeld("read a weak reference")
     return weakBus
   }
 
-  /// Returns whether `bus` is the registered bus. The caller has found `bus` at ``address``, where
-  /// a later bus may have been made after the end of the registered one. May be called under a
-  /// mutex: the caller retains `bus`, so the read of the weak reference does not release a bus.
+  /// A later bus may be at ``address``. May be called under a mutex: the caller retains `bus`, so
+  /// reading the weak reference releases nothing.
   func wasSeen(_ bus: EventBus) -> Bool { weakBus === bus }
 }
 
 extension EventCore {
-  /// The kind of the event, as far as its core knows. Complexity: O(1).
+  /// The core does not know all kinds.
   var inspectedKind: HandlerTable.Kind {
     if let pendingWork = pendingWorkReference.load() {
       let hasKeys = mutex.withLock { pendingWork.keyIndex != nil }
@@ -150,7 +140,6 @@ extension EventCore {
   }
 }
 
-/// Marks the payload type (``Inquiry``) of an event that brings a question to its responders.
-/// ``EventCore/inspectedKind`` looks for this protocol to recognize such an event.
+/// Marks the payload type of a question's event, for ``EventCore/inspectedKind``.
 protocol QuestionPayload {}
 extension Inquiry: QuestionPayload {}

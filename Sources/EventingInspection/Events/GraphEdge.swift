@@ -1,16 +1,14 @@
 import Dispatch
 import Eventing
 
-/// A route of occurrences from one place to another, as a poll saw it.
 struct GraphEdge: Hashable, Sendable {
   enum Kind: String, Sendable { case forward, bus, key, lane, bridge }
 
-  /// An end of an edge: `event:12`, `handler:7`, `lane:3`, `bus:1`, `out:notifications`.
+  /// `event:12`, `handler:7`, `lane:3`, `bus:1`, `out:notifications`.
   struct Place: Hashable, Sendable, CustomStringConvertible {
     enum Kind: String, Sendable { case event, handler, lane, bus, out }
     let kind: Kind
-    /// The number of the event, handler, lane or bus. If `kind` is `out`: the name of a place
-    /// outside of the process's events, such as `notifications`.
+    /// The number; for `out`, the name of a place outside of the process's events.
     let text: String
     var description: String { "\(kind.rawValue):\(text)" }
 
@@ -21,21 +19,19 @@ struct GraphEdge: Hashable, Sendable {
   let from: Place
   let to: Place
   let kind: Kind
-  /// The number of occurrences that took this route; `nil` if it is not known.
+  /// `nil` if it is not known.
   fileprivate(set) var count: Int?
-  /// The key, the name of the queue or shared lane, the label of the bridge, or the name of the
-  /// bus's event; `nil` if there is none.
+  /// The key, the name of the queue or shared lane, the label of the bridge, or the name in the
+  /// bus.
   let label: String?
 
-  /// The fields that tell an edge from others.
   struct Key: Hashable, Sendable {
     private let (from, to, kind, label): (Place, Place, Kind, String?)
     fileprivate init(_ edge: GraphEdge) { (from, to, kind, label) = (edge.from, edge.to, edge.kind, edge.label) }
   }
   var key: Key { Key(self) }
 
-  /// Returns the edges that begin at an event or at its handlers, from what a poll has read. No two
-  /// returned edges have equal keys: two forwards to one event are one edge, with the sum of their
+  /// No two edges have equal keys: two forwards to one event are one edge, with the sum of the
   /// counts.
   static func all(of event: RegisteredEvent, _ reading: EventReading) -> [GraphEdge] {
     let edges = reading.handlers.flatMap { handler -> [GraphEdge] in
@@ -63,7 +59,6 @@ struct GraphEdge: Hashable, Sendable {
     return summed(edges)
   }
 
-  /// Merges the edges with equal keys into one each, in the order in which the keys occur first.
   private static func summed(_ edges: [GraphEdge]) -> [GraphEdge] {
     var (sums, places): ([GraphEdge], [Key: Int]) = ([], [:])
     for edge in edges {
@@ -77,7 +72,6 @@ struct GraphEdge: Hashable, Sendable {
     return sums
   }
 
-  /// Returns the edges from the included buses to their events.
   static func ofBuses() -> [GraphEdge] {
     EventRegistry.buses.flatMap { id, bus in
       bus.handlerTable.inspected.map { event in
@@ -90,8 +84,8 @@ struct GraphEdge: Hashable, Sendable {
 }
 
 extension HandlerReading {
-  /// The key that the handler listens to: a string, integer or Boolean as text, any other key as
-  /// its type. No `description` that the user wrote runs here.
+  /// No `description` that the user wrote runs here: a key that is no string, integer or Boolean is
+  /// shown as its type.
   fileprivate var keyLabel: String? {
     switch (keyBox as? any HashableKey)?.hashableKey {
     case let text as String: text
@@ -104,7 +98,6 @@ extension HandlerReading {
 }
 
 extension ExecutionPlace {
-  /// The name of a lane that several handlers may share; `nil` for other places.
   var laneLabel: String? {
     switch self {
     case .main: "main"

@@ -10,8 +10,7 @@ import Eventing
   import Android
 #endif
 
-/// The clock of inspections and traces: nanoseconds since its first use, on a clock that does not
-/// go back.
+/// Nanoseconds since the first use, on a clock that does not go back.
 enum InspectionClock {
   private static let origin: (instant: UInt64, wall: UInt64) = {
     var time = timespec()
@@ -19,7 +18,7 @@ enum InspectionClock {
     return (instant, UInt64(time.tv_sec) &* 1_000 &+ UInt64(time.tv_nsec) / 1_000_000)
   }()
 
-  /// The value of `DrainQuota.exactNow`, inlined.
+  /// `DrainQuota.exactNow`, inlined.
   private static var instant: UInt64 {
     #if canImport(Darwin)
       return clock_gettime_nsec_np(CLOCK_UPTIME_RAW)
@@ -30,20 +29,17 @@ enum InspectionClock {
     #endif
   }
 
-  /// The time since the process first used this clock, in nanoseconds.
   static var now: UInt64 {
     let origin = origin
     return instant &- origin.instant
   }
 
-  /// Returns the time of an instant, given as `DrainQuota.exactNow`; 0 if it was before the first
-  /// use.
+  /// From `DrainQuota.exactNow`; 0 if it was before the first use.
   static func time(_ instant: UInt64) -> UInt64 {
     let start = origin.instant
     return instant > start ? instant &- start : 0
   }
 
-  /// The time of day at which the process first used this clock, in milliseconds since the year
-  /// 1970.
+  /// The time of day at the first use, in milliseconds since 1970.
   static var epoch: UInt64 { origin.wall }
 }

@@ -1,21 +1,18 @@
 import Eventing
 
-/// The receiver of what the core tells while an inspection is on: events for the
-/// ``EventRegistry``, and waits.
+/// Passes events to the ``EventRegistry``, and keeps the waits, while an inspection is on.
 final class InspectionInstrument: Instrument {
   static let shared = InspectionInstrument()
 
   private struct Entry {
     let wait: WatchedWait
-    /// When the wait began, on the ``InspectionClock``.
+    /// A time on the ``InspectionClock``.
     let since: UInt64
-    /// The call that waits.
     let invocation: Invocation?
   }
 
   private let entries = Guarded<[UInt64: Entry]>([:])
 
-  /// The waits that have not ended, without those whose event is not known.
   var waits: [PolledWait] {
     let entries = entries.withLock { $0.values.map { $0 } }
     return entries.compactMap { PolledWait($0.wait, by: $0.invocation, since: $0.since) }

@@ -1,13 +1,12 @@
 import Eventing
 
-/// The numbers of lanes: all handlers of one queue, actor or shared lane, or of the main actor,
-/// share one number. No number is used again in a process.
+/// One number for all handlers of one queue, actor or shared lane, or of the main actor. Never used
+/// again in a process.
 enum LaneNumbers {
   private struct Table {
     var entries: [ObjectIdentifier: Entry] = [:]
     var last: UInt64 = 0
-    /// The number of entries above which ``number(of:)``, before it adds an entry, removes the
-    /// entries whose object is gone.
+    /// Above this number of entries, ``number(of:)`` removes those whose object is gone.
     var limit = 256
   }
 
@@ -20,17 +19,15 @@ enum LaneNumbers {
       self.object = object
     }
 
-    /// The object; `nil` if it is gone. Never read under a mutex.
+    /// Never read under a mutex.
     var living: (any AnyObject & Sendable)? { object }
   }
 
   private static let table = Guarded(Table())
 
-  /// An object that stands for the main actor.
   private final class Main: Sendable {}
   private static let main = Main()
 
-  /// Returns the number of the lane on which the calls of a target run; `nil` for inline calls.
   static func number(of target: DeliveryTarget) -> UInt64? {
     switch target.record.place {
     case .main: objectNumber(main)

@@ -1,36 +1,26 @@
 import Eventing
 
-/// A wait of a task, as a poll saw it.
 struct PolledWait: Equatable, Sendable {
-  /// A number that no other wait has.
   let id: UInt64
   let kind: WatchedWait.Kind
-  /// The number of the event.
   let event: UInt64
-  /// The sequence number of the occurrence, if it is known.
   let sequence: UInt64?
-  /// The numbers of the handlers for whose calls the task waits, at most 64.
+  /// At most 64.
   let handlers: [UInt64]
-  /// The number of handlers that the task waits for, also if ``handlers`` does not name all of
-  /// them. 0 if ``kind`` is `next`, where the task waits for a payload.
+  /// Also counts handlers that ``handlers`` leaves out. 0 if ``kind`` is `next`.
   let waitsFor: Int
-  /// The number of the handler whose call waits; `nil` if no handler's call waits, or if the
-  /// handler is not known.
+  /// The handler whose call waits, if it is known.
   let by: UInt64?
-  /// When the wait began, on the ``InspectionClock``.
+  /// A time on the ``InspectionClock``.
   let since: UInt64
-  /// The numbers of the handlers for which the task does not wait, because they wait for its call.
+  /// Not waited for, because they wait for the call.
   let deferred: [UInt64]
 
-  /// The waits of now, without those whose event is not known.
   static func all() -> [PolledWait] { InspectionInstrument.shared.waits }
 
 }
 
 extension PolledWait {
-  /// Looks at a wait; `nil` if its event is not known.
-  ///
-  /// - Parameter invocation: The call that waits.
   init?(_ wait: WatchedWait, by invocation: Invocation?, since: UInt64) {
     var (handlers, deferred): (Set<UInt64>, Set<UInt64>) = ([], [])
     var (by, sequence): (UInt64?, UInt64) = (nil, 0)

@@ -2,15 +2,14 @@ import Eventing
 import Synchronization
 
 extension RegisteredEvent {
-  /// Reads the counters of the event, and those of its handlers if they may have changed.
+  /// Returns whether the event exists.
   ///
-  /// Takes the core's mutex. If the handlers may have changed, walks over them under this mutex.
-  /// After the unlock, takes the mutex of each lane to count what waits there. An idle event costs
-  /// about as much as reading two cache lines.
+  /// Takes the core's mutex. If handlers may have changed, walks over them under it, and after the
+  /// unlock takes the mutex of each lane. An idle event costs about as much as reading two cache
+  /// lines.
   ///
-  /// - Parameter isWhole: Whether the handlers are read even if nothing shows that they changed.
-  ///   The release of a handler's owner is the only change that nothing shows.
-  /// - Returns: Whether the event exists.
+  /// - Parameter isWhole: Read the handlers in any case. The release of an owner is the only change
+  ///   that nothing shows.
   func poll(into reading: EventReading, isWhole: Bool) -> Bool {
     guard let core = anchor.core else { return false }
     let state = core.stateWord.load(ordering: .relaxed)
@@ -42,7 +41,6 @@ extension RegisteredEvent {
     return true
   }
 
-  /// Reads the counters of the handlers that a walk found.
   private func readHandlers(_ reading: EventReading, _ pendingWork: PendingWork?) {
     let before = reading.handlers
     reading.handlers.removeAll(keepingCapacity: true)
@@ -98,8 +96,6 @@ extension RegisteredEvent {
     (reading.handlerCount, reading.isRestless) = (living, isRestless)
   }
 
-  /// Reads the number of unheard occurrences, and the numbers of the events `unheard` and
-  /// `failures`.
   private func readChildren(_ reading: EventReading, _ core: EventCore) {
     let unheard = core.unheardCore
     reading.unheard = unheard?.sequence
@@ -108,8 +104,7 @@ extension RegisteredEvent {
 }
 
 extension EventCore {
-  /// Appends each handler to `reading.found`, with the counters that can only be read under the
-  /// mutex. The caller holds `mutex`.
+  /// With the counters that can only be read under the mutex. The caller holds `mutex`.
   fileprivate func find(_ reading: EventReading, _ pendingWork: PendingWork?) {
     func held(_ record: HandlerRecord) -> Int {
       guard record.has(HandlerFlags.hasHoldingBuffer), let pendingWork else { return 0 }
@@ -137,7 +132,7 @@ extension EventCore {
 }
 
 extension HandlerQueue {
-  /// Corrects a reading that counts calls which wait for their next attempt as running.
+  /// Calls that wait for their next attempt were counted as running.
   fileprivate func leaveDelaysOut(of handler: inout HandlerReading) {
     guard isRetried, let all = handler.running else { return }
     let (delayed, oldest) = delaysAndOldestCall

@@ -2,18 +2,15 @@ import Dispatch
 import Eventing
 import Synchronization
 
-/// An event in the ``EventRegistry``, which does not keep it alive.
+/// Does not keep the event alive.
 final class RegisteredEvent: Sendable {
-  /// The number of the event, which no other event has.
   let id: UInt64
-  /// The name, the number and the payload type.
   let identity: EventIdentity
-  /// When the event joined the registry, on the ``InspectionClock``.
+  /// A time on the ``InspectionClock``.
   let joinedAt: UInt64
-  /// The number of occurrences before the event joined the registry.
+  /// Occurrences before the event joined the registry.
   let sequenceBefore: UInt64
   let anchor: EventAnchor
-  /// Whether the event has or had a handler, as far as the registry knows.
   let hasHadHandler = Atomic<Bool>(false)
   private let kindWord: Atomic<UInt8>
 
@@ -29,35 +26,27 @@ final class RegisteredEvent: Sendable {
   }
 
   var name: String? { identity.name }
-  /// The type of the payloads, as users know it.
   var type: Any.Type { identity.payloadType }
 
-  /// Whether the event is a plain ``Event``, or belongs to a ``KeyedEvent``, an ``Observed`` or a
-  /// ``EventQuestion``.
+  /// Plain, or of a ``KeyedEvent``, an ``Observed`` or a ``EventQuestion``.
   var kind: HandlerTable.Kind { RegisteredEvent.kinds[Int(kindWord.load(ordering: .relaxed))] }
 
-  /// Whether some handler was added, as far as the registry knows.
   var wasEverHandled: Bool { hasHadHandler.load(ordering: .relaxed) }
 
   func note(_ kind: HandlerTable.Kind) { kindWord.store(RegisteredEvent.number(of: kind), ordering: .relaxed) }
 
   private static func number(of kind: HandlerTable.Kind) -> UInt8 { UInt8(kinds.firstIndex(of: kind) ?? 0) }
 
-  /// The queues of events that inspections lock and unlock now, by the number of the event; and for
-  /// how many requests.
+  /// By the number of the event: its queue, and the requests that are under way.
   private static let locks = Guarded<[UInt64: (queue: DispatchQueue, count: Int)]>([:])
 
-  /// Locks or unlocks the event, or one of its handlers.
-  ///
-  /// Requests for one event take effect in the order of these calls. They do so on a queue, and not
-  /// on the caller's thread, because an unlock may deliver the occurrences that the lock held.
+  /// Requests for one event take effect in order, on a queue and not on the caller's thread,
+  /// because an unlock may deliver what the lock held.
   ///
   /// - Parameters:
-  ///   - isLocked: Whether to lock.
-  ///   - handler: The number of the handler; `nil` for the event itself.
-  ///   - holding: What a lock holds; `nil` for nothing. An unlock ignores it.
-  ///   - done: A closure that is called on the queue when the request has taken effect: with false
-  ///     if the event or the handler does not exist.
+  ///   - handler: `nil` for the event itself.
+  ///   - holding: Ignored by an unlock.
+  ///   - done: Called on the queue: with false if the event or the handler does not exist.
   func setLocked(
     _ isLocked: Bool, handler: UInt64?, holding: Buffering?, _ done: @escaping @Sendable (_ isFound: Bool) -> Void
   ) {

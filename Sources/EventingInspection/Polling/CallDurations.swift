@@ -1,42 +1,31 @@
 import Eventing
 
-/// The durations of the calls of traced handlers, computed from the rings of running traces. Only
-/// the thread of an inspection uses this object.
-///
-/// The traces do no work for the durations: each poll reads the records that were added since the
-/// poll before. If the beginning of a call was overwritten before a poll read it, the call is not
-/// counted.
+/// Computed from the rings of running traces, which do no work for it: each poll reads the new
+/// records. A call whose beginning was overwritten before is not counted. Used by the thread of an
+/// inspection only.
 final class CallDurations {
-  /// The place of the first trace record that no poll has read yet, in the ring of one trace: the
-  /// number of its chunk, and its index there.
+  /// The first record that no poll has read yet: the chunk, and the index there.
   private struct Place {
     var chunk = 0
     var record = 0
   }
 
-  /// A call whose beginning a poll has read, and whose end no poll has read yet.
   private struct OpenCall {
     let handler: UInt64
     let begunAt: UInt64
   }
 
-  /// For each event, by its number: the ring of the one trace from which the calls of its handlers
-  /// are counted. If several traces record the event, each call is in all their rings, and must be
-  /// counted once.
+  /// For each event, the one ring from which calls are counted, because each call is in the rings
+  /// of all traces of the event.
   private var counted: [UInt64: TraceRing] = [:]
   private var places: [(ring: TraceRing, place: Place)] = []
   private var openCalls: [UInt64: OpenCall] = [:]
   private var histograms: [UInt64: DurationHistogram] = [:]
-  /// The handlers whose durations have changed since the last call of ``takeChanged()``.
   private var changed: Set<UInt64> = []
 
-  /// The largest number of calls in `openCalls` after a poll. If there are more, the poll removes
-  /// all of them, and their durations are not counted.
+  /// Above this number, a poll removes all open calls, and their durations are not counted.
   private static let mostOpen = 65_536
 
-  /// Reads the new records of the running traces.
-  ///
-  /// - Complexity: O(new records).
   func read() {
     let rings = RunningTraces.rings
     if rings.isEmpty, places.isEmpty { return }
@@ -48,7 +37,6 @@ final class CallDurations {
     if openCalls.count > Self.mostOpen || places.isEmpty { openCalls = [:] }
   }
 
-  /// Returns the handlers whose durations have changed since the last call of this method.
   func takeChanged() -> Set<UInt64> {
     defer { changed = [] }
     return changed
@@ -62,8 +50,7 @@ final class CallDurations {
     }
   }
 
-  /// Returns whether a record is counted. If several traces record one event, each of its calls is
-  /// in several rings: only the records in the ring that was read first are counted.
+  /// Only from the ring that was read first, if several traces record the event.
   private func isCounted(_ record: TraceRecord, in ring: TraceRing) -> Bool {
     let known = counted[record.event]
     if known == nil { counted[record.event] = ring }
@@ -83,7 +70,6 @@ final class CallDurations {
     }
   }
 
-  /// Returns the percentiles of a handler's durations; `nil` if none of its calls was timed.
   func timing(of handler: UInt64) -> CallTiming? {
     histograms[handler].map { histogram in
       CallTiming(p50: histogram.percentile(0.5), p99: histogram.percentile(0.99), count: histogram.count)
@@ -95,16 +81,15 @@ final class CallDurations {
   func removeAll() { (places, counted, openCalls, histograms, changed) = ([], [:], [:], [:], []) }
 }
 
-/// The durations of the timed calls of one handler, in nanoseconds.
+/// The durations are in nanoseconds.
 struct CallTiming: Equatable {
   let p50: UInt64
   let p99: UInt64
-  /// The number of timed calls.
   let count: Int
 }
 
-/// Durations in buckets: one for each nanosecond below 8, then eight for each power of two. So a
-/// percentile is at most 6.25 % too large or too small.
+/// One bucket for each nanosecond below 8, then eight for each power of two. So a percentile is at
+/// most 6.25 % too large or too small.
 struct DurationHistogram {
   static let bucketCount = 62 * 8
   private var counts = [UInt32](repeating: 0, count: bucketCount)
@@ -121,7 +106,6 @@ struct DurationHistogram {
     return (power - 2) * 8 + Int(duration >> UInt64(power - 3) & 7)
   }
 
-  /// Returns the middle of a bucket.
   private static func middle(of bucket: Int) -> UInt64 {
     guard bucket >= 8 else { return UInt64(bucket) }
     let power = UInt64(bucket / 8 + 2)
@@ -129,8 +113,7 @@ struct DurationHistogram {
     return (UInt64(1) << power) + UInt64(bucket % 8) * width + width / 2
   }
 
-  /// Returns the duration that the given part of all durations does not exceed, such as 0.99 for
-  /// the 99th percentile.
+  /// Such as 0.99 for the 99th percentile.
   func percentile(_ part: Double) -> UInt64 {
     var left = max(1, Int((Double(count) * part).rounded(.up)))
     for (bucket, here) in counts.enumerated() {

@@ -1,27 +1,23 @@
 import Eventing
 
-/// One event, as the last polls saw it. The event is one row of the state that clients ask for;
-/// each of its handlers and edges is another row. The `version` of a row is the number of the last
-/// poll that saw the row change: see ``Poller/tick``.
+/// One row of the state that clients ask for, as are each handler and each edge. The `version` of a
+/// row is the number of the last poll that saw the row change: see ``Poller/tick``.
 final class PolledEvent {
   let event: RegisteredEvent
   let type: String
   let reading = EventReading()
   var version: UInt64 = 0
-  /// When a poll first saw the delivery that is still running.
+  /// When a poll first saw the running delivery.
   var busyAt: UInt64?
-  /// The event whose `failures` or `unheard` this event is.
+  /// The event whose `failures` or `unheard` this is.
   var parent: UInt64?
   var handlers: [PolledHandler] = []
-  /// The number of polls that saw a handler come or go.
   var listVersion: UInt64 = 0
   var edges: [(edge: GraphEdge, version: UInt64)] = []
-  /// The number of the last poll that saw an edge come or go.
+  /// The last poll that saw an edge come or go.
   var edgesVersion: UInt64 = 0
-  /// The number of occurrences that waited in the event when a poll last noted it, and the time of
-  /// that poll. Polls note it at most once a second.
+  /// The backlog when a poll last noted it, at most once a second.
   var before: (at: UInt64, waiting: Int) = (0, 0)
-  /// Whether a poll has seen a call of any handler.
   var wasHeard = false
 
   init(_ event: RegisteredEvent) {
@@ -33,26 +29,21 @@ final class PolledEvent {
   var id: UInt64 { event.id }
 }
 
-/// One handler, as the last polls saw it.
 struct PolledHandler {
   var reading: HandlerReading
   let info: HandlerInfo
-  /// The number of the event's last delivery when a poll first saw the handler.
+  /// When a poll first saw the handler.
   let sequenceBefore: UInt64
   var version: UInt64
-  /// When a poll first saw the oldest call that is still running.
+  /// When a poll first saw the oldest running call.
   var runningAt: UInt64?
-  /// The number of occurrences that waited for the handler when a poll last noted it, and the time
-  /// of that poll. Polls note it at most once a second.
+  /// The backlog when a poll last noted it, at most once a second.
   var before: (at: UInt64, waiting: Int)
-  /// The number of calls that ended without a failure since the handler was added. Never decreases:
-  /// if a poll reads a lower number than an earlier poll, the higher one stays. See
-  /// ``noteSuccesses(_:)``.
+  /// Never decreases: see ``noteSuccesses(_:)``.
   private var successes = 0
-  /// The number of failures, since the handler was added, as read by the last poll that saw a new
-  /// success.
+  /// As read by the last poll that saw a new success.
   private(set) var failedBefore = 0
-  /// The durations of the calls; `nil` unless the event is, or was, traced.
+  /// `nil` unless the event is, or was, traced.
   var timing: CallTiming?
   /// When a poll last saw a new drop.
   var droppedAt: UInt64?
@@ -68,14 +59,12 @@ struct PolledHandler {
     noteSuccesses(reading)
   }
 
-  /// Notes the number of failures so far if a call has succeeded since the last poll. So the
-  /// failures above ``failedBefore`` are those after the last success.
+  /// Notes the failures so far if a call has succeeded since the last poll, so that the failures
+  /// above ``failedBefore`` come after the last success.
   ///
-  /// The number of successes is `ended` less `failed`. A failed call raises `ended` first, and
-  /// `failed` a moment later. A poll between these two steps counts the call as a success, and the
-  /// next poll reads one success less. `successes` keeps the higher number, and so never decreases.
-  /// Otherwise the next poll that comes between the two steps of a failed call would see a new
-  /// success.
+  /// The number of successes is `ended` less `failed`. A failed call raises `ended` first, so a
+  /// poll in between counts a success too many, and the next one reads one less. `successes` keeps
+  /// the higher number, so that such a poll sees no new success again.
   mutating func noteSuccesses(_ reading: HandlerReading) {
     let ended = reading.ended - reading.failed
     guard ended > successes else { return }
@@ -83,7 +72,6 @@ struct PolledHandler {
   }
 }
 
-/// The parts of the state that a client can ask for.
 struct Parts: OptionSet {
   let rawValue: UInt8
   static let events = Parts(rawValue: 1)
@@ -98,7 +86,6 @@ struct Parts: OptionSet {
   ]
 }
 
-/// A removed row: a poll found that its event, handler, edge, wait or warning no longer exists.
 struct GoneRow {
   enum Row {
     case event(UInt64)
@@ -108,10 +95,8 @@ struct GoneRow {
     case warning(UInt64)
   }
   let row: Row
-  /// The event that the removed row belonged to; 0 for an edge of the graph from an event bus to
-  /// one of its events. A client that asked for some events only is told of the removal only if
-  /// this event is one of them.
+  /// 0 for an edge from an event bus. Clients that asked for some events only are told of the
+  /// removal of their rows.
   let event: UInt64
-  /// The number of the poll that removed the row.
   let version: UInt64
 }

@@ -1,40 +1,31 @@
 import Eventing
 
-/// Reads the counters of all events, and finds out what changed. Only the thread of an inspection
-/// uses a poller.
-///
-/// Rows are formatted only for an answer or an update. A whole update has all rows; any other has
-/// only the rows that changed since the update before.
+/// Used by the thread of an inspection only. Rows are formatted only for an answer or an update. A
+/// whole update has all rows, any other update only the changes since the one before.
 final class Poller {
-  /// The events by number, ascending.
+  /// Ordered by number.
   private(set) var events: [PolledEvent] = []
   private(set) var waits: [(wait: PolledWait, version: UInt64)] = []
   private(set) var busEdges: [(edge: GraphEdge, version: UInt64)] = []
-  /// The number of the last poll that saw an edge in ``busEdges`` come or go. Each is an edge of
-  /// the graph from an event bus to one of its events.
+  /// The last poll that saw an edge in ``busEdges``, from an event bus to an event, come or go.
   private(set) var busEdgesVersion: UInt64 = 0
   let warnings = Warnings()
   let durations = CallDurations()
-  /// The number of the last poll.
   private(set) var tick: UInt64 = 0
-  /// When the last poll was, on the ``InspectionClock``.
+  /// A time on the ``InspectionClock``.
   private(set) var polledAt: UInt64 = 0
-  /// The rows that were removed lately, the oldest first.
+  /// The oldest row comes first.
   private(set) var gone: [GoneRow] = []
-  /// The number of the last poll whose removed rows may be missing in ``gone``; 0 if none are
-  /// missing. If a client got its last update before that poll, its next update lists all rows,
-  /// because ``gone`` may lack a row whose removal the client has not been told of.
+  /// The last poll whose removed rows ``gone`` may lack. A client that got its last update before
+  /// gets a whole one.
   private(set) var forgottenTick: UInt64 = 0
   private var revision: UInt64?
-  /// For each handler, by its number: the index of its event in ``events``, and its own index in
-  /// that event's `handlers`. `nil` until a warning needs the name of a handler for its text.
+  /// By the number of the handler. `nil` until a warning needs a title.
   private var handlerPlaces: [UInt64: (event: Int, handler: Int)]?
 
-  /// The largest number of removed rows that ``gone`` keeps. If a client has not been told of a row
-  /// that ``gone`` no longer has, its next update is *whole*: it lists all rows, not only changes.
+  /// Clients that have not been told of older ones get a whole update.
   static let mostGone = 4_096
 
-  /// Forgets all events, waits, warnings and durations. Called while no client is connected.
   func rest() {
     guard revision != nil else { return }
     (events, waits, busEdges, gone, revision) = ([], [], [], [], nil)
@@ -43,9 +34,6 @@ final class Poller {
     forgottenTick = tick
   }
 
-  /// Reads all counters.
-  ///
-  /// - Parameter now: The time on the ``InspectionClock``.
   func poll(at now: UInt64 = InspectionClock.now) {
     tick += 1
     polledAt = now
@@ -77,7 +65,6 @@ final class Poller {
     }
   }
 
-  /// Returns the index of an event; if the event is not known, the index at which it would stand.
   func place(of id: UInt64) -> Int {
     var (low, high) = (0, events.count)
     while low < high {
@@ -87,25 +74,22 @@ final class Poller {
     return low
   }
 
-  /// Returns the index of an event; `nil` if it is not known.
   func index(of id: UInt64) -> Int? {
     let place = place(of: id)
     return place < events.count && events[place].id == id ? place : nil
   }
 
-  /// Returns the name of an event; without one, its number and its type.
   func title(ofEvent id: UInt64) -> String { index(of: id).map { Warnings.title(events[$0]) } ?? "event \(id)" }
 
-  /// Returns the name of a handler; without one, its file and line, or its number.
+  /// Without a name, the file and line, or the number.
   func title(ofHandler id: UInt64) -> String {
     let places = handlerPlaces ?? findHandlerPlaces()
     guard let place = places[id] else { return "handler \(id)" }
     return Warnings.title(events[place.event].handlers[place.handler])
   }
 
-  /// Notes the indices of all handlers, for ``title(ofHandler:)``. O(handlers), once a poll at
-  /// most. Warnings need titles: with a thousand waits and a million handlers, a search through all
-  /// handlers for each title would take minutes.
+  /// O(handlers), once a poll at most. With a thousand waits and a million handlers, a search for
+  /// each title would take minutes.
   private func findHandlerPlaces() -> [UInt64: (event: Int, handler: Int)] {
     var places: [UInt64: (event: Int, handler: Int)] = [:]
     for (event, polled) in events.enumerated() {
@@ -120,7 +104,7 @@ final class Poller {
     if case .handler(let id) = row { durations.forget(id) }
   }
 
-  /// Reads the durations of calls from the traces that run. Called once more before a trace ends.
+  /// Called once more before a trace ends.
   func readDurations() { durations.read() }
 
   private func noteDurations() {
@@ -168,7 +152,6 @@ final class Poller {
     polled.version = tick
   }
 
-  /// Reads the counters of one event. Returns whether the event still exists.
   private func poll(_ polled: PolledEvent, isWhole: Bool) -> Bool {
     let reading = polled.reading
     let before = (
@@ -216,7 +199,6 @@ final class Poller {
     }
   }
 
-  /// Replaces the reading of a handler by a new one. Returns whether the handler's row changed.
   private func update(_ handler: inout PolledHandler, _ reading: HandlerReading) -> Bool {
     let old = handler.reading
     if reading == old { return false }

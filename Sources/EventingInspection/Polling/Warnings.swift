@@ -1,6 +1,5 @@
 import Eventing
 
-/// A warning for a developer, for example that a call hangs or that a backlog grows.
 struct PolledWarning {
   enum Code: String { case stuck, backlog, dropping, flood, unheard, many, failing, deferred }
 
@@ -13,20 +12,19 @@ struct PolledWarning {
   let limit: Int
   var text: String
   var version: UInt64
-  /// When a poll last found the cause of the warning.
+  /// When a poll last found the cause.
   var seenAt: UInt64
 }
 
-/// Finds the causes of warnings in what polls saw. A warning stays until no poll has found its
-/// cause for ten seconds, or for one second if it is `stuck` or `flood`.
+/// A warning stays until no poll has found its cause for ten seconds, or for one second if it is
+/// `stuck` or `flood`.
 final class Warnings {
   private struct Key: Hashable {
     let code: PolledWarning.Code
     let event: UInt64
     let handler: UInt64?
-    /// For a warning with the code `many`, the file and line at which all the handlers that it
-    /// counts were added; `nil` for the other codes. This line identifies the warning even after
-    /// the handler that its row names has gone.
+    /// For the code `many`, the line at which the counted handlers were added. Identifies the
+    /// warning even after the handler that its row names has gone.
     var line: String?
   }
 
@@ -35,16 +33,14 @@ final class Warnings {
 
   private var known: [Key: PolledWarning] = [:]
   private var last: UInt64 = 0
-  /// The highest `id` of the ended waits that ``find(in:)`` has made warnings of; 0 for none.
+  /// The highest `id` of the waits that warnings were made of; 0 for none.
   private var lastEnded: UInt64 = 0
 
-  /// All warnings, by number.
   var all: [PolledWarning] { known.values.sorted { $0.id < $1.id } }
 
   func removeAll() { (known, lastEnded) = ([:], 0) }
 
-  /// Adds the warnings whose cause the last poll saw, and removes those whose cause has been gone
-  /// for long enough.
+  /// Also removes warnings whose cause has been gone for long enough.
   func find(in poller: Poller) {
     let (now, tick) = (poller.polledAt, poller.tick)
     func found(
@@ -156,29 +152,20 @@ final class Warnings {
     }
   }
 
-  /// Returns whether one of the event's present handlers was passed by: an occurrence was delivered
-  /// while the handler was there, and the handler was not called. The caller knows that no poll saw
-  /// a call of any handler.
+  /// True if an occurrence was delivered while a present handler was there, and the handler wasn't
+  /// called. No poll saw a call of any handler.
   ///
-  /// An event may have had occurrences although no handler was passed by. For example, each
-  /// occurrence calls a `once` handler, which adds a new one. Then the present handler was never
-  /// called, but no occurrence came since it was added. A handler was passed by if one of these is
-  /// true:
-  ///
-  /// - The handler has skipped or held an occurrence.
-  /// - At least two deliveries began after a poll first saw the handler. When the second began, the
-  ///   first had ended, and no poll saw a call of the handler.
+  /// Occurrences alone prove nothing: each may call a `once` handler, which adds the present one. A
+  /// handler was passed by if it has skipped or held an occurrence; or if two deliveries began
+  /// after a poll first saw it, so that the first had ended.
   private static func hasPassedBy(_ polled: PolledEvent) -> Bool {
     polled.handlers.contains { handler in
       handler.reading.skipped + handler.reading.held > 0 || polled.reading.sequence > handler.sequenceBefore &+ 1
     }
   }
 
-  /// Compares a backlog with the one that is noted in `before`, at most once a second.
-  ///
-  /// - Returns: `false` if the note is less than a second old; then the note stays. Otherwise,
-  ///   whether the backlog is large, and larger than the noted one. Then the note is replaced by
-  ///   this backlog.
+  /// Whether the backlog is large, and larger than the noted one, which it then replaces. `false`
+  /// within a second of the note.
   private func grows(_ before: inout (at: UInt64, waiting: Int), _ waiting: Int, _ now: UInt64) -> Bool {
     let isLarge = waiting >= Self.backlogLimit && waiting > before.waiting
     guard now.since(before.at) >= Self.second else { return false }
@@ -201,10 +188,7 @@ final class Warnings {
     }
   }
 
-  /// Adds the warning that a key identifies. If the warning is already there, updates its count and
-  /// text, and the time at which a poll last found its cause.
-  ///
-  /// - Parameter handler: The handler that the warning's row names if the key names none.
+  /// - Parameter handler: Named by the row if the key names none.
   private func note(
     _ key: Key, _ count: Int, _ limit: Int, _ text: String, _ now: UInt64, _ tick: UInt64, handler: UInt64? = nil
   ) {
@@ -225,19 +209,16 @@ final class Warnings {
 
   private func milliseconds(_ time: UInt64) -> Int { Int(clamping: time / 1_000_000) }
 
-  /// Returns the sentence on what a call waits for.
   private static func reason(_ wait: PolledWait, _ poller: Poller) -> String {
     let others = wait.handlers.prefix(3).map { poller.title(ofHandler: $0) }.joined(separator: ", ")
     return " It waits for \(others.isEmpty ? "" : "\(others) of ")\(poller.title(ofEvent: wait.event))."
   }
 
-  /// Returns a time in seconds, with one decimal.
   private static func seconds(_ time: UInt64) -> String {
     let tenths = Int(clamping: time / 100_000_000)
     return "\(number(tenths / 10)).\(tenths % 10) s"
   }
 
-  /// Returns a number with a comma between its thousands.
   private static func number(_ number: Int) -> String {
     number < 1_000 ? "\(number)" : "\(Self.number(number / 1_000)),\("\(number % 1_000 + 1_000)".dropFirst())"
   }
@@ -253,7 +234,7 @@ final class Warnings {
 }
 
 extension UInt64 {
-  /// Returns the time since another time; zero if the other time is later. The other time is later
-  /// if, for example, the event was made after the poll had read the clock.
+  /// Zero if the other time is later, for example because the event was made after the poll had
+  /// read the clock.
   fileprivate func since(_ earlier: UInt64) -> UInt64 { self > earlier ? self - earlier : 0 }
 }

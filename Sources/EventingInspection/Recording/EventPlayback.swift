@@ -13,7 +13,7 @@ public import Foundation
 public struct EventPlayback: Sendable {
   /// The times at which occurrences are sent.
   public struct Pace: Sendable {
-    /// The factor by which the replay is faster than the recording; `nil` for no waiting.
+    /// `nil` for no waiting.
     let factor: Double?
 
     /// Replays at the recorded speed.
@@ -165,15 +165,11 @@ public struct EventPlayback: Sendable {
     return deliveries
   }
 
-  /// Returns the occurrences that led to others, and whose lines are damaged or missing. For each,
-  /// `cause` is its number in the recording, and `count` is the number of occurrences that are left
-  /// out because this one led to them, directly or through others.
-  ///
-  /// - Parameter damaged: The numbers of the lines that were left out because of damage.
+  /// The occurrences whose lines are damaged or missing, each with the number of occurrences that
+  /// are left out because it led to them.
   private func lostCauses(_ damaged: Set<Int>) -> [(cause: Int, count: Int)] {
     var present: Set<Int> = []
-    /// For each left-out occurrence, by its number (the member `n` of its line): the number of the
-    /// occurrence that led to it, directly or through others, and whose line is damaged or missing.
+    /// By the number of a left-out occurrence: the damaged or missing one that led to it.
     var lost: [Int: Int] = [:]
     var counts: [Int: Int] = [:]
     // The line of a cause stands before the lines of the occurrences that it led to.
@@ -192,7 +188,6 @@ public struct EventPlayback: Sendable {
     return counts.sorted { $0.key < $1.key }.map { (cause: $0.key, count: $0.value) }
   }
 
-  /// Returns a closure that waits until a time of the recording has come in the replay.
   private static func pause<Time: Clock>(
     _ pace: Pace, on clock: Time
   ) -> @Sendable (Duration) async throws -> Void where Time.Duration == Duration {

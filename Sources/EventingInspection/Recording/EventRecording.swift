@@ -33,7 +33,6 @@ public import Foundation
 /// Releasing a recording ends it, as ``end()`` does.
 public final class EventRecording: Sendable {
   private let journal: Journal
-  /// The traces of the recorded events; `nil` after the end.
   private let tracings = Guarded<[EventTracing]?>([])
 
   /// Creates the file. A file that is there is replaced.
@@ -56,7 +55,7 @@ public final class EventRecording: Sendable {
     try self.init(to: file.path, clock: clock)
   }
 
-  /// Creates a recording that appends to a file or a device that exists. For tests.
+  /// For tests.
   package convenience init(appendingTo path: String) throws {
     self.init(Journal(try RecordingFile(appendingTo: path), timedBy: ContinuousClock()))
   }
@@ -67,7 +66,7 @@ public final class EventRecording: Sendable {
   /// be written.
   public var lostCount: Int { journal.lostCount }
 
-  /// The number of bytes that wait to be written to the file. For tests.
+  /// For tests.
   package var waitingBytes: Int { journal.waitingBytes }
 
   deinit {

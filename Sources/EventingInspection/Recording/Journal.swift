@@ -1,19 +1,14 @@
 import Eventing
 import Foundation
 
-/// Puts the lines of a recording in order, and writes them to the file.
-///
 /// A delivery takes its place in the order first, encodes its payload without a mutex, and then
-/// adds its line to the journal. A line is written as soon as all lines before it are there, by a
-/// thread that has added a line or by a block on a global queue: one at a time, and never under a
-/// mutex.
+/// adds its line. A line is written as soon as all lines before it are there, by a thread that has
+/// added one or by a block on a global queue: one at a time, and never under a mutex.
 ///
 /// At most ``waitingLimit`` bytes wait for the file, and one line more for each thread that
-/// encodes. Further occurrences get no place and are left out: this is a *gap* in the recording. A
-/// line of its own tells how many occurrences are missing there.
+/// encodes. Further occurrences are left out: a *gap*, which a line of its own tells.
 final class Journal: Sendable {
-  /// The place of an occurrence in the order of the recording: the number of its line, and what
-  /// else the line says of it. ``begin(_:)`` returns it when the occurrence's delivery begins.
+  /// The number of the line, and what else it says of the occurrence.
   struct Place: Sendable {
     let number: Int
     let time: UInt64
@@ -23,25 +18,20 @@ final class Journal: Sendable {
 
   private struct State {
     var names: Set<String> = []
-    /// The number of occurrences that got a ``Place``: also the number of the last place.
+    /// Also the number of occurrences with a place.
     var lastPlace = 0
-    /// The number of the next line to be written.
     var nextLine = 1
-    /// The number of the first line that is not written because of an error.
+    /// The first line that is not written because of an error.
     var end = Int.max
-    /// The lines that were added and not taken for writing yet, by their numbers.
+    /// Not taken for writing yet.
     var lines: [Int: [UInt8]] = [:]
-    /// The waiting lines that tell of no occurrence: the file's first line, the names of recorded
-    /// events, and lines of ``takeGap()``. Such a line stands before the line of the occurrence
-    /// with number `before`.
+    /// Lines that tell of no occurrence: the first line, names of events, and gaps. They stand
+    /// before the occurrence `before`.
     var headers: [(before: Int, line: [UInt8])] = []
-    /// The bytes of lines that wait or are being written, with the memory that an array and a table
-    /// need for each line.
+    /// Includes the memory that an array and a table need for each line.
     var waitingBytes = 0
-    /// The number of occurrences that were left out after the last one that got a ``Place``, and
-    /// the time of the first of them. Occurrences are left out while too many bytes wait for the
-    /// file. A line of ``takeGap()`` tells of them, directly before the line of the next recorded
-    /// occurrence, or before the file's last line.
+    /// Left out after the last place, and the time of the first. ``takeGap()`` makes the line for
+    /// them.
     var gap = (count: 0, time: 0)
     var lostCount = 0
     var senders = SenderNumbers()
@@ -52,11 +42,10 @@ final class Journal: Sendable {
     var outcome: Result<Int, any Error>?
     var waiters: [@Sendable (Result<Int, any Error>) -> Void] = []
 
-    /// Whether occurrences are left out: set above the limit of waiting bytes, cleared at half of
-    /// it.
+    /// Set above the limit of waiting bytes, cleared at half of it.
     var isBehind = false
 
-    /// Returns whether an occurrence must be left out. If so, counts the occurrence.
+    /// Counts an occurrence that is left out.
     mutating func leavesOut(at time: Int, _ limit: Int) -> Bool {
       isBehind = waitingBytes > (isBehind ? limit / 2 : limit)
       guard isBehind else { return false }
@@ -66,8 +55,7 @@ final class Journal: Sendable {
       return true
     }
 
-    /// Returns the line that tells how many occurrences were left out, and begins a new count.
-    /// Returns no bytes if none were left out.
+    /// Begins a new count. No bytes if none were left out.
     mutating func takeGap() -> [UInt8] {
       guard gap.count > 0 else { return [] }
       defer { gap = (0, 0) }
@@ -80,11 +68,9 @@ final class Journal: Sendable {
       waitingBytes += Journal.size(line)
     }
 
-    /// Whether every line before the end of the recording has been taken for writing.
     var isWhole: Bool { nextLine > lastPlace || nextLine >= end }
 
-    /// Removes and returns the next lines that can be written, until they have ``Journal/batch``
-    /// bytes. Their size stays in `waitingBytes` until they are written.
+    /// Up to ``Journal/batch`` bytes. Their size stays in `waitingBytes` until they are written.
     mutating func takeLines() -> (bytes: [UInt8], size: Int) {
       var taken: [UInt8] = []
       var size = 0
@@ -103,20 +89,17 @@ final class Journal: Sendable {
     }
   }
 
-  /// The number of bytes after which one write to the file takes no further line. The thread that
-  /// writes may be one that posts. As a rule, a post waits for one such write at most.
+  /// For one write. The thread that writes may be one that posts; a post waits for one write at
+  /// most, as a rule.
   private static let batch = 262_144
 
-  /// The number of waiting bytes above which occurrences are left out. It is compared before an
-  /// occurrence is encoded, so each thread that encodes may exceed it by one line.
+  /// Compared before encoding, so each thread that encodes may exceed it by one line.
   static let waitingLimit = 16_777_216
 
-  /// Returns the approximate number of bytes that a waiting line takes in memory.
   private static func size(_ line: [UInt8]) -> Int { line.count + 64 }
 
   private let state = Guarded(State())
   private let file: RecordingFile
-  /// Returns the nanoseconds since the recording began.
   private let elapsed: @Sendable () -> Int
 
   init(_ file: RecordingFile, timedBy clock: any Clock<Duration>) {
@@ -135,7 +118,7 @@ final class Journal: Sendable {
     }
   }
 
-  /// Reserves a name for an event. Returns false if the name is taken, or the recording has ended.
+  /// False if the name is taken, or the recording has ended.
   func admit(_ name: String, type: String) -> Bool {
     let line = Array("{\"event\":\(JSONFragment.text(name)),\"type\":\(JSONFragment.text(type))}\n".utf8)
     let isNew = state.withLock { state in
@@ -154,14 +137,11 @@ final class Journal: Sendable {
     return isNew
   }
 
-  /// The number of occurrences that were left out because the file was too slow.
   var lostCount: Int { state.withLock { $0.lostCount } }
 
-  /// The number of bytes that wait for the file.
   var waitingBytes: Int { state.withLock { $0.waitingBytes } }
 
-  /// Gives an occurrence the next place in the order of the recording. Returns `nil` if the
-  /// recording was ended or has failed, or if too many bytes wait for the file.
+  /// `nil` if the recording was ended or has failed, or too many bytes wait.
   func begin(_ occurrence: TracedOccurrence) -> Place? {
     let time = elapsed()
     // `loaded` is released after the unlock.
@@ -180,14 +160,9 @@ final class Journal: Sendable {
     }
   }
 
-  /// Notes the call of a handler, which may send further occurrences.
   func began(_ call: TracedCall) { state.withLock { $0.causes.began(call) } }
 
-  /// Adds the line of an occurrence to the lines that wait for the file.
-  ///
-  /// - Parameters:
-  ///   - line: The line, with its line break.
-  ///   - place: The place of the occurrence in the order of the recording.
+  /// `line` has its line break.
   func write(_ line: [UInt8], at place: Place) {
     state.withLock { state in
       state.lines[place.number] = line
@@ -196,11 +171,7 @@ final class Journal: Sendable {
     writeLines()
   }
 
-  /// Ends the recording before the line of an occurrence, because that line cannot be made.
-  ///
-  /// - Parameters:
-  ///   - place: The place of the occurrence in the order of the recording.
-  ///   - error: The reason.
+  /// The line cannot be made, so the recording ends before it.
   func fail(at place: Place, _ error: any Error) {
     state.withLock { state in
       if place.number < state.end { (state.end, state.failure) = (place.number, state.failure ?? error) }
@@ -208,8 +179,8 @@ final class Journal: Sendable {
     writeLines()
   }
 
-  /// Ends the recording. The closure gets the number of occurrences in the file, or the first
-  /// error, once the file is closed.
+  /// `body` gets the number of occurrences in the file, or the first error, once the file is
+  /// closed.
   func close(_ body: @escaping @Sendable (Result<Int, any Error>) -> Void) {
     let outcome = state.withLock { state in
       state.isClosing = true
@@ -223,10 +194,8 @@ final class Journal: Sendable {
 
   private enum Step { case write([UInt8], size: Int), close([UInt8]), wait }
 
-  /// Writes the waiting lines, in the order of their numbers, up to the first number whose line is
-  /// not there yet. Does nothing while another thread writes. If `inBackground` is false, the
-  /// calling thread may be posting: it makes one write, and leaves further lines to a block on a
-  /// global queue.
+  /// Up to the first line that is not there yet. Does nothing while another thread writes. Without
+  /// `inBackground`, the thread may be posting: it makes one write, and leaves the rest to a block.
   private func writeLines(inBackground: Bool = false) {
     while true {
       let time = elapsed()
@@ -282,12 +251,7 @@ final class Journal: Sendable {
 }
 
 extension Journal.Place {
-  /// Returns the line of the occurrence.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the event in the file, as a JSON string.
-  ///   - sequence: The sequence number of the occurrence.
-  ///   - body: The payload, and the key if there is one, as JSON.
+  /// `name` is a JSON string; `body` has the payload, and perhaps the key, as JSON.
   func line(of name: String, _ sequence: UInt64, _ body: KeyValuePairs<String, [UInt8]>) -> [UInt8] {
     var line = Array(
       """

@@ -8,12 +8,12 @@
   import Android
 #endif
 
-/// The file of a recording. Used by one thread at a time.
+/// Used by one thread at a time.
 final class RecordingFile: Sendable {
   private let path: String
   private let descriptor: Int32
 
-  /// Creates a file that only the user can read. A file or a symbolic link at the path is replaced.
+  /// Only the user can read it. A file or a symbolic link at the path is replaced.
   init(creating path: String) throws {
     guard !path.isEmpty else { throw InspectionError(.badPath, "expected the path of a file, got an empty one") }
     self.path = path
@@ -29,14 +29,14 @@ final class RecordingFile: Sendable {
     guard descriptor >= 0 else { throw RecordingFile.error("create", path) }
   }
 
-  /// Opens an existing file or device for writing, and keeps its content: each write appends.
+  /// Keeps the content: each write appends.
   init(appendingTo path: String) throws {
     self.path = path
     descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
     guard descriptor >= 0 else { throw RecordingFile.error("open", path) }
   }
 
-  /// Writes a whole file that only the user can read. It replaces another one when it is whole.
+  /// Replaces another file when it is whole. Only the user can read it.
   static func replace(_ path: String, with bytes: [UInt8]) throws {
     let temporary = "\(path).\(getpid())-\(UInt32.random(in: 0 ... .max))"
     let file = try RecordingFile(creating: temporary)
@@ -54,7 +54,6 @@ final class RecordingFile: Sendable {
     }
   }
 
-  /// Writes bytes at the end of the file.
   func write(_ bytes: [UInt8]) throws {
     var written = 0
     while written < bytes.count {
@@ -68,7 +67,6 @@ final class RecordingFile: Sendable {
     }
   }
 
-  /// Closes the file. Called once.
   func close() throws {
     // The system may report a full disk only here.
     guard systemClose(descriptor) == 0 || errno == EINTR else { throw RecordingFile.error("close", path) }

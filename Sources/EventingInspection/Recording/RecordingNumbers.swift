@@ -1,6 +1,6 @@
 import Eventing
 
-/// Gives each sender a number, which the sender keeps as long as it exists.
+/// A sender keeps its number as long as it exists.
 struct SenderNumbers {
   private struct Entry {
     weak var sender: (any AnyObject & Sendable)?
@@ -9,17 +9,11 @@ struct SenderNumbers {
 
   private var entries: [ObjectIdentifier: Entry] = [:]
   private var last = 0
-  /// The number of entries at which `number(of:_:)` removes those whose sender no longer exists,
-  /// before it adds another entry.
+  /// At this number of entries, those whose sender is gone are removed.
   private var limit = 64
 
-  /// Returns the number of a sender.
-  ///
-  /// - Parameters:
-  ///   - sender: The sender, which the caller retains.
-  ///   - loaded: Receives each sender that this method has read from a weak reference, and so
-  ///     retained. The caller, which holds a mutex, releases these senders after the unlock: the
-  ///     last release of a sender runs its deinitializer, which must not run under a mutex.
+  /// - Parameter loaded: Receives senders that were read from weak references. The caller releases
+  ///   them after the unlock, because a `deinit` must not run under a mutex.
   mutating func number(of sender: any AnyObject & Sendable, _ loaded: inout [any AnyObject & Sendable]) -> Int {
     let id = ObjectIdentifier(sender)
     // Another sender, which is gone, may have had the address.
@@ -43,12 +37,8 @@ struct SenderNumbers {
   }
 }
 
-/// For each recent call, the number of the recorded occurrence that it handles. In the file, that
-/// occurrence is the cause of each post that the call makes.
-///
-/// At least the last 500,000 occurrences and the last 500,000 calls are known. A cause may be lost
-/// in two cases: more than 500,000 occurrences begin between an occurrence and a call that handles
-/// it, or more than 500,000 calls begin between that call and the delivery of its post.
+/// The occurrence that a recent call handles: the cause of the call's posts. At least the last
+/// 500,000 occurrences and calls are known, so a cause is lost only if as many begin in between.
 struct CauseNumbers {
   private struct Occurrence: Hashable {
     let event: UInt64
@@ -70,8 +60,7 @@ struct CauseNumbers {
   func cause(of occurrence: TracedOccurrence) -> Int? { occurrence.cause == 0 ? nil : calls[occurrence.cause] }
 }
 
-/// A dictionary that forgets what was set long ago: it keeps the last `limit` values at least, and
-/// twice as many at most. Each access is O(1), amortized.
+/// Keeps the last `limit` values at least, and twice as many at most. O(1), amortized.
 private struct RecentValues<Key: Hashable, Value> {
   private let limit: Int
   private var young: [Key: Value] = [:]

@@ -1,12 +1,10 @@
 import Eventing
 
-/// Records the occurrences of one event.
 final class RecordingSink: TraceSink {
-  /// Encodes a payload for the line of its occurrence. Returns the names and the JSON values to
-  /// write into the line: `payload`, and for a keyed event also `key`.
+  /// Returns the JSON values to write: `payload`, and for a keyed event also `key`.
   typealias Encode = @Sendable (TracedPayload) throws -> KeyValuePairs<String, [UInt8]>
 
-  /// The name of the event, as a JSON string.
+  /// As a JSON string.
   private let name: String
   private let journal: Journal
   private let encode: Encode

@@ -1,29 +1,24 @@
 import Eventing
 import Foundation
 
-/// The lines of a recording.
 struct ReplayFile: Sendable {
-  /// The line of an occurrence.
   struct Entry: Sendable {
-    /// The number of the line, from 1 for the first one of the file.
+    /// The first line has the number 1.
     let line: Int
-    /// The number of the occurrence; `nil` if the line has none.
     let number: Int?
     let name: String
     let time: Int64
     let sender: Int?
     let cause: Int?
-    /// The line itself, in which the payload stands.
+    /// The payload stands in it.
     let text: Data
   }
 
   private(set) var entries: [Entry] = []
-  /// The types that events had when they were recorded, by the names of the events.
   private(set) var types: [String: String] = [:]
   private(set) var damaged: [(line: Int, reason: String)] = []
-  /// The number of occurrences that the recording has left out.
   private(set) var lostCount = 0
-  /// Whether the file has the line `{"end":true,…}`, which a recording writes at its end.
+  /// The file has the line `{"end":true,…}`.
   private(set) var isComplete = false
 
   init(_ file: URL) throws {
@@ -70,7 +65,6 @@ struct ReplayFile: Sendable {
     }
   }
 
-  /// Returns the error about a damaged line.
   static func error(_ line: Int, _ reason: String) -> InspectionError {
     InspectionError(.damagedLine, "line \(line): \(reason)", line: line)
   }

@@ -4,14 +4,10 @@ import Foundation
 extension EventPlayback {
   /// The place where a replay sends the occurrences that were recorded under a name.
   public struct Target: Sendable {
-    /// Sends the decoded occurrence in the name of a sender. If `isAwaited` is true, returns when
-    /// the handlers of the occurrence have finished.
+    /// If `isAwaited` is true, returns when the handlers have finished.
     typealias Delivery = @Sendable (_ sender: ReplayedSender?, _ isAwaited: Bool) async -> Void
 
-    /// Decodes a line, and returns the closure that sends its occurrence; `nil` for a target that
-    /// takes nothing.
     let decode: (@Sendable (Data) throws -> Delivery)?
-    /// Waits until the handlers of all occurrences that were sent to the target have finished.
     let quiesce: @Sendable () async -> Void
 
     /// Returns a target that sends to an event.
@@ -83,7 +79,7 @@ extension EventPlayback {
   }
 }
 
-/// The object that a replay names as the sender in place of a recorded one.
+/// Stands for a recorded sender.
 final class ReplayedSender: Sendable {}
 
 private struct StoredPayload<Payload: Decodable>: Decodable {

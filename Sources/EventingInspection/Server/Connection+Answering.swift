@@ -2,7 +2,6 @@ import Eventing
 
 // The requests of a client: see section 3 of `Inspector/PROTOCOL.md`.
 extension Connection {
-  /// Answers one line of the client.
   func answer(_ line: ArraySlice<UInt8>, at now: UInt64) {
     guard let json = JSONValue(line), case .object = json else {
       return mistake(nil, "json", "expected a JSON object")
@@ -44,7 +43,6 @@ extension Connection {
     fill()
   }
 
-  /// Returns the parts and the events that a request asks for; `nil` after an error.
   private func selection(_ id: RequestID, _ json: JSONValue, isAllowed: Bool) -> (Parts, Set<UInt64>?)? {
     guard isAllowed else { return (.warnings, nil) }
     var (parts, events): (Parts, Set<UInt64>?) = (.all, nil)
@@ -147,7 +145,6 @@ extension Connection {
     }
   }
 
-  /// Answers the requests to lock and unlock that have taken effect.
   func answerLocks() {
     let answers = lockAnswers.withLock { answers in
       defer { answers = [] }
@@ -164,8 +161,7 @@ extension Connection {
 
   // MARK: Errors
 
-  /// Answers a line that is no request. After ``ClientLimits/mistakes`` of them, or if the client
-  /// has not said hello, ends the connection.
+  /// Ends the connection after ``ClientLimits/mistakes``, or before the hello.
   func mistake(_ id: RequestID?, _ code: String, _ message: String) {
     mistakes += 1
     malformed += 1

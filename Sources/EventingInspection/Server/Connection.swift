@@ -1,44 +1,36 @@
 import Eventing
 
-/// One client: what it sent, what waits for it, and its subscriptions. Only the thread of the
-/// server uses a connection.
+/// Used by the server's thread only.
 final class Connection {
   let descriptor: Int32
   let limits: ClientLimits
   let poller: Poller
   let allowsControl: Bool
 
-  /// The bytes that were read and are no whole line yet.
   private var input: [UInt8] = []
-  /// The lines that wait to be sent. Of the first line, `sent` bytes have been sent.
+  /// The lines to be sent; `sent` bytes of the first one have been sent.
   private var output: [[UInt8]] = []
   private var sent = 0
   private var queued = 0
-  /// The answers and updates, in order, whose lines are made when `output` has room for them.
+  /// Their lines are made when `output` has room.
   var pending: [PendingOutput] = []
   var subscriptions: [Subscription] = []
   var lastSubscription: UInt64 = 0
-  /// The trace that the client has begun, with its number.
   var trace: (id: UInt64, trace: EventTrace)?
   var mistakes = 0
   var hasSaidHello = false
   var hasControl = false
-  /// Whether the connection ends as soon as all waiting lines have been sent.
   var isEnding = false
-  /// Whether the connection has ended, so that the server closes its descriptor.
   private(set) var isClosed = false
   private let openedAt: UInt64
-  /// The answers to requests to lock and unlock that have taken effect. The thread that appends one
-  /// then calls `wake`, so that the server's thread sends it.
+  /// A thread that appends one then calls `wake`, so that the server's thread sends it.
   let lockAnswers = Guarded<[(id: RequestID, isFound: Bool)]>([])
   let wake: @Sendable () -> Void
-  /// The last time at which the client took bytes, or at which nothing waited for the client.
+  /// When the client last took bytes, or nothing waited for it.
   private var tookAt: UInt64
-  /// The numbers of requests and of bytes in the current second, and when that second began.
+  /// Requests and bytes of the current second, and when that began.
   private var window: (start: UInt64, lines: Int, bytes: Int)
-  /// The number of lines of this client that were no request.
   var malformed = 0
-  /// The number of updates that this client missed.
   private(set) var missed = 0
 
   init(
@@ -55,22 +47,17 @@ final class Connection {
 
   // MARK: For the server
 
-  /// The bytes that wait for the client.
   var waitingBytes: Int { queued }
 
-  /// Whether anything waits to be sent.
   var wantsToWrite: Bool { queued > 0 || !pending.isEmpty }
 
-  /// Returns whether the server reads from the client now. The server does not read if the
-  /// connection is ending, if too much waits to be sent to the client, or if the client has sent
-  /// more in this second than it may.
+  /// Not if the connection is ending, too much waits for the client, or it has sent too much in
+  /// this second.
   func wantsToRead(at now: UInt64) -> Bool {
     !isEnding && pending.count < limits.pending && queued < limits.queue / 2 && !isOverBudget(at: now)
   }
 
-  /// Returns the time until which the server's thread may wait if nothing arrives. Then the thread
-  /// must make an update, or may read the client's requests again, or must end the connection: the
-  /// client has not sent its first line, the *hello*, or has taken no bytes for too long.
+  /// Until then the server's thread may wait if nothing arrives.
   func deadline(at now: UInt64) -> UInt64 {
     var next = hasSaidHello ? UInt64.max : openedAt + limits.helloTime
     if wantsToWrite { next = min(next, tookAt + limits.idleTime) }
@@ -78,14 +65,11 @@ final class Connection {
     return subscriptions.reduce(next) { min($0, $1.nextAt) }
   }
 
-  /// The shortest interval of the subscriptions; `nil` if there are none.
   var interval: UInt64? { subscriptions.map(\.interval).min() }
 
-  /// Sends the server's first line.
   func sendHello(_ hello: [UInt8]) { enqueue(hello) }
 
-  /// Makes the updates that are due. Ends the connection if the client has not sent its hello in
-  /// time.
+  /// Ends the connection if the client has not sent its hello in time.
   func tick(at now: UInt64) {
     if !hasSaidHello, now >= openedAt + limits.helloTime { fail("hello", "expected a hello within 5 s", closes: true) }
     if !wantsToWrite { tookAt = now }
@@ -117,7 +101,6 @@ final class Connection {
 
   // MARK: Reading
 
-  /// Reads bytes that the client has sent, and answers the complete lines.
   func receive(into buffer: UnsafeMutableRawBufferPointer, at now: UInt64) {
     switch unsafe Descriptors.read(descriptor, into: buffer) {
     case .wouldBlock: return
@@ -161,7 +144,6 @@ final class Connection {
 
   // MARK: Writing
 
-  /// Makes lines of the pending answers and updates while there is room for them.
   func fill() {
     while queued + limits.reply <= limits.queue, let first = pending.first {
       var next = first
@@ -177,9 +159,8 @@ final class Connection {
     queued += line.count
   }
 
-  /// Sends waiting lines until the socket takes no more, nothing waits, or this call has sent at
-  /// least ``ClientLimits/reply`` bytes, the size of the longest line. After so many bytes, the
-  /// server goes on with other clients. So a client that asks for much does not delay the others.
+  /// Ends after ``ClientLimits/reply`` bytes, so that a client that asks for much does not delay
+  /// the others.
   func flush(at now: UInt64) {
     var sentNow = 0
     while !isClosed, sentNow < limits.reply {

@@ -10,9 +10,9 @@ import CEventingInspection
   import Android
 #endif
 
-/// Calls on descriptors that never block and raise no signal.
+/// The calls never block, and raise no signal.
 enum Descriptors {
-  /// Sets a descriptor so that calls on it do not block, and that no child process inherits it.
+  /// Calls do not block, and no child process inherits the descriptor.
   static func prepare(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -22,7 +22,6 @@ enum Descriptors {
     #endif
   }
 
-  /// Accepts a client; `nil` if none waits.
   static func accept(_ listener: Int32) -> Int32? {
     let descriptor = systemAccept(listener)
     guard descriptor >= 0 else { return nil }
@@ -30,7 +29,7 @@ enum Descriptors {
     return descriptor
   }
 
-  /// Returns whether the process at the other end is the user's own or root's.
+  /// The peer must be a process of the user or of root.
   static func isPeerAllowed(_ descriptor: Int32) -> Bool {
     var user: uid_t = 0
     guard unsafe eventing_inspection_peer(descriptor, &user) == 0 else { return false }
@@ -63,7 +62,7 @@ enum Descriptors {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? .wouldBlock : .closed
   }
 
-  /// Makes a pipe by which other threads wake the server's thread, which polls descriptors.
+  /// Other threads wake the server's thread by it.
   static func makePipe() throws(InspectionError) -> (read: Int32, write: Int32) {
     var ends: [Int32] = [0, 0]
     guard unsafe pipe(&ends) == 0 else { throw InspectionError(.system, "cannot make a pipe") }
@@ -72,5 +71,5 @@ enum Descriptors {
   }
 }
 
-/// Accepts a client. Inside the type above, `accept` would call its own method.
+/// Inside the type above, `accept` would call its own method.
 private func systemAccept(_ listener: Int32) -> Int32 { accept(listener, nil, nil) }

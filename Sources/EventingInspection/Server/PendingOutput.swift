@@ -1,8 +1,8 @@
 import Eventing
 
-/// An answer, an update or the records of a trace, made line by line when there is room for a line.
+/// Made line by line, when there is room for a line.
 struct PendingOutput {
-  /// The subscription of an update; `nil` for an answer or for the records of a trace.
+  /// `nil` for an answer, or for the records of a trace.
   let subscription: UInt64?
   private var content: Content
 
@@ -13,12 +13,11 @@ struct PendingOutput {
     case trace(UInt64, ChromeTraceFile, from: Int)
   }
 
-  /// The head of an update, which all of its lines repeat.
   struct Update {
     let number: UInt64
     let isWhole: Bool
     let missed: Int
-    /// The rows that were removed; only the first line has them.
+    /// Only the first line has them.
     var gone: [GoneRow]
   }
 
@@ -27,8 +26,8 @@ struct PendingOutput {
     content = .line(line)
   }
 
-  /// - Parameter isAlone: Whether the answer is about one part of the state only, and has the rows
-  ///   of this part directly, not in its member `parts`.
+  /// - Parameter isAlone: The answer has the rows of its one part directly, not in its member
+  ///   `parts`.
   init(answering id: RequestID, _ parts: Parts, _ events: Set<UInt64>?, isAlone: Bool) {
     subscription = nil
     content = .answer(
@@ -40,13 +39,12 @@ struct PendingOutput {
     content = .update(update, cursor)
   }
 
-  /// Creates the output of the records of a trace that has ended.
   init(_ file: ChromeTraceFile, of trace: UInt64) {
     subscription = nil
     content = .trace(trace, file, from: 0)
   }
 
-  /// Makes the next line, and returns whether it is the last.
+  /// Returns whether the line is the last.
   mutating func makeLine(_ poller: Poller, _ limits: ClientLimits) -> (line: [UInt8], isDone: Bool) {
     let room = limits.reply - 64  // for the end of the line
     var line = JSONWriter()

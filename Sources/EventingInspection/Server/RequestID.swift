@@ -1,4 +1,4 @@
-/// The id that a client gave a request, to be repeated in the answer.
+/// Given by a client, and repeated in the answer.
 enum RequestID: Sendable {
   case number(Int)
   case text(String)
@@ -13,7 +13,6 @@ enum RequestID: Sendable {
 }
 
 extension JSONWriter {
-  /// Returns the bytes that were written, with a line end.
   consuming func line() -> [UInt8] {
     endLine()
     return bytes

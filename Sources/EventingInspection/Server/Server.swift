@@ -12,8 +12,7 @@ import Synchronization
   import Android
 #endif
 
-/// The thread of one inspection: it accepts clients, reads counters and answers. Other threads only
-/// start and stop it, and read its counts.
+/// Accepts clients, reads counters and answers, on a thread of its own.
 final class Server: Sendable {
   private let file: SocketFile
   private let allowsControl: Bool
@@ -26,7 +25,7 @@ final class Server: Sendable {
   let refusedCount = Atomic<Int>(0)
   let malformedCount = Atomic<Int>(0)
   let missedCount = Atomic<Int>(0)
-  /// The most bytes that ever waited for a client, for a test.
+  /// For a test.
   let mostWaiting = Atomic<Int>(0)
 
   init(_ file: SocketFile, allowsControl: Bool, _ limits: ClientLimits) throws(InspectionError) {
@@ -42,7 +41,7 @@ final class Server: Sendable {
     close(pipe.write)
   }
 
-  /// Starts the thread, which retains the server until ``stop()``.
+  /// The thread retains the server until ``stop()``.
   func start() {
     let thread = Thread { self.run() }
     thread.name = "eventing.inspection"
@@ -50,13 +49,13 @@ final class Server: Sendable {
     thread.start()
   }
 
-  /// Makes the server's thread end soon, and does not wait for it. Callable from any thread.
+  /// Does not wait for the thread. Callable from any thread.
   func stop() {
     isOver.publish(true)
     wake()
   }
 
-  /// Makes the server's thread look at its connections. Callable from any thread.
+  /// Callable from any thread.
   private func wake() { _ = unsafe [UInt8(1)].withUnsafeBytes { unsafe write(pipe.write, $0.baseAddress, 1) } }
 
   // MARK: The thread
@@ -65,7 +64,7 @@ final class Server: Sendable {
     let poller = Poller()
     var connections: [Connection] = []
     var (lostMalformed, lostMissed) = (0, 0)
-    /// The time from which clients are accepted again, after the process had no descriptor left.
+    /// Set when the process had no descriptor left.
     var acceptsAt: UInt64 = 0
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 16)
     defer { unsafe buffer.deallocate() }
@@ -129,7 +128,6 @@ final class Server: Sendable {
     close(file.descriptor)
   }
 
-  /// The polling interval: one second, or the shortest one that a subscription asks for.
   private func pollInterval(_ connections: [Connection]) -> UInt64 {
     min(ClientLimits.second, connections.compactMap(\.interval).min() ?? ClientLimits.second)
   }
@@ -140,7 +138,7 @@ final class Server: Sendable {
     return next <= now ? 0 : Int32(clamping: (next - now) / 1_000_000 + 1)
   }
 
-  /// Accepts the clients that wait. Returns false if the process has no descriptor for another one.
+  /// False if the process has no descriptor for another client.
   private func accept(_ connections: inout [Connection], _ poller: Poller, _ now: UInt64) -> Bool {
     for _ in 0..<16 {
       guard let descriptor = Descriptors.accept(file.descriptor) else {
@@ -171,7 +169,6 @@ final class Server: Sendable {
     return true
   }
 
-  /// Returns the server's first line.
   private func hello() -> [UInt8] {
     var line = JSONWriter()
     line.beginObject()

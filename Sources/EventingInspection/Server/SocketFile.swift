@@ -10,15 +10,13 @@ import Eventing
   import Android
 #endif
 
-/// A Unix socket that listens, and its file.
 struct SocketFile: Sendable {
   let path: String
   let descriptor: Int32
-  /// Identifies the socket's file, so that the server removes only its own.
+  /// The server removes only its own file.
   private let identity: Identity
 
-  /// The device, the inode and the change time of a file. The inode of a removed file may be used
-  /// again, so the time at which the file's inode last changed belongs to the identity.
+  /// The inode of a removed file may be used again, so the time at which it last changed is a part.
   private struct Identity: Equatable {
     let (device, inode, seconds, nanoseconds): (UInt64, UInt64, Int, Int)
 
@@ -34,10 +32,7 @@ struct SocketFile: Sendable {
     }
   }
 
-  /// Makes the file, with mode 0600, and listens.
-  ///
-  /// - Parameter given: The path. `%p` stands for the number of the process.
-  /// - Throws: An ``InspectionError``, before a client could connect.
+  /// The file has mode 0600. In the path, `%p` stands for the number of the process.
   init(_ given: String) throws(InspectionError) {
     let path = given.replacing("%p", with: "\(getpid())")
     try SocketFile.checkFolder(of: path)
@@ -70,12 +65,12 @@ struct SocketFile: Sendable {
     }
   }
 
-  /// Removes the file at the path, if it is still the file that this socket made.
+  /// Removes the file only if this socket made it.
   func remove() {
     if SocketFile.status(path).map(Identity.init) == identity { unsafe unlink(path) }
   }
 
-  /// Removes the file, and closes the socket. Called if no server takes over the socket.
+  /// Called if no server takes over the socket.
   func discard() {
     remove()
     close(descriptor)
@@ -83,7 +78,6 @@ struct SocketFile: Sendable {
 
   // MARK: Checks
 
-  /// The largest number of bytes of a path.
   private static var longest: Int { min(107, MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1) }
 
   private static var lastError: String { unsafe String(cString: strerror(errno)) }
@@ -96,8 +90,8 @@ struct SocketFile: Sendable {
   private static func kind(_ file: stat) -> mode_t { file.st_mode & S_IFMT }
   private static func isSocket(_ file: stat) -> Bool { kind(file) == S_IFSOCK }
 
-  /// Checks that no other user can exchange the file: the folder must be sticky, or the user's own
-  /// and writable for no other user.
+  /// No other user may exchange the file: the folder must be sticky, or the user's own and writable
+  /// for no other user.
   private static func checkFolder(of path: String) throws(InspectionError) {
     guard !path.isEmpty, !path.utf8.contains(0), path.utf8.count <= longest, path.last != "/" else {
       throw InspectionError(.badPath, "expected a path of 1 to \(longest) bytes, got \"\(path)\"")
@@ -128,7 +122,7 @@ struct SocketFile: Sendable {
     }
   }
 
-  /// Removes the user's own socket on which no program listens any more. Refuses anything else.
+  /// Removes a socket of the user on which no program listens any more, and refuses anything else.
   private static func removeStale(_ path: String, _ address: sockaddr_un) throws(InspectionError) {
     guard let file = status(path) else { return }
     if kind(file) == S_IFLNK { throw InspectionError(.link, "\(path) is a link") }

@@ -1,35 +1,28 @@
 import Synchronization
 
-/// The events and parts whose changes a client receives at an interval.
-///
-/// A *whole* update has all rows of these events and parts. Any other has only the rows that
-/// changed or were removed since the update before. The first update is whole, and so is the one
-/// after a missed update.
+/// The first update is *whole*, and so is the one after a missed update: it has all rows. Any other
+/// update has only the changes since the one before.
 struct Subscription {
   let id: UInt64
   let interval: UInt64
   let parts: Parts
   let events: Set<UInt64>?
-  /// When the next update is due.
   var nextAt: UInt64
   private var number: UInt64 = 0
   private var missed = 0
-  /// The number of the poll whose rows the last update brought the client; `nil` if the next update
-  /// must be whole, so that it lists all rows.
+  /// The poll of the last update; `nil` if the next one must be whole.
   private var known: UInt64?
 
   private static let last = Atomic<UInt64>(0)
   static func nextID() -> UInt64 { last.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  /// The largest number of removed rows that one update names. If more were removed, the update is
-  /// *whole* instead: it lists all rows that exist.
+  /// If more rows were removed, the update is whole instead.
   private static let mostGone = 1_024
 
   init(id: UInt64, interval: UInt64, parts: Parts, events: Set<UInt64>?, nextAt: UInt64) {
     (self.id, self.interval, self.parts, self.events, self.nextAt) = (id, interval, parts, events, nextAt)
   }
 
-  /// Returns the update that is due; `nil` if the update before it still waits.
   mutating func update(at now: UInt64, isWaiting: Bool, _ poller: Poller) -> PendingOutput? {
     nextAt = now + interval
     guard !isWaiting else {

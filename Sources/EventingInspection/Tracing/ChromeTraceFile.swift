@@ -1,18 +1,13 @@
 import Eventing
 import Foundation
 
-/// A trace in the object form of Chrome's trace format, which Perfetto and chrome://tracing open.
-///
-/// The format is that of the "Trace Event Format" document of the Chromium project.
+/// In the object form of Chrome's "Trace Event Format", which Perfetto and chrome://tracing open.
 struct ChromeTraceFile {
-  /// One record of the file.
   private enum Entry {
     case occurrence(Int), call(Int), noCall(Int)
-    /// The start or the end of an arrow from an occurrence to a call that handles it. `call` is an
-    /// index in ``TraceSpans/calls``, and `occurrence` one in ``TraceSpans/occurrences``.
+    /// An arrow from an occurrence to a call that handles it.
     case deliveryStart(call: Int, occurrence: Int), deliveryEnd(call: Int)
-    /// The start or the end of an arrow from a call to an occurrence that it sent. `call` is an
-    /// index in ``TraceSpans/calls``, and `occurrence` one in ``TraceSpans/occurrences``.
+    /// An arrow from a call to an occurrence that it sent.
     case causeStart(occurrence: Int, call: Int), causeEnd(occurrence: Int)
   }
 
@@ -48,7 +43,6 @@ struct ChromeTraceFile {
     self.entries = entries.sorted { ($0.time, $0.rank) < ($1.time, $1.rank) }
   }
 
-  /// The contents of the whole file.
   var bytes: [UInt8] {
     var json = JSONWriter()
     json.beginObject()
@@ -77,11 +71,9 @@ struct ChromeTraceFile {
     return json.bytes
   }
 
-  /// The number of records of the file.
   var count: Int { rows.names.count + entries.count }
 
-  /// Writes one record, by its index among all records of the file. The first records name the
-  /// rows. The records with a time follow, in the order of their times.
+  /// By the index among all records: first the names of the rows, then those with a time, in order.
   func write(_ place: Int, to json: inout JSONWriter) {
     guard place < rows.names.count else { return write(entries[place - rows.names.count].entry, &json) }
     begin(&json, "M", "__metadata", "thread_name", row: place + 1, at: 0)

@@ -23,7 +23,7 @@ public final class EventTrace: Sendable {
   private struct Traced {
     var events: [EventIdentity] = []
     var tracings: [EventTracing] = []
-    /// When the trace ended, on the ``InspectionClock``; `nil` before.
+    /// A time on the ``InspectionClock``.
     var end: UInt64?
   }
 
@@ -51,7 +51,6 @@ public final class EventTrace: Sendable {
     for event in events { add(event) }
   }
 
-  /// Begins a trace of events of the registry.
   convenience init(of events: [RegisteredEvent], lastMegabytes: Int) {
     self.init(lastMegabytes: lastMegabytes)
     for event in events { add(event.identity, event.trace(with: sink)) }
@@ -63,14 +62,13 @@ public final class EventTrace: Sendable {
     RunningTraces.insert(ring)
   }
 
-  /// Traces further events. An event that is traced already is left out.
   package func add(_ events: any HandlerRegistry) {
     for event in events.handlerTable.inspected where !isTraced(event.identity) {
       add(event.identity, event.trace(with: sink))
     }
   }
 
-  /// Whether an event is traced already. A second tracing would record each of its calls twice.
+  /// A second tracing would record each call twice.
   private func isTraced(_ event: EventIdentity?) -> Bool {
     guard let event else { return false }
     return traced.withLock { traced in traced.events.contains { $0.number == event.number } }
@@ -124,7 +122,6 @@ public final class EventTrace: Sendable {
   /// - Complexity: O(*n* log *n*) for *n* records.
   public func json() -> Data { Data(file.bytes) }
 
-  /// The records that the trace has now, as a file.
   var file: ChromeTraceFile {
     let (events, end) = traced.withLock { traced in (traced.events.map { event in event }, traced.end) }
     return ChromeTraceFile(TraceSpans(ring.contents(), until: end ?? InspectionClock.now), events)

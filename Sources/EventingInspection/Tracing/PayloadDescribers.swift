@@ -1,7 +1,6 @@
 import Eventing
 import Synchronization
 
-/// The closures that make texts of payloads, by the payloads' types.
 enum PayloadDescribers {
   private static let isOn = Atomic<Bool>(false)
   private static let all = Guarded<[ObjectIdentifier: @Sendable (TracedPayload) -> String?]>([:])
@@ -14,8 +13,8 @@ enum PayloadDescribers {
     _ = isOn.exchange(true, ordering: .acquiringAndReleasing)
   }
 
-  /// Returns the text of a payload, cut to 256 bytes, the longest text in the inspector's protocol;
-  /// `nil` without a describer for the payload's type. Runs the user's closure, without a mutex.
+  /// Cut to 256 bytes, the longest text in the protocol; `nil` without a describer. Runs the user's
+  /// closure, without a mutex.
   static func text(of payload: TracedPayload) -> String? {
     guard isOn.load(ordering: .acquiring) else { return nil }
     guard let describer = all.withLock({ $0[ObjectIdentifier(payload.type)] }) else { return nil }

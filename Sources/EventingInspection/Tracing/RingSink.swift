@@ -1,7 +1,5 @@
 import Eventing
 
-/// Writes records of the occurrences and calls of traced events to the ring buffer of a trace, a
-/// ``TraceRing``.
 final class RingSink: TraceSink {
   let ring: TraceRing
 

@@ -1,7 +1,6 @@
 import Eventing
 
-/// The rings of the traces of this process that have not ended. An inspection reads the durations
-/// of calls from these rings.
+/// The rings of traces that have not ended. An inspection reads durations from them.
 enum RunningTraces {
   private static let state = Guarded<[TraceRing]>([])
 

@@ -1,12 +1,11 @@
-/// One record of a trace. An occurrence and a call have two each: the beginning and the end.
+/// An occurrence and a call have two records each: the beginning and the end.
 struct TraceRecord: Sendable {
   enum Kind: UInt8, Sendable {
     case occurrenceBegan, occurrenceEnded
     case callBegan, callReturned, callThrew, callDropped, callWithdrawn
     case skipped, dropped, held
 
-    /// Whether the record tells that an occurrence or a call begins, or that a handler was not
-    /// called.
+    /// Also true if a handler was not called.
     var isBeginning: Bool {
       switch self {
       case .occurrenceBegan, .callBegan, .skipped, .dropped, .held: true
@@ -16,18 +15,17 @@ struct TraceRecord: Sendable {
   }
 
   let kind: Kind
-  /// The place of the payload's text among those of the chunk, counted from 1; 0 for none.
+  /// The index of its text in the chunk, from 1; 0 for none.
   var payload: UInt32 = 0
-  /// The thread that added the record.
   let thread: UInt
-  /// The time on the `InspectionClock`.
+  /// A time on the `InspectionClock`.
   let time: UInt64
   let event: UInt64
   let sequence: UInt64
-  /// The number of the handler; 0 for an occurrence.
+  /// 0 for an occurrence.
   var handler: UInt64 = 0
-  /// For a call, its number. For an occurrence, the number of the call that sent it. 0 for none.
+  /// For an occurrence, the call that sent it. 0 for none.
   var call: UInt64 = 0
-  /// For a call, the number of its lane, or 0. For an occurrence, the time at which it was sent.
+  /// For a call, the lane, or 0. For an occurrence, the time at which it was sent.
   var detail: UInt64 = 0
 }

@@ -1,21 +1,18 @@
-/// The rows of a trace file, called threads in its format: one for each thread with a record
-/// outside of lanes, and one for each slot of a lane. Within a row, spans nest.
+/// One row, called a thread in the format, for each thread with a record outside of lanes, and for
+/// each slot of a lane. Within a row, spans nest.
 struct TraceRows {
-  /// The names of the rows of the trace file: each row shows a thread, or a slot of a lane. The
-  /// name of row *n* is at index *n* - 1.
+  /// The name of row *n* is at index *n* - 1.
   private(set) var names: [String] = []
   private var threads: [UInt: Int] = [:]
-  /// The row of each call, in the order of ``TraceSpans/calls``.
+  /// In the order of ``TraceSpans/calls``.
   private(set) var calls: [Int] = []
 
-  /// Gives each occurrence and each call a row.
   init(_ spans: TraceSpans) {
     let order = spans.calls.indices.sorted { spans.calls[$0].begin < spans.calls[$1].begin }
     for occurrence in spans.occurrences { addThread(occurrence.thread) }
     for call in spans.calls where call.lane == 0 { addThread(call.thread) }
     for noCall in spans.noCalls { addThread(noCall.thread) }
     calls = Array(repeating: 0, count: spans.calls.count)
-    /// For each lane, by its number: its slots, and the row of each of them.
     var lanes: [UInt64: (slots: LaneSlots, rows: [Int])] = [:]
     for place in order {
       let call = spans.calls[place]
@@ -32,7 +29,6 @@ struct TraceRows {
     }
   }
 
-  /// Returns the row of a thread.
   func thread(_ thread: UInt) -> Int { threads[thread] ?? 0 }
 
   private mutating func addThread(_ thread: UInt) {
@@ -42,21 +38,16 @@ struct TraceRows {
   }
 }
 
-/// The slots of a lane in a trace. Each call takes the first slot that is free when it begins.
-///
-/// - Complexity: O(log *n*) for each call, for *n* slots.
+/// Each call takes the first slot that is free when it begins, in O(log *n*) for *n* slots.
 struct LaneSlots {
-  /// The slots that are taken, by the time at which each becomes free.
   private var taken = Heap<(freeAt: UInt64, slot: Int)> { ($0.freeAt, $0.slot) < ($1.freeAt, $1.slot) }
-  /// The slots that were taken and are free.
   private var free = Heap<Int>(<)
   private var count = 0
 
-  /// The number of comparisons so far, for tests.
+  /// For tests.
   var comparisonCount: Int { taken.comparisonCount + free.comparisonCount }
 
-  /// Returns the number of the first slot that is free at a time, counted from 0, and takes it up
-  /// to another time. Each call of this method begins at the same time as the one before, or later.
+  /// Counted from 0. Calls of this method go forward in time.
   mutating func take(from begin: UInt64, until end: UInt64) -> Int {
     while let first = taken.first, first.freeAt <= begin {
       free.insert(first.slot)
@@ -69,7 +60,6 @@ struct LaneSlots {
   }
 }
 
-/// A binary heap: finds the first of its elements in an order.
 private struct Heap<Element> {
   private let isBefore: (Element, Element) -> Bool
   private var elements: [Element] = []

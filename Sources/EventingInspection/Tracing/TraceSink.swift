@@ -1,73 +1,55 @@
 import Eventing
 import Synchronization
 
-/// The receiver of a trace of an event. Its methods are called with no mutex held.
+/// Called with no mutex held: by the thread that delivers, or where a lane runs the call. Reports
+/// do not count a trace as a handler.
 ///
-/// The thread that delivers an occurrence calls the methods for it, between ``began(_:payload:)``
-/// and ``ended(event:sequence:)``. For a handler's call on a lane, the methods are called where the
-/// lane runs that call. A trace is no handler and no observer: reports, occurrences that reach no
-/// handler, and the number of handlers are as without it.
-///
-/// Three kinds of payloads reach a handler outside of any delivery: payloads that a lock held, that
-/// are replayed to a new handler, or that waited for a handler's pace. For these payloads the sink
-/// gets the handler's calls, but no ``began(_:payload:)`` and no ``ended(event:sequence:)``.
+/// Payloads that a lock held, that are replayed, or that waited for a pace, have calls outside of
+/// any delivery.
 protocol TraceSink: AnyObject, Sendable {
-  /// A delivery begins. The deliveries of one event come one at a time, in order.
+  /// The deliveries of one event come one at a time, in order.
   func began(_ occurrence: TracedOccurrence, payload: TracedPayload)
-  /// A delivery has ended. Calls for this occurrence that run on lanes may still begin and end
-  /// later.
+  /// Calls on lanes may still begin and end later.
   func ended(event: EventIdentity, sequence: UInt64)
-  /// A call of a handler begins.
   func began(_ call: TracedCall, of handler: TracedHandler)
-  /// A call of a handler has ended.
   func ended(_ call: TracedCall, of handler: TracedHandler, _ end: TracedEnd)
-  /// A call does not happen, although its beginning was told: the handler was skipped, or a lock
-  /// holds the occurrence.
+  /// The beginning was told, but the handler was skipped, or a lock holds the occurrence.
   func withdrew(_ call: TracedCall, of handler: TracedHandler)
-  /// A handler is not called for an occurrence, or not until a lock ends.
+  /// The handler is not called, or not until a lock ends.
   func noCall(_ reason: TracedNoCall, handler: TracedHandler, event: EventIdentity, sequence: UInt64)
 }
 
-/// How a traced call ended.
 enum TracedEnd: Sendable {
   case returned, threw
-  /// A newer occurrence had cancelled the call, so its occurrence was dropped.
+  /// A newer occurrence had cancelled the call.
   case dropped
 }
 
-/// The reason for which a traced occurrence was not given to a handler.
 enum TracedNoCall: String, Sendable { case skipped, dropped, held }
 
-/// An occurrence of a traced event.
 struct TracedOccurrence: Sendable {
   let event: EventIdentity
   let sequence: UInt64
-  /// When it was sent, on the ``InspectionClock``.
+  /// A time on the ``InspectionClock``.
   let postedAt: UInt64
-  /// The number of the traced call that sent it; 0 if no traced call did.
+  /// The traced call that sent it; 0 for none.
   let cause: UInt64
-  /// The object that was named as the sender, if there is one.
   let sender: (any AnyObject & Sendable)?
 }
 
-/// The payload of a traced occurrence, valid only during the call of the ``TraceSink`` that gets
-/// it.
+/// Valid only during the call of the ``TraceSink``.
 struct TracedPayload {
   let type: Any.Type
   fileprivate let payload: BorrowedPayload
 
-  /// Returns a copy of the key and the payload of an occurrence of a keyed event.
-  ///
-  /// - Returns: The key and the payload. The key is `nil` if the payload was sent to no key. The
-  ///   whole result is `nil` if the event's key and payload do not have the given types.
+  /// `nil` if the types do not match. The key is `nil` if the payload was sent to no key.
   func copy<Key: Hashable & Sendable, Payload: Sendable>(
     key: Key.Type, as type: Payload.Type
   ) -> (key: Key?, payload: Payload)? {
     copy(as: KeyedPayload<Key, Payload>.self).map { ($0.key, $0.payload) }
   }
 
-  /// Returns a copy of the payload; `nil` if its type is not the given one. The payload of a keyed
-  /// event is a `KeyedPayload`.
+  /// `nil` for another type. The payload of a keyed event is a `KeyedPayload`.
   func copy<Payload: Sendable>(as type: Payload.Type) -> Payload? {
     self.type == type ? payload.payload(Payload.self) : nil
   }
@@ -75,11 +57,11 @@ struct TracedPayload {
 
 typealias TracedCall = WatchedCall
 
-/// A trace of one event, until ``end()`` is called. Releasing this object does not end the trace.
+/// Releasing this object does not end the trace.
 @safe final class EventTracing: EventInstrument {
   private let sink: any TraceSink
-  /// The sink, if it is a ring, without a retain. Calling it through the protocol would take a
-  /// third of the time of a trace.
+  /// The sink, if it is a ring. Calling it through the protocol would take a third of the time of a
+  /// trace.
   // Safe: `sink` retains it.
   private let ring: Unmanaged<RingSink>?
   private let isEnded = Atomic<Bool>(false)
@@ -94,7 +76,7 @@ typealias TracedCall = WatchedCall
     core.observe(in: self)
   }
 
-  /// Ends the trace. Deliveries that begin after the return are not traced.
+  /// Deliveries that begin after the return are not traced.
   func end() {
     if isEnded.exchange(true, ordering: .relaxed) { return }
     TraceOrigin.want(-1)
@@ -148,36 +130,31 @@ typealias TracedCall = WatchedCall
 }
 
 extension InspectedEvent {
-  /// Traces the event: tells a ``TraceSink`` of each delivery that begins after the return, and of
-  /// each call of a handler.
-  ///
-  /// A traced event has no fast path, like an event with observers.
-  ///
-  /// - Returns: The trace; `nil` if the event is gone.
+  /// `nil` if the event is gone. Tells of each delivery that begins after the return. A traced
+  /// event has no fast path.
   func trace(with sink: any TraceSink) -> EventTracing? { anchor.core.map { EventTracing(sink, $0) } }
 }
 
 extension RegisteredEvent {
-  /// Traces the event: see ``InspectedEvent/trace(with:)``.
+  /// See ``InspectedEvent/trace(with:)``.
   func trace(with sink: any TraceSink) -> EventTracing? { anchor.core.map { EventTracing(sink, $0) } }
 }
 
-/// The handler of a traced call, for the length of one call of a ``TraceSink``.
+/// Valid for the length of one call of a ``TraceSink``.
 // Safe: the core retains the record meanwhile.
 @safe struct TracedHandler {
   private let record: Unmanaged<HandlerRecord>
 
   init(_ call: WatchedCall) { unsafe record = unsafe call.record }
 
-  /// The number of the handler.
   var id: UInt64 { unsafe record._withUnsafeGuaranteedRef { $0.id } }
 
-  /// The name of the handler; without one, its file and line, or its number.
+  /// Without a name, the file and line, or the number.
   var name: String {
     unsafe record._withUnsafeGuaranteedRef { $0.title }
   }
 
-  /// The name of the handler's lane, if several handlers may share it; otherwise `nil`.
+  /// `nil` for a lane that is not shared.
   var laneName: String? {
     unsafe record._withUnsafeGuaranteedRef { record in
       guard case .actor? = record.details?.place else { return record.details?.place.laneLabel }

@@ -1,5 +1,4 @@
-/// The occurrences and calls of a trace, put together from the records of their beginnings and
-/// ends.
+/// Pairs the records of beginnings and ends.
 struct TraceSpans {
   struct Occurrence {
     let event: UInt64
@@ -8,7 +7,7 @@ struct TraceSpans {
     let begin: UInt64
     var end: UInt64
     let postedAt: UInt64
-    /// The number of the call that sent the occurrence; 0 for none.
+    /// The call that sent the occurrence; 0 for none.
     let cause: UInt64
     let payload: String?
   }
@@ -22,16 +21,15 @@ struct TraceSpans {
     let event: UInt64
     let sequence: UInt64
     let thread: UInt
-    /// The number of the lane; 0 for a call that ran inline.
+    /// 0 for a call that ran inline.
     let lane: UInt64
-    /// The name of a lane that handlers share.
+    /// Set for a lane that handlers share.
     let laneName: String?
     let begin: UInt64
     var end: UInt64
     var outcome = Outcome.running
   }
 
-  /// An occurrence for which a handler was not called.
   struct NoCall {
     let reason: String
     let handler: UInt64
@@ -50,23 +48,16 @@ struct TraceSpans {
   private(set) var occurrences: [Occurrence] = []
   private(set) var calls: [Call] = []
   private(set) var noCalls: [NoCall] = []
-  /// The number of overwritten records that told that an occurrence or a call begins, or that a
-  /// handler was not called.
+  /// Overwritten records of beginnings, and of handlers that were not called.
   let overwritten: Int
-  /// The index of each occurrence in `occurrences`, by its id.
   private(set) var occurrencePlaces: [OccurrenceID: Int] = [:]
-  /// The index of each call in `calls`, by the number of the call.
   private(set) var callPlaces: [UInt64: Int] = [:]
-  /// The indices, in `calls`, of the withdrawn calls. For each, one record says that the call
-  /// begins, and a later record says that the handler was not called after all.
+  /// Indices in `calls`. A later record says that the handler was not called after all.
   private var withdrawn: Set<Int> = []
 
-  /// Pairs the records of beginnings with those of ends. Drops an end whose beginning was
-  /// overwritten.
+  /// Drops an end whose beginning was overwritten.
   ///
-  /// - Parameters:
-  ///   - contents: The chunks of the ring, and its ``TraceRing/overwritten``.
-  ///   - end: The time that counts as the end of occurrences and calls that still run.
+  /// - Parameter end: Counts as the end of what still runs.
   init(_ contents: (chunks: [TraceRing.Chunk], overwritten: Int), until end: UInt64) {
     overwritten = contents.overwritten
     for chunk in contents.chunks { for record in chunk.records { add(record, chunk, until: end) } }

@@ -1,20 +1,19 @@
-/// A JSON value of a request. To read a value takes memory in proportion to the length of its text.
+/// Reading a value takes memory in proportion to the length of its text.
 enum JSONValue: Equatable {
   case null
   case bool(Bool)
-  /// An integer whose absolute value is below 2^53.
+  /// The absolute value is below 2^53.
   case integer(Int)
-  /// An integer whose absolute value is 2^53 or more, or a number with a fraction or an exponent.
-  /// Its value is not stored, because no request of the protocol needs such a number.
+  /// Another number. Not stored, because no request needs it.
   case number
   case text(String)
   case array([JSONValue])
   case object([String: JSONValue])
 
-  /// The largest number of values in one text, and the deepest nesting.
+  /// The limits hold for one text.
   static let (mostValues, deepest) = (12_000, 16)
 
-  /// Reads a text; `nil` if it is not JSON, has too many values, or is nested too deeply.
+  /// `nil` if it is not JSON, has too many values, or is nested too deeply.
   init?(_ bytes: ArraySlice<UInt8>) {
     var reader = Reader(bytes)
     guard let value = reader.value(depth: 0), reader.isAtEnd else { return nil }

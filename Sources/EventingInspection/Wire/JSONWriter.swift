@@ -1,13 +1,11 @@
-/// Writes JSON as bytes.
 struct JSONWriter {
   private(set) var bytes: [UInt8] = []
-  /// Whether a comma comes before the next key or element.
   private var needsComma = false
 
-  /// The largest number of bytes of a text, such as a name, before it is escaped.
+  /// The limit is in bytes, before escaping.
   static let longestText = 256
 
-  /// A position in the text, to which the writer can go back.
+  /// The writer can go back here.
   struct Mark: Equatable {
     fileprivate let count: Int
     fileprivate let needsComma: Bool
@@ -28,7 +26,7 @@ struct JSONWriter {
   mutating func endArray() { end("]") }
   mutating func endLine() { bytes.append(UInt8(ascii: "\n")) }
 
-  /// Writes a key. It must be plain text, as the keys of the protocol are.
+  /// The key must be plain text.
   mutating func key(_ key: StaticString) {
     separate()
     bytes.append(UInt8(ascii: "\""))
@@ -80,7 +78,6 @@ struct JSONWriter {
     bytes.append(UInt8(ascii: "0") + UInt8(value % 10))
   }
 
-  /// Writes nanoseconds as microseconds, with three decimals.
   mutating func microseconds(_ nanoseconds: UInt64) {
     separate()
     append(nanoseconds / 1_000)
@@ -93,7 +90,7 @@ struct JSONWriter {
     text.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
   }
 
-  /// Writes a text, cut to ``longestText`` bytes at a character, and escaped.
+  /// The text is cut to ``longestText`` bytes, and escaped.
   mutating func value(_ text: String) {
     separate()
     bytes.append(UInt8(ascii: "\""))
@@ -101,8 +98,7 @@ struct JSONWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Returns a text, cut to ``longestText`` bytes at most. A longer text is cut between two
-  /// characters, and ends with `…`.
+  /// Cut between two characters. A cut text ends with `…`.
   static func cut(_ text: String) -> String {
     guard text.utf8.count > longestText else { return text }
     var left = longestText - "…".utf8.count

@@ -1,27 +1,20 @@
 import Eventing
 
-/// A place in all rows of a ``Poller``, from which an answer goes on when there is room for more.
-/// The rows stand in parts: events, handlers, graph, waits and warnings, as ``Parts`` lists them.
-///
-/// Between two lines, polls may change the rows. The cursor names events, waits and warnings by
-/// number. If the list of handlers or edges in which the cursor stands has changed, the cursor
-/// writes that list again.
+/// An answer goes on here when there is room for more. Polls may change the rows meanwhile. The
+/// cursor names events, waits and warnings by number; if the list of handlers or edges in which it
+/// stands has changed, it writes that list again.
 struct RowCursor {
-  /// The parts of the state that the answer still has to write. The first one is the current part,
-  /// of which some rows may be written already.
+  /// Still to be written. Of the first part, some rows may be written already.
   private var left: [(name: StaticString, part: Parts)]
-  /// The number of the row at which the current part goes on. All rows with lower numbers are done:
-  /// each was written, or the client already has it or did not ask for it. The row of a wait or a
-  /// warning has the number of that wait or warning. Any other row has the number of its event; an
-  /// edge from an event bus has 0.
+  /// All rows of the current part with lower numbers are done. Handlers and edges have the number
+  /// of their event; an edge from an event bus has 0.
   private var next: UInt64 = 0
-  /// The index of the next row in the list that is being written, and the version of that list. The
-  /// list is one event's handlers or edges, or the edges from event buses to their events.
+  /// In the list that is being written: an event's handlers or edges, or the edges from buses.
   private var (inner, innerVersion): (Int, UInt64) = (0, 0)
   private let events: Set<UInt64>?
-  /// The last version that the client has; rows of later versions are written.
+  /// The version that the client has.
   private let since: UInt64
-  /// Whether a part of the state that has no rows to write is written as an empty array.
+  /// Write a part without rows as an empty array.
   private let writesEmptyParts: Bool
 
   init(_ parts: Parts, events: Set<UInt64>?, since: UInt64, writesEmptyParts: Bool) {
@@ -33,11 +26,9 @@ struct RowCursor {
 
   var isAtEnd: Bool { left.isEmpty }
 
-  /// Writes the next rows to a line, until the line is full or all rows are written. The rows of
-  /// each part of the state, such as the handlers, become one JSON array.
+  /// The rows of each part become one JSON array.
   ///
-  /// - Parameter room: The largest length of the line with its rows, in bytes. A row that would
-  ///   make the line longer is left for the next line. The bytes that close the line do not count.
+  /// - Parameter room: The largest length of the line, without the bytes that close it.
   mutating func write(_ poller: Poller, to line: inout JSONWriter, room: Int) {
     while let current = left.first {
       let start = line.mark
@@ -56,7 +47,6 @@ struct RowCursor {
 
   private func includes(_ event: UInt64) -> Bool { events?.contains(event) ?? true }
 
-  /// Writes a row, unless the line is full. Returns whether it was written.
   private func write(_ line: inout JSONWriter, _ room: Int, _ row: (inout JSONWriter) -> Void) -> Bool {
     let mark = line.mark
     row(&line)
@@ -86,8 +76,6 @@ struct RowCursor {
     }
   }
 
-  /// Writes the rows of one of the parts events, handlers and graph, event by event. In the graph,
-  /// the edges from event buses to their events belong to no event, and are written first.
   private mutating func writeEvents(
     of part: Parts, _ poller: Poller, _ line: inout JSONWriter, _ room: Int
   ) -> Bool {
@@ -136,6 +124,6 @@ struct RowCursor {
 }
 
 extension JSONWriter.Mark {
-  /// Returns whether the writer has written nothing since it was at this position.
+  /// Nothing was written since this position.
   func isEmpty(in writer: JSONWriter) -> Bool { writer.mark == self }
 }

@@ -1,6 +1,6 @@
 import Eventing
 
-/// The rows of the protocol: every key of a row is always there.
+/// Every key of a row is always there.
 extension JSONWriter {
   mutating func event(_ polled: PolledEvent) {
     let (event, reading) = (polled.event, polled.reading)
@@ -92,8 +92,7 @@ extension JSONWriter {
     endObject()
   }
 
-  /// Writes the removed rows, by part of the state: events, handlers, graph, waits and warnings. An
-  /// edge of the graph is written as a whole row, any other row as its id.
+  /// An edge is written as a whole row, any other row as its id.
   mutating func gone(_ rows: [GoneRow]) {
     beginObject()
     for (name, part) in Parts.named {
