@@ -8,43 +8,36 @@ import Eventing
 // pause does not make a call count as stuck.
 
 extension EventDiagnostics {
-  /// The running calls, and the lanes with waiting occurrences, as the last look found them.
   struct Looks: Sendable {
-    /// The number of looks that have seen each running call, by the number of the call.
+    /// Looks that have seen each running call, by the number of the call.
     fileprivate var calls: [UInt64: Int] = [:]
-    /// The lanes on which occurrences waited, by the number of the handler; `nil` before the first
-    /// look.
+    /// By the number of the handler; `nil` before the first look.
     fileprivate var lanes: [UInt64: Backlog]?
-    /// The lanes on which calls waited and none ran, by the number of the handler.
+    /// Calls waited and none ran; by the number of the handler.
     fileprivate var stalls: [UInt64: Stall] = [:]
   }
 
-  /// The time for which calls have waited on a lane, while none ran.
   fileprivate struct Stall {
-    /// The number of calls that the lane has begun or skipped so far.
+    /// Calls that the lane has begun or skipped so far.
     let progress: Int
-    /// The instant of the first look that found the lane so.
+    /// The first look that found the lane so.
     let start: ContinuousClock.Instant
-    /// The number of looks that have found the lane so.
+    /// Looks that have found the lane so.
     var looks = 0
-    /// The number of calls that wait.
     var waitingCount = 0
   }
 
-  /// The number of occurrences that waited on a lane at one look of the timer. The next look
-  /// compares its own number with this one, and with the limit.
+  /// The backlog of a lane at one look, to compare the next one with.
   fileprivate struct Backlog {
     let count: Int
-    /// The number above which a lane that grows is reported. Each report sets the limit to twice
-    /// the reported number.
+    /// Above it, a growing lane is reported. Each report sets it to twice the reported number.
     var limit: Int
   }
 
-  /// The number of waiting occurrences up to which no lane is reported.
+  /// No lane is reported up to this number.
   static var backlogLimit: Int { 1_024 }
 
-  /// Reports the calls that hang and the lanes that grow. The timer calls this at intervals of half
-  /// the limit for stuck calls.
+  /// Called by the timer, at intervals of half the limit for stuck calls.
   package func look() {
     guard let stuck else { return }
     let (calls, blocked) = (stuckCalls(), blockedLanes())
@@ -69,7 +62,7 @@ extension EventDiagnostics {
     }
   }
 
-  /// Returns the calls that exactly three looks have seen, this one included.
+  /// Exactly three looks have seen them, this one included.
   private func stuckCalls() -> [RunningCall] {
     let running = runningCalls
     let ages = looks.withLock { looks in
@@ -84,8 +77,7 @@ extension EventDiagnostics {
     return zip(running, ages).filter { $0.1 == 3 }.map(\.0)
   }
 
-  /// Returns the lanes that exactly three looks, this one included, have found with calls that
-  /// wait, without a call that runs, and without progress in between.
+  /// Exactly three looks, this one included, have found them so, without progress in between.
   private func blockedLanes() -> [(watched: WatchedHandler, load: LaneLoad, stall: Stall)] {
     let waiting = lanes.compactMap { watched -> (watched: WatchedHandler, load: LaneLoad, found: LaneLoad.Stall)? in
       guard let load = watched.lane.load, let stall = load.stall else { return nil }
@@ -106,8 +98,7 @@ extension EventDiagnostics {
     }
   }
 
-  /// Returns the lanes that grow, each with the number of occurrences that wait, and the limit that
-  /// this number exceeds.
+  /// With the number of waiting occurrences, and the limit that it exceeds.
   private func growingLanes() -> [(watched: WatchedHandler, lane: HandlerLane?, count: Int, limit: Int)] {
     let waiting = lanes.compactMap { watched in
       watched.lane.load.map { (watched: watched, lane: $0.sharedLane, count: $0.waitingCount, isLocked: $0.isLocked) }

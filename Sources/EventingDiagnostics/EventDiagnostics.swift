@@ -14,36 +14,31 @@ public import Eventing
 /// One instance can observe any number of events, from any threads.
 // Safe: each field that changes says what guards it.
 public final class EventDiagnostics: EventObserver, Sendable {
-  /// The duration up to which a call is not reported as slow.
+  /// Longer calls are reported as slow.
   private let slowest: Duration?
-  /// The time after which a call that has not ended is reported.
+  /// Calls that have not ended by then are reported.
   let stuck: Duration?
-  /// The number of handlers up to which an event is not reported.
+  /// An event with more handlers is reported.
   private let most: Int?
   let report: @Sendable (Finding) -> Void
-  /// The handlers of each observed event.
   private let events = Guarded<[EventIdentity: Handlers]>([:])
-  /// The running calls, if there is a limit for stuck calls. In several tables, so that lanes of
-  /// different handlers seldom contend.
+  /// Empty without a limit for stuck calls. Several tables, so that lanes of different handlers
+  /// seldom contend.
   private let running: [Guarded<[RunningCall.Key: RunningCall]>]
-  /// The running calls and the lanes, as the last look of the timer found them.
   let looks = Guarded(Looks())
 
-  /// The handlers of one event.
   fileprivate struct Handlers {
-    /// The handlers, by the ids of their tokens.
     var members: [UInt64: Member] = [:]
-    /// The number of handlers above which the event is reported. It doubles with each report.
+    /// Doubles with each report.
     var limit: Int
   }
 
-  /// A handler of an observed event.
   fileprivate struct Member {
     let handler: HandlerToken
-    /// The lane; `nil` for an inline handler, and if lanes are not watched.
+    /// `nil` for an inline handler, and if lanes are not watched.
     let lane: WatchedLane?
-    /// The number of steps `added`, minus those of `removed`: one for each observation. Below 0 if
-    /// the end of an observation overtakes its beginning.
+    /// Steps `added` less `removed`, over all observations. Below 0 if an end overtakes a
+    /// beginning.
     var count: Int
   }
 
@@ -99,7 +94,6 @@ public final class EventDiagnostics: EventObserver, Sendable {
     }
   }
 
-  /// Notes a call that begins or has ended.
   private func note(_ handler: HandlerToken, _ step: EventStep, _ change: Int) {
     guard let sequence = step.sequence, !step.isFurther, !running.isEmpty else { return }
     let key = RunningCall.Key(handler: handler.id, sequence: sequence)
@@ -112,7 +106,7 @@ public final class EventDiagnostics: EventObserver, Sendable {
     withExtendedLifetime((new, gone)) {}  // released after the unlock
   }
 
-  /// The running calls, the longest first.
+  /// The longest call comes first.
   var runningCalls: [RunningCall] {
     running.flatMap { $0.withLock { $0.values.filter { $0.count > 0 } } }
       .sorted { ($0.start, $0.number) < ($1.start, $1.number) }
@@ -137,7 +131,7 @@ public final class EventDiagnostics: EventObserver, Sendable {
     report(Finding(.manyHandlers, step.event, handlerCount: names.count, limit: .count(most), names: sorted))
   }
 
-  /// The lanes of the observed events, in the order in which the handlers were made.
+  /// In the order in which the handlers were made.
   var lanes: [WatchedHandler] {
     var lanes: [WatchedHandler] = []
     events.withLock { events in
@@ -151,7 +145,6 @@ public final class EventDiagnostics: EventObserver, Sendable {
   }
 }
 
-/// A handler of an observed event, and its lane.
 struct WatchedHandler: Sendable {
   let handler: HandlerToken
   let event: EventIdentity
@@ -159,7 +152,6 @@ struct WatchedHandler: Sendable {
 }
 
 extension EventDiagnostics.Handlers {
-  /// Changes how often a handler was told of.
   fileprivate mutating func note(
     _ handler: HandlerToken, _ lane: WatchedLane?, _ change: Int, _ gone: inout EventDiagnostics.Member?
   ) {
@@ -168,7 +160,6 @@ extension EventDiagnostics.Handlers {
     if member.count == 0 { gone = members.removeValue(forKey: handler.id) } else { members[handler.id] = member }
   }
 
-  /// Returns the names of all handlers if an addition has made them too many.
   fileprivate mutating func namesOfTooMany(after change: Int) -> [String?]? {
     guard change > 0, members.count > limit else { return nil }
     limit = max(1, limit) * 2
@@ -177,7 +168,7 @@ extension EventDiagnostics.Handlers {
 }
 
 extension EventDiagnostics: ObservationCounter {
-  /// If there is a limit for stuck calls, the timer looks for them from the first observation on.
+  /// The timer looks for stuck calls from the first observation on.
   package func observationBegan() {
     if let stuck, !stuck.isForever { WatchTimer.shared.add(self, every: stuck / 2) }
   }

@@ -9,7 +9,6 @@ extension EventDiagnostics {
   public struct Finding: Sendable {
     /// The kind of a finding. Later versions may add more.
     public struct Kind: Hashable, Sendable {
-      /// The name of the kind.
       let name: String
 
       /// A call took longer than the limit: see ``Finding/handler`` and ``Finding/duration``.
@@ -35,7 +34,6 @@ extension EventDiagnostics {
       public static var manyHandlers: Kind { Kind(name: "manyHandlers") }
     }
 
-    /// The limit that was exceeded.
     enum Limit: Sendable {
       case duration(Duration)
       case count(Int)
@@ -88,7 +86,6 @@ extension EventDiagnostics {
     /// The number of handlers of each name, the largest number first. Handlers without a name count
     /// under `nil`. Empty for a finding about a handler.
     public let handlerNames: [(name: String?, count: Int)]
-    /// The limit that was exceeded.
     let limit: Limit
 
     init(
@@ -157,12 +154,10 @@ extension EventDiagnostics.Finding: CustomStringConvertible {
     }
   }
 
-  /// The shared lane and what waits there, as text.
   private var laneText: String {
     laneWaitingCount.map { ", \($0) waiting on the lane\(laneName.map { " \"\($0)\"" } ?? "")" } ?? ""
   }
 
-  /// The longest waits, as text.
   private var waitText: String {
     guard !waits.isEmpty else { return "" }
     let least = waits.count < WaitingSends.Look.most ? "" : "at least "

@@ -1,24 +1,21 @@
 import Eventing
 import Synchronization
 
-/// A running call of a handler of an observed event.
 struct RunningCall: Sendable {
   struct Key: Hashable {
     let handler: UInt64
     let sequence: UInt64
   }
 
-  /// A number that no other call has.
+  /// No other call has this number.
   let number: UInt64
   let handler: HandlerToken
   let event: EventIdentity
   let start = ContinuousClock.now
-  /// The lane that runs the call; `nil` for an inline handler.
+  /// `nil` for an inline handler.
   let lane: DeliveryTarget?
-  /// The execution slot of an asynchronous call.
   let executionSlot: ExecutionSlot?
-  /// The number of beginnings that observations told of, minus that of the ends: one for each
-  /// observation. Below 0 if the end of an observation overtakes the beginning of a call.
+  /// Beginnings less ends, over all observations. Below 0 if an end overtakes a beginning.
   var count = 0
 
   private static let last = Atomic<UInt64>(0)
@@ -33,41 +30,36 @@ struct RunningCall: Sendable {
   var laneLoad: LaneLoad? { lane.map { LaneLoad($0) } }
 }
 
-/// A handler's lane, for an observer that looks at what waits there. This object does not keep the
-/// lane alive.
+/// Does not keep the lane alive.
 final class WatchedLane: Sendable {
   private weak let lane: DeliveryTarget?
 
   init(_ lane: DeliveryTarget) { self.lane = lane }
 
-  /// Returns the work of the lane now; `nil` if it is gone. Never called under a mutex.
+  /// `nil` if the lane is gone. Never called under a mutex.
   var load: LaneLoad? {
     assertNoMutexIsHeld("read a weak reference")
     return lane.map { LaneLoad($0) }
   }
 }
 
-/// The work of a lane at one moment.
 struct LaneLoad: Sendable {
   let lane: DeliveryTarget
 
-  /// Calls that wait while none runs.
   struct Stall: Sendable {
     let waitingCount: Int
-    /// The number of calls that the lane has begun or skipped so far.
+    /// Calls that the lane has begun or skipped so far.
     let progress: Int
   }
 
   init(_ lane: DeliveryTarget) { self.lane = lane }
 
-  /// The number of occurrences that wait.
   var waitingCount: Int { lane.waitingCount }
-  /// The lane that several handlers may share; `nil` if the handler shares none.
   var sharedLane: HandlerLane? { lane.sharedLane }
   var isLocked: Bool { lane.record.has(HandlerFlags.lockedAtAll) }
 
-  /// The calls that the lane could begin and does not; `nil` if a call runs, nothing waits, or
-  /// something else may hold the calls back: a lock, or another handler on a shared lane.
+  /// `nil` if a call runs, nothing waits, or a lock or another handler on a shared lane may hold
+  /// the calls back.
   var stall: Stall? {
     let counters = lane.counters
     guard counters.runningCalls?.count == 0, counters.sharedLane == nil,

@@ -1,43 +1,36 @@
 import Eventing
 
 extension WaitingSends {
-  /// The waits of one moment, by what they wait for: with them, a watcher finds what a call holds
-  /// up.
-  ///
-  /// To make one costs O(*n*) for *n* waits and the nodes that they wait for. ``waits(for:)`` costs
-  /// what it returns. So a look that tells of many calls does not search all waits for each.
+  /// The waits of one moment, by what they wait for. Making it is O(*n*) for *n* waits and the
+  /// nodes that they wait for; ``waits(for:)`` costs what it returns. So a look that tells of many
+  /// calls does not search all waits for each.
   struct Look {
-    /// One of the waits.
     struct Wait: Sendable {
-      /// The event and the number of the occurrence; `nil` if they are not known.
+      /// `nil` if they are not known.
       let event: EventIdentity?
       let sequence: UInt64?
-      /// The time since the wait began.
       let duration: Duration
     }
 
-    /// The most waits that ``waits(for:)`` returns.
     static let most = 100
 
-    /// A node of the graph of waits.
     private struct Node {
-      /// The node; retained, so that no other node can have its address.
+      /// Retained, so that no other node can have its address.
       let object: WaitNode
-      /// The indices of the entries that wait for the node, the longest wait first.
+      /// Entries that wait for the node, the longest wait first.
       var entries: [Int] = []
-      /// The nodes that wait for this one.
       var dependents: [ObjectIdentifier] = []
-      /// The number of nodes that must be blocked to block this node.
+      /// The number of nodes that must be blocked to block this one.
       var needed = 1
     }
 
     private let now = ContinuousClock.now
-    /// The waits, the longest first.
+    /// The longest wait comes first.
     private let entries: [Entry]
     private var nodes: [ObjectIdentifier: Node] = [:]
-    /// The waits for occurrences that the event may still have to deliver, by the anchor.
+    /// The event may still have to deliver their occurrences. By the anchor.
     private var undelivered: [ObjectIdentifier: [Int]] = [:]
-    /// The number of nodes and entries that were looked at, for tests.
+    /// Nodes and entries that were looked at, for tests.
     private(set) var steps = 0
 
     init() {
@@ -59,7 +52,7 @@ extension WaitingSends {
       }
     }
 
-    /// Inserts a node and the nodes that it waits for. The caller holds `WaitGraph.mutex`.
+    /// And the nodes that it waits for. The caller holds `WaitGraph.mutex`.
     private mutating func insert(_ node: WaitNode, _ goal: Invocation) {
       guard nodes[ObjectIdentifier(node)] == nil else { return }
       nodes[ObjectIdentifier(node)] = Node(object: node)
@@ -84,8 +77,8 @@ extension WaitingSends {
       }
     }
 
-    /// Returns the waits that cannot end before a call has returned, the longest first, and at most
-    /// ``most``. Waits for the call itself come before waits that depend on it through others.
+    /// Waits that cannot end before the call has returned: those for the call itself first, the
+    /// longest first, and at most ``most``.
     mutating func waits(for call: RunningCall) -> [Wait] {
       guard let lane = call.lane else {
         // The handler is inline, so its event delivers nothing else until the call ends. Therefore
@@ -103,15 +96,11 @@ extension WaitingSends {
       return waits(for: [lane, call.executionSlot ?? (lane as? HandlerQueue)?.runningWorker].compactMap { $0 })
     }
 
-    /// Returns the waits that cannot end before a lane begins a call: see ``waits(for:)``.
+    /// Waits that cannot end before the lane begins a call: see ``waits(for:)``.
     mutating func waits(behind lane: LaneLoad) -> [Wait] { waits(for: [lane.lane.counters]) }
 
-    /// Returns the waits that cannot end before one of some nodes goes on, the longest first, and
-    /// at most ``most``.
-    ///
-    /// Each node that waits for a blocked one is blocked, too. So the result includes waits for
-    /// calls that are queued behind the call, and waits for another handler on the same
-    /// ``HandlerLane``.
+    /// The longest first, and at most ``most``. A node that waits for a blocked one is blocked,
+    /// too: a call that is queued behind the call, or another handler on the same ``HandlerLane``.
     mutating func waits(for blocked: [WaitNode]) -> [Wait] {
       var queue = blocked.map { ObjectIdentifier($0) }
       var seen = Set(queue)
@@ -144,12 +133,11 @@ extension WaitingSends {
 }
 
 extension Completion {
-  /// Whether the event has not delivered the occurrence.
   fileprivate var isUndelivered: Bool { withMutex { !isDelivered } }
 }
 
 extension WaitingSends.Entry {
-  /// The nodes that the tasks wait for. The caller holds `WaitGraph.mutex`.
+  /// The caller holds `WaitGraph.mutex`.
   fileprivate var awaitedNodes: [WaitNode] {
     completion.isTracked ? completion.waiters.flatMap { completion.nodes(for: $0.id) } : []
   }

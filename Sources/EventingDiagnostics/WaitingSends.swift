@@ -1,6 +1,6 @@
 import Eventing
 
-/// The sends, tickets and barriers that tasks wait for, while diagnostics look for calls that hang.
+/// Collected while diagnostics look for calls that hang.
 final class WaitingSends: Instrument {
   static let shared = WaitingSends()
 
@@ -12,12 +12,11 @@ final class WaitingSends: Instrument {
 
   private let table = Guarded<[UInt64: Entry]>([:])
 
-  /// The waits, the longest first.
+  /// The longest wait comes first.
   static var entries: [Entry] {
     shared.table.withLock { $0.values.map { $0 } }.sorted { ($0.start, $0.wait.number) < ($1.start, $1.wait.number) }
   }
 
-  /// The number of waits.
   static var noted: Int { shared.table.withLock { $0.count } }
 
   func joined(_ anchor: EventAnchor, hasHandler: Bool) {}

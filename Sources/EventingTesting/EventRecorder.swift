@@ -21,18 +21,17 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     public var description: String { "\(payload) on \(lane)" }
   }
 
-  /// An object that the handler's closure retains: its `deinit` is the end of the handler.
+  /// Retained by the handler's closure, so its `deinit` is the end of the handler.
   private final class HandlerEnd: Sendable {
     weak let recorder: EventRecorder?
     init(_ recorder: EventRecorder) { self.recorder = recorder }
     deinit { recorder?.end() }
   }
 
-  /// An expectation that waits.
   private final class Waiter {
     let count: Int
     let gate = TestGate()
-    /// The taken payloads; `nil` while there are too few. Guarded by: the recorder's mutex.
+    /// `nil` while there are too few. Guarded by: the recorder's mutex.
     var found: [Payload]?
 
     init(_ count: Int) { self.count = count }
@@ -40,17 +39,17 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
 
   // Safe: the mutex guards all mutable state.
   private let mutex = UnfairMutex()
-  /// The recorded entries. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var all: [Entry] = []
-  /// The number of entries that expectations have taken. Guarded by: mutex.
+  /// Entries that expectations have taken. Guarded by: mutex.
   @exclusivity(unchecked) private var taken = 0
-  /// The waiting expectations, the oldest first. Guarded by: mutex.
+  /// The oldest expectation comes first. Guarded by: mutex.
   @exclusivity(unchecked) private var waiting: [Waiter] = []
-  /// Whether the recorder's handler was removed, or its event has ended. Guarded by: mutex.
+  /// The handler was removed, or the event has ended. Guarded by: mutex.
   @exclusivity(unchecked) private var hasEnded = false
   private let handlers = HandlerBag()
   private let source: any EventSource<Payload>
-  /// The recorded event; for a view, the event behind the view. Set before the recorder is shared.
+  /// For a view, the event behind it. Set before the recorder is shared.
   @exclusivity(unchecked) private var event: EventReference?
 
   /// Creates a recorder with a synchronous handler.
@@ -77,7 +76,6 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     listen(source.addHandler(on: delivery) { [end = HandlerEnd(self)] payload async in end.recorder?.note(payload) })
   }
 
-  /// Keeps the handler until the recorder is released.
   private func listen(_ token: HandlerToken) {
     unsafe event = token.event
     token.store(in: handlers)
@@ -92,7 +90,7 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     for waiter in served { waiter.gate.open() }
   }
 
-  /// Ends all waits: no payload will arrive any more.
+  /// No payload will arrive any more.
   private func end() {
     let waiters = mutex.withLock {
       unsafe hasEnded = true
@@ -101,9 +99,8 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     for waiter in waiters { waiter.gate.open() }
   }
 
-  /// Gives entries to the oldest waiting expectations, as long as there are enough, and returns
-  /// these expectations. The caller holds the mutex, and opens the gates of these expectations
-  /// after the unlock.
+  /// Oldest first, as long as there are enough entries. The caller holds the mutex, and opens the
+  /// gates after the unlock.
   private func serve() -> [Waiter] {
     var served: [Waiter] = []
     while let first = unsafe waiting.first, unsafe all.count - taken >= first.count {
@@ -160,7 +157,6 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     try await take(count, "\(count) of \(Payload.self)", within: limit, clock, fileID, line)
   }
 
-  /// Takes payloads for an expectation that an error describes as `expected`.
   private func take(
     _ count: Int, _ expected: String, within limit: Duration, _ clock: (any Clock<Duration>)?, _ fileID: String,
     _ line: Int

@@ -60,7 +60,6 @@ extension ManualClock {
 
   // MARK: Polling the events
 
-  /// Waits until the clock is idle. Returns false if the task was cancelled first.
   private func isIdle() async -> Bool {
     if let simulator = Simulator.current {
       await simulator.idle()
@@ -82,21 +81,16 @@ extension ManualClock {
     return false
   }
 
-  /// The state of all events that the clock has met, as one call of ``look(_:)`` read it, one event
-  /// after the other. The clock has met the events that use it or were passed to ``meet(_:)``.
+  /// The events that the clock has met, read one after the other by ``look(_:)``.
   private struct Look: Equatable {
     let version: Int
-    /// For each event, the number of the last occurrence that the event had delivered when it came
-    /// to the probe that ``look(_:)`` had made of it.
+    /// The last occurrence that each event had delivered when it came to its probe.
     var occurrences: [EventReference: UInt64] = [:]
   }
 
-  /// Makes a probe of each event that uses the clock or was passed to ``meet(_:)``. Then waits
-  /// until the events have done the work that they had at their probes. Calls that sleep on this
-  /// clock, and work that waits for such calls, need not end.
-  ///
-  /// - Returns: The clock's `version`, and the number of each event's last occurrence before its
-  ///   probe. `nil` if a timer of the clock is at work or the task was cancelled.
+  /// Makes a probe of each event that the clock has met, and waits until they have done the work
+  /// before. Calls that sleep on this clock, and work that waits for them, need not end. `nil` if a
+  /// timer of the clock is at work, or the task was cancelled.
   private func look(_ patience: inout Patience) async -> Look? {
     let (version, events, timers) = mutex.withLock { unsafe (activity.version, activity.events, activity.timersAtWork) }
     guard timers == 0 else {
@@ -153,18 +147,16 @@ extension ManualClock: IdleAwareClock {
     withExtendedLifetime(ended) {}  // released after the unlock
   }
 
-  /// The events and timers that a clock knows of, because they use the clock or were passed to
-  /// ``meet(_:)``.
+  /// Known because they use the clock, or were passed to ``meet(_:)``.
   struct Activity {
     var events: Set<EventReference> = []
-    /// The work that waits for a time of the clock and has no sleeping task, such as a handler that
-    /// waits for its next attempt: a timer of the library continues such work.
+    /// Waits without a sleeping task, such as a handler for its next attempt: a timer of the
+    /// library continues it.
     var waiting: [SleepingWork] = []
-    /// The number of the library's timer tasks that do not sleep now, plus the number of threads
-    /// that are adding delayed work.
+    /// Timer tasks that do not sleep, and threads that add delayed work.
     var timersAtWork = 0
-    /// A counter that grows when an event is added to `events`, when `waiting` or `timersAtWork`
-    /// changes, and when a handler call falls asleep on the clock or wakes.
+    /// Grows when an event is added, `waiting` or `timersAtWork` changes, or a handler call falls
+    /// asleep or wakes.
     var version = 0
 
     mutating func noteBeginning(of sleeper: Sleeper) {
@@ -179,16 +171,14 @@ extension ManualClock: IdleAwareClock {
   }
 }
 
-/// The pauses of a task that polls, short ones first. The task has to poll, because nothing
-/// notifies it when a running call begins to wait for a sleeping call.
+/// Short pauses first. The task must poll, because nothing tells it when a running call begins to
+/// wait for a sleeping one.
 private struct Patience {
   private var pauses = 0
   private let start = ContinuousClock.now
   private var hasTold = false
 
-  /// Pauses once.
-  ///
-  /// - Parameter reason: The reason for the pause, for a warning after ten seconds.
+  /// - Parameter reason: For a warning after ten seconds.
   mutating func pause(_ reason: @autoclosure () -> String) async {
     pauses += 1
     if pauses < 16 { return await Task.yield() }

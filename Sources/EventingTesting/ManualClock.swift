@@ -23,13 +23,11 @@ public final class ManualClock: Clock, @unchecked Sendable {
     public var description: String { "\(offset)" }
   }
 
-  /// A task that sleeps.
   struct Sleeper {
     let id: Int
     let until: Instant
-    /// The handler call that the task belongs to, if any.
+    /// The handler call of the task.
     let work: SleepingWork?
-    /// Whether the task is a timer of the library.
     let isTimer: Bool
     let continuation: CheckedContinuation<Void, any Error>
   }
@@ -42,11 +40,11 @@ public final class ManualClock: Clock, @unchecked Sendable {
   @exclusivity(unchecked) private var lastID = 0
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var sleepers: [Sleeper] = []
-  /// The sleepers that were cancelled before they slept. Guarded by: mutex.
+  /// Cancelled before they slept. Guarded by: mutex.
   @exclusivity(unchecked) private var cancelled: Set<Int> = []
-  /// The calls of ``waitForSleepers(_:)`` that wait. Guarded by: mutex.
+  /// Calls of ``waitForSleepers(_:)``. Guarded by: mutex.
   @exclusivity(unchecked) private var waiting: [(count: Int, gate: TestGate)] = []
-  /// The events and timers for which ``advanceWhenIdle(by:)`` waits. Guarded by: mutex.
+  /// For ``advanceWhenIdle(by:)``. Guarded by: mutex.
   @exclusivity(unchecked) var activity = Activity()
 
   /// Creates a clock that stands at zero.
@@ -58,8 +56,7 @@ public final class ManualClock: Clock, @unchecked Sendable {
   public var minimumResolution: Duration { .zero }
   /// The number of tasks that sleep on this clock.
   public var sleeperCount: Int { mutex.withLock { unsafe sleepers.count } }
-  /// The handler calls that sleep on this clock, and the work that waits for a time of the clock
-  /// and has no sleeping task, such as a handler that waits for its next attempt.
+  /// Also work without a sleeping task, such as a handler that waits for its next attempt.
   var sleepingWork: [SleepingWork] { mutex.withLock { unsafe sleepers.compactMap(\.work) + activity.waiting } }
 
   /// Waits until a number of tasks sleep on this clock, or the calling task is cancelled.
@@ -106,10 +103,8 @@ public final class ManualClock: Clock, @unchecked Sendable {
     return !due.isEmpty
   }
 
-  /// Moves the clock to the next time at which a sleeper is due, and wakes the sleepers whose time
-  /// has come. Does not move the clock beyond `end`.
-  ///
-  /// - Returns: Whether the clock has reached `end`.
+  /// Moves the clock to the next time at which a sleeper is due, but not beyond `end`. Returns
+  /// whether it has reached `end`.
   func advanceOnce(towards end: Instant) -> Bool {
     let (due, hasArrived) = mutex.withLock { () -> ([Sleeper], Bool) in
       let next = unsafe min(end, sleepers.map(\.until).min() ?? end)
@@ -122,13 +117,13 @@ public final class ManualClock: Clock, @unchecked Sendable {
 
   private static func isBefore(_ a: Sleeper, _ b: Sleeper) -> Bool { (a.until, a.id) < (b.until, b.id) }
 
-  /// Removes and returns the sleepers whose time has come, in order. The caller holds `mutex`.
+  /// In order. The caller holds `mutex`.
   private func takeDue() -> [Sleeper] {
     let now = unsafe time
     return take { $0.until <= now }.sorted(by: ManualClock.isBefore)
   }
 
-  /// Removes and returns sleepers, and counts them as awake. The caller holds `mutex`.
+  /// Counts the sleepers as awake. The caller holds `mutex`.
   private func take(_ isTaken: (Sleeper) -> Bool) -> [Sleeper] {
     let taken = unsafe sleepers.filter(isTaken)
     unsafe sleepers.removeAll(where: isTaken)
@@ -168,10 +163,7 @@ public final class ManualClock: Clock, @unchecked Sendable {
     _ = mutex.withLock { unsafe cancelled.remove(id) }
   }
 
-  /// Adds a sleeper, unless its task is cancelled or its time has come. The caller holds `mutex`.
-  ///
-  /// - Returns: The outcome if the sleep is over, and the gates of the calls of
-  ///   ``waitForSleepers(_:)`` that now return.
+  /// Also returns the gates of ``waitForSleepers(_:)`` that open now. The caller holds `mutex`.
   private func begin(_ sleeper: Sleeper) -> (Result<Void, any Error>?, [TestGate]) {
     if unsafe cancelled.remove(sleeper.id) != nil { return (.failure(CancellationError()), []) }
     if unsafe sleeper.until <= time { return (.success(()), []) }

@@ -22,11 +22,10 @@ import Eventing
     private typealias GetExecutor = @convention(thin) () -> UnownedSerialExecutor
     private typealias GetExecutorHook = @convention(thin) (GetExecutor) -> UnownedSerialExecutor
 
-    /// Whether simulations take over the main actor, and tasks that prefer no executor.
+    /// Simulations take over the main actor, and tasks that prefer no executor.
     static let areInstalled = installHooks()
 
-    /// Installs the hooks, once for the whole process. Outside of simulations the hooks change
-    /// nothing.
+    /// Once for the process. Outside of simulations the hooks change nothing.
     static func install() { _ = areInstalled }
 
     private static func installHooks() -> Bool {
@@ -44,7 +43,6 @@ import Eventing
       return true
     }
 
-    /// The executor of the main actor's jobs.
     static var mainExecutor: UnownedSerialExecutor { unsafe SimulatedMainActor.shared.asUnownedSerialExecutor() }
 
     static let whatLiesOutside =
@@ -53,10 +51,8 @@ import Eventing
       : "a Task {} without EventContext.executor, a main-actor call, another queue, or a clock other than Simulation.clock"
   }
 
-  /// The executor of the main actor on the threads of simulations.
-  ///
-  /// All simulations share one executor, because a task that outlives a failed simulation may still
-  /// refer to the executor.
+  /// On the threads of simulations. One for all, because a task that outlives a failed simulation
+  /// may still refer to it.
   final class SimulatedMainActor: SerialExecutor {
     static let shared = SimulatedMainActor()
 
@@ -69,8 +65,7 @@ import Eventing
       }
     }
 
-    /// Returns whether a step of the main queue is running. Such a step may be a block, for which
-    /// the runtime knows no isolation, so the runtime asks this method.
+    /// A step may be a block, for which the runtime knows no isolation, so it asks this method.
     func isIsolatingCurrentContext() -> Bool? { Scheduling.threadSimulation?.isInMainBlock == true }
 
     func checkIsolated() {

@@ -79,8 +79,7 @@ public enum Simulation {
     try Simulator(StepChooser(strategy, seed: seed), seed: seed, strategy).run(cancelled: cancelled, limit: limit, body)
   }
 
-  /// Runs a closure once. In a debug build, the library has the planted fault `mutant` during the
-  /// run. In all other respects, works like the public method.
+  /// In a debug build, the library has the planted fault `mutant` during the run.
   @discardableResult package static func run(
     seed: UInt64, by strategy: Strategy = .random, mutant: Mutant, limit: Int = 20_000,
     _ body: @escaping @Sendable () async throws -> Void
@@ -162,7 +161,6 @@ public struct Schedule: Sendable, CustomStringConvertible {
     ((cancelled.map { ["x\($0)"] } ?? []) + choices.map { "\($0.choice)/\($0.count)" }).joined(separator: " ")
   }
 
-  /// The part of an error message that says how to repeat the run.
   fileprivate var again: String {
     guard let seed else { return "the order \(self)" }
     var words = ["seed \(seed)"]

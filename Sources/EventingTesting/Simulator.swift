@@ -2,18 +2,17 @@ import Dispatch
 import Eventing
 import Synchronization
 
-/// One run of a simulation: a queue of steps, and one thread that runs them.
+/// One run: a queue of steps, and one thread that runs them.
 // Safe: only the thread that runs the simulation touches the state. `isOwn` refuses work from other
 // threads.
 final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   private enum Step {
-    /// A job of a task or an actor. A borrowed job was first enqueued on Swift's global executor.
+    /// A borrowed job was first enqueued on Swift's global executor.
     case job(UnownedJob, isBorrowed: Bool)
-    /// A job of the main actor.
     case mainJob(UnownedJob)
     case block(isMain: Bool, @Sendable () -> Void)
 
-    /// Whether the step must run after all earlier steps of its queue, or of the main actor.
+    /// The step must run after all earlier ones of its queue, or of the main actor.
     var isOrdered: Bool { if case .job = self { false } else { true } }
   }
 
@@ -25,24 +24,23 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   private var chooser: StepChooser
   private var schedule: Schedule
   private var ready: [(id: UInt64, step: Step)] = []
-  /// The numbers of the serial queues. Steps of one queue run in order, and so do steps of the main
-  /// queue. The queues are retained, so that no new queue gets the address of an earlier one.
+  /// Steps of one queue run in order. The queues are retained, so that no new one gets the address
+  /// of an earlier one.
   private var queues: [ObjectIdentifier: (queue: DispatchQueue, id: UInt64)] = [:]
-  /// The number of the main queue, above the numbers of all tasks.
+  /// The number is above those of all tasks.
   private static let main = UInt64(1) << 48
   private var lastBlock = Simulator.main
   private(set) var isInMainBlock = false
-  /// The number of the body's task. Tasks with lower numbers were created before the simulation.
+  /// The number of the body's task. Tasks with lower numbers are older than the simulation.
   private var firstTask = UInt64.max
-  /// The numbers of the tasks whose preferred executor is the simulation.
+  /// Their preferred executor is the simulation.
   private var preferring: Set<UInt64> = []
-  /// The tasks that wait until nothing else can run.
+  /// They wait until nothing else can run.
   private var idlers: [Idler] = []
-  /// A task in `idle()`. A run that fails never resumes it.
   @safe private struct Idler {
     let continuation: UnsafeContinuation<Void, Never>
   }
-  /// Whether another thread tried to add a step.
+  /// Another thread tried to add a step.
   private let isForeign = Atomic<Bool>(false)
 
   init(_ chooser: StepChooser, seed: UInt64?, _ strategy: Simulation.Strategy = .random, mutant: Mutant? = nil) {
@@ -51,7 +49,6 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     schedule = Schedule(seed: seed, strategy)
   }
 
-  /// The simulation that the caller belongs to.
   static var current: Simulator? { Scheduling.currentSimulation as? Simulator }
 
   // MARK: Adding steps
@@ -65,8 +62,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     ready.append((id, .job(job, isBorrowed: false)))
   }
 
-  /// Enqueues a job that a step gave to Swift's global executor: the job of a task without a
-  /// preference, or of an actor. Returns false if the job belongs to a task that was created before
+  /// The job of a task without a preference, or of an actor. False if its task was created before
   /// the simulation.
   func borrow(_ job: UnownedJob) -> Bool {
     let id = TaskID.of(job)
@@ -75,12 +71,10 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     return true
   }
 
-  /// Adds a job of the main actor.
   func enqueueMain(_ job: UnownedJob) { ready.append((Simulator.main, .mainJob(job))) }
 
-  /// Runs a job of the main actor. If the task of the job prefers this executor, the job runs with
-  /// that preference. Without the preference, the task would need an additional job, and so an
-  /// additional step of the simulation, to continue on this executor.
+  /// If the task prefers this executor, the job runs with that preference. Otherwise the task would
+  /// need a further step to continue here.
   private func runMain(_ job: UnownedJob) {
     let main = unsafe RuntimeHooks.mainExecutor
     if preferring.contains(TaskID.of(job)) {
@@ -90,7 +84,6 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     }
   }
 
-  /// Waits until no other step can run.
   func idle() async {
     unsafe await withUnsafeContinuation { continuation in
       if isOwn { idlers.append(unsafe Idler(continuation: continuation)) } else { unsafe continuation.resume() }
@@ -182,10 +175,8 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     }
   }
 
-  /// Runs the next step.
-  ///
-  /// - Returns: `false` if the simulation repeats an earlier run, and the number of eligible steps
-  ///   differs from the number that the earlier run had before this step. No step runs then.
+  /// `false`, without a step, if the number of eligible steps differs from that of the run that
+  /// this one repeats.
   private func takeStep() -> Bool {
     // Only the first step of each queue, and of the main actor, is eligible.
     var seen: Set<UInt64> = []
@@ -208,7 +199,6 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     return true
   }
 
-  /// Resumes the tasks in `idle()`. Returns false if there are none.
   private func resumeIdlers() -> Bool {
     let resumed = idlers
     idlers = []
@@ -216,9 +206,8 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
     return !resumed.isEmpty
   }
 
-  /// Gives the jobs of actors that the simulation has not run back to Swift's global executor, from
-  /// which ``borrow(_:)`` took the jobs. Code outside of the simulation may use those actors. Jobs
-  /// of tasks are not given back, so a task that outlives the simulation never continues.
+  /// Code outside of the simulation may use the actors. Jobs of tasks are not given back, so a task
+  /// that outlives the simulation never continues.
   private func returnBorrowed() {
     for case (0, .job(let job, isBorrowed: true)) in ready { globalConcurrentExecutor.enqueue(job) }
     ready.removeAll { if case (0, .job(_, isBorrowed: true)) = $0 { true } else { false } }

@@ -1,4 +1,3 @@
-/// Chooses the next step of a simulation.
 struct StepChooser {
   private enum Way {
     case random
@@ -10,7 +9,7 @@ struct StepChooser {
   private var random: SplitMix
   private var step = 0
   private var priorities: [UInt64: UInt64] = [:]
-  /// The lowest priority given so far. The next change of priority gives a lower one.
+  /// The next change of priority gives a lower one.
   private var lowest = UInt64(1) << 32
 
   init(_ strategy: Simulation.Strategy, seed: UInt64) {
@@ -24,16 +23,15 @@ struct StepChooser {
     self.random = random
   }
 
-  /// Creates a chooser that follows a script, and afterwards always chooses the first step.
+  /// Always chooses the first step after the script.
   init(_ script: [(choice: Int, count: Int)]) {
     way = .script(script)
     random = SplitMix(state: 0)
   }
 
-  /// Returns the index of the next step. Returns `nil` if the script expects a different number of
-  /// eligible steps.
+  /// `nil` if the script expects a different number of eligible steps.
   ///
-  /// - Parameter ready: The numbers of the tasks and queues that have an eligible step.
+  /// - Parameter ready: The numbers of tasks and queues with an eligible step.
   mutating func choose(_ ready: [UInt64]) -> Int? {
     defer { step += 1 }
     switch way {
@@ -56,8 +54,8 @@ struct StepChooser {
   }
 }
 
-/// A small random number generator with equal results on every platform (Steele, Lea, Flood: Fast
-/// Splittable Pseudorandom Number Generators, 2014).
+/// Equal results on every platform (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+/// Generators, 2014).
 package struct SplitMix: RandomNumberGenerator, Sendable {
   var state: UInt64
 

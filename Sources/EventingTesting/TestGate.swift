@@ -1,7 +1,6 @@
 import Eventing
 import Synchronization
 
-/// A gate that is closed until it is opened once.
 final class TestGate: Sendable {
   private let isOpen = Atomic<Bool>(false)
   private let signal = Event<NoPayload>(untold: nil)
@@ -14,13 +13,13 @@ final class TestGate: Sendable {
     signal.finish()
   }
 
-  /// Waits until the gate is open, or the task is cancelled.
+  /// Returns if the task is cancelled, too.
   func opened() async {
     let ends = signal.payloads()
     if !isOpen.load(ordering: .acquiring) { for await _ in ends {} }
   }
 
-  /// Waits until the gate is open, or the time has passed.
+  /// Returns if the time has passed, too.
   func opened(within limit: Duration, _ clock: any Clock<Duration>) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { [self] in await opened() }

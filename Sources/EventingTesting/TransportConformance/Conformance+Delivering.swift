@@ -3,7 +3,6 @@ import EventingTransport
 
 // Checks for every engine: delivery, order, groups, bounds, requests.
 extension Conformance {
-  /// Checks that a message arrives unchanged.
   func delivers() async throws {
     let log = MessageLog()
     let subscription = try await subscribe(log)
@@ -43,9 +42,8 @@ extension Conformance {
     }
   }
 
-  /// Checks that a subscription gets the messages of a forward in the order in which its event
-  /// delivers them. The forward publishes a message only when the engine has decided the place of
-  /// the previous one, so that no later message comes before that one.
+  /// The forward publishes a message only when the engine has decided the place of the previous
+  /// one.
   func forward() async throws {
     guard first.promises.keepsOrder else { return }
     let (log, local) = (MessageLog(), Event<[UInt8]>("local"))
@@ -193,7 +191,6 @@ extension Conformance {
     responder.cancel()
   }
 
-  /// Returns the code of the `TransportError` that a closure throws, otherwise `nil`.
   func failure(_ body: () async throws -> Void) async -> TransportError.Code? {
     do {
       try await body()

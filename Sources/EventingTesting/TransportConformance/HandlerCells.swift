@@ -29,9 +29,7 @@ struct HandlerCellRun: Sendable {
 
   private let letters: RemoteEvent<Int>
   var clock: any Clock<Duration> { conformance.clock }
-  /// The numbers that handlers noted, in order.
   var calls: [Int] { log.withLock { calls in calls.map { $0 } } }
-  /// The numbers that became dead letters.
   var dead: [Int] { deadNumbers.withLock { numbers in numbers.map { $0 } } }
 
   func note(_ number: Int) { log.withLock { $0.append(number) } }
@@ -57,7 +55,6 @@ struct HandlerCellRun: Sendable {
       found(), "expected the calls \(expected) and the dead letters \(expectedDead) for good, got \(calls) and \(dead)")
   }
 
-  /// Ends the listenings of the cell.
   func end() {
     event.finish()
     letters.finish()
@@ -78,7 +75,6 @@ extension TransportConformance {
 }
 
 extension HandlerCell {
-  /// All cells.
   static let all: [HandlerCell] = handled + endings + newest + bounds + locks + others
 
   private static let handled = [

@@ -126,7 +126,6 @@ struct Conformance: Sendable {
 
   var isAtLeastOnce: Bool { first.promises.isAtLeastOnce }
 
-  /// Throws unless a condition holds.
   func expect(_ condition: Bool, _ text: @autoclosure () -> String) throws {
     if !condition { throw ConformanceFailure(check: check, description: "\(check): \(text())") }
   }
