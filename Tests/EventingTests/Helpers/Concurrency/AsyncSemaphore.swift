@@ -1,13 +1,12 @@
-/// A semaphore that allows one race at a time.
+/// Allows one race at a time.
 let raceTurns = AsyncSemaphore(1)
 
-/// A counting semaphore for tasks. Waiting tasks resume in the order of their arrival.
+/// Waiting tasks resume in the order of their arrival.
 final class AsyncSemaphore: Sendable {
   private let state: ConditionLock<(free: Int, waiting: [Gate])>
 
   init(_ count: Int) { state = ConditionLock((count, [])) }
 
-  /// Takes a permit. If none is free, the task suspends until another task returns one.
   func take() async {
     let gate = state.withLock { state -> Gate? in
       guard state.free == 0 else {
@@ -21,7 +20,7 @@ final class AsyncSemaphore: Sendable {
     await gate?.opened()
   }
 
-  /// Returns the permit: the task that has waited longest gets it.
+  /// The task that has waited longest gets the permit.
   func pass() {
     let next = state.withLock { state -> Gate? in
       guard state.waiting.isEmpty else { return state.waiting.removeFirst() }

@@ -9,11 +9,8 @@
 #endif
 import Testing
 
-/// A value behind a mutex with a condition variable, so that a thread can block until another
-/// thread has changed the value.
-///
-/// The thread sanitizer sees how this mutex and this condition variable order threads. It does not
-/// see how a contended `Mutex` orders threads.
+/// A mutex with a condition variable, on which a thread can block. The thread sanitizer sees how
+/// they order threads, unlike a contended `Mutex`.
 // Safe: `value` is accessed only while `mutex` is held.
 @safe final class ConditionLock<Value: Sendable>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -38,7 +35,7 @@ import Testing
     unsafe mutex.deallocate()
   }
 
-  /// Calls `body` with the value, then wakes all threads that wait for a change.
+  /// Wakes all threads that wait for a change.
   func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     unsafe pthread_mutex_lock(mutex)
     defer {
@@ -48,15 +45,8 @@ import Testing
     return try body(&value)
   }
 
-  /// Blocks the thread until `isTrue` returns true for the value.
-  ///
-  /// After 200 seconds the wait ends and the test fails with a message. A hang would not show which
-  /// wait failed.
-  ///
-  /// - Parameters:
-  ///   - what: The name of the awaited change, for the message of the failure.
-  ///   - file: The file that waits, for that message.
-  ///   - line: The line in that file.
+  /// After 200 seconds the wait ends, and the test fails with `what`, the name of the awaited
+  /// change. A hang would not show which wait failed.
   @available(*, noasync) func wait(
     _ what: String, file: String = #fileID, line: Int = #line, until isTrue: (Value) -> Bool
   ) {

@@ -13,12 +13,10 @@ import Synchronization
 // Helpers for exit tests. The body of an exit test has a process of its own, so a crash or a hang
 // fails only one test.
 
-/// Ends the process by `SIGALRM` after two minutes, if it still runs then.
+/// By `SIGALRM`, after two minutes.
 func endProcessIfItHangs() { alarm(120) }
 
-/// Runs each body repeatedly on a thread of its own, until the duration is over.
-///
-/// - Returns: The number of rounds of each body.
+/// Each body runs on a thread of its own. Returns the number of rounds of each.
 @discardableResult func race(for duration: Duration = .milliseconds(600), _ bodies: [@Sendable (_ round: Int) -> Void])
   async -> [Int]
 {
@@ -36,9 +34,7 @@ func endProcessIfItHangs() { alarm(120) }
   return rounds.withLock { $0 }
 }
 
-/// Returns the processor time that `body` takes on the calling thread, in seconds.
-///
-/// The time of other threads does not count.
+/// In seconds, without the time of other threads.
 func processorTime(of body: () -> Void) -> Double {
   func now() -> Double {
     var time = timespec()
@@ -50,23 +46,19 @@ func processorTime(of body: () -> Void) -> Double {
   return now() - start
 }
 
-/// Returns the number of times that the calling thread has gone to sleep voluntarily.
-///
-/// Preemption by other threads does not count. Returns 0 where the system does not report it.
+/// Without preemption. 0 where the system does not report it.
 func sleepsOfThisThread() -> Int {
   guard let text = try? String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8) else { return 0 }
   let line = text.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches") }
   return line?.split(separator: "\t").last.flatMap { Int($0) } ?? 0
 }
 
-/// Returns the cost of one item among `many`, divided by the cost of one item among `few`.
-///
-/// The result is about 1 if the work is linear, and `many / few` if it is quadratic. Other programs
-/// share the caches, so the best of up to four attempts counts.
+/// The cost of one item among `many`, divided by that of one among `few`: about 1 if the work is
+/// linear. Other programs share the caches, so the best of up to four attempts counts.
 ///
 /// - Parameters:
-///   - isEnough: The highest result after which no further attempt is made.
-///   - work: A closure that returns the processor time of `count` items, in seconds.
+///   - isEnough: A result for which no further attempt is made.
+///   - work: Returns the processor time of `count` items, in seconds.
 func growth(from few: Int, to many: Int, isEnough: Double, _ work: @escaping @Sendable (_ count: Int) -> Double) async
   -> Double
 {

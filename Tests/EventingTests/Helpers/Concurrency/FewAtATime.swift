@@ -1,11 +1,9 @@
 import Foundation
 import Testing
 
-/// A trait that limits the number of tests that run at a time to two for each core.
-///
-/// Swift Testing starts all tests at once. On two cores, hundreds of their threads then compete
-/// with the tasks that must open a gate, or return within a second. A step of a millisecond then
-/// takes a minute.
+/// Two tests at a time for each core. Swift Testing starts all tests at once. On two cores,
+/// hundreds of their threads then compete with the tasks that must open a gate, and a step of a
+/// millisecond takes a minute.
 struct FewAtATime: SuiteTrait, TestTrait, TestScoping {
   private static let places = AsyncSemaphore(2 * ProcessInfo.processInfo.activeProcessorCount)
 

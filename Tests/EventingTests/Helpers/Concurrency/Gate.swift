@@ -1,4 +1,4 @@
-/// A gate at which threads and tasks wait until it is opened. An open gate never closes again.
+/// An open gate never closes again.
 final class Gate: Sendable {
   private struct State: Sendable {
     var isOpen = false
@@ -20,17 +20,12 @@ final class Gate: Sendable {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Blocks the thread until the gate is open.
-  ///
-  /// Handlers and the test's own threads may call this method. A task must not: it would block a
-  /// thread of Swift's pool.
+  /// For handlers and the test's own threads. A task would block a thread of Swift's pool.
   @available(*, noasync) func wait(file: String = #fileID, line: Int = #line) {
     state.wait("gate", file: file, line: line) { $0.isOpen }
   }
 
-  /// Suspends the task until the gate is open or the task is cancelled.
-  ///
-  /// The time limit of a suite cancels the tasks of its tests, and so ends this wait.
+  /// Also ends when the task is cancelled, as by the time limit of a suite.
   func opened() async {
     let id = state.withLock { state in
       state.nextID += 1

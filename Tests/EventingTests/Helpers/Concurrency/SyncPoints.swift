@@ -11,13 +11,11 @@
   import Eventing
   import Testing
 
-  /// Runs code of a test at the library's sync points, through `SyncPoint.hook`.
-  ///
-  /// The hook belongs to the whole process, and tests run in parallel. So the trait
-  /// ``usesSyncPoints`` sets it once, while the tests are discovered and none runs yet. The hook
-  /// acts only on threads that are inside `watch`. No test sets `SyncPoint.hook` itself.
+  /// `SyncPoint.hook` belongs to the whole process, and tests run in parallel. So the trait
+  /// ``usesSyncPoints`` sets it once, before any test runs, and it acts only on threads inside
+  /// `watch`. No test sets it itself.
   enum SyncPoints {
-    /// Calls `onSyncPoint` whenever the calling thread passes a sync point in `body`.
+    /// Only sync points of the calling thread.
     static func watch(_ onSyncPoint: @escaping (SyncPoint) -> Void, during body: () -> Void) {
       let watcher = Watcher(onSyncPoint)
       let before = unsafe pthread_getspecific(key)
@@ -26,9 +24,8 @@
       unsafe pthread_setspecific(key, before)
     }
 
-    /// Makes the calling thread yield the processor at about every 16th sync point in `body`.
-    ///
-    /// Without yields, threads on two busy processors rarely overlap inside the library.
+    /// Yields at about every 16th sync point. Otherwise threads on two busy processors rarely
+    /// overlap inside the library.
     static func stumble(_ seed: UInt64, during body: () -> Void) {
       var random = SeededGenerator(seed: seed)
       watch({ _ in if random.next() % 16 == 0 { giveWay() } }, during: body)
@@ -52,13 +49,12 @@
       }
   }
 
-  /// The trait of a suite that holds threads at sync points.
   struct SyncPointsTrait: SuiteTrait {
     fileprivate init() { SyncPoints.install }
   }
 
   extension Trait where Self == SyncPointsTrait {
-    /// The trait that sets `SyncPoint.hook` when the tests are discovered.
+    /// Sets `SyncPoint.hook` when the tests are discovered.
     static var usesSyncPoints: SyncPointsTrait { SyncPointsTrait() }
   }
 #endif

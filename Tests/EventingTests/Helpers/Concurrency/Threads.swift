@@ -11,11 +11,7 @@ import Synchronization
 
 // Threads outside of any pool. The thread sanitizer sees their races. Unlike tasks, they may block.
 
-/// Starts a thread.
-///
-/// - Parameter stack: The size of the thread's stack in bytes, or `nil` for the default of the
-///   system.
-/// - Returns: A gate that opens when `body` has returned.
+/// Returns a gate that opens when `body` has returned.
 @discardableResult func startThread(stack: Int? = nil, _ body: @escaping @Sendable () -> Void) -> Gate {
   let ended = Gate()
   let start = ThreadStart {
@@ -47,8 +43,6 @@ private func create(_ attributes: UnsafePointer<pthread_attr_t>, _ context: Unsa
   #endif
 }
 
-/// Runs `body` on a thread of its own, and returns its result.
-///
 /// On a thread of Swift's pool, long work would delay the other tests.
 @discardableResult func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
   let result = ConditionLock<Result?>(nil)
@@ -59,9 +53,7 @@ private func create(_ attributes: UnsafePointer<pthread_attr_t>, _ context: Unsa
   return result.withLock { $0! }
 }
 
-/// Runs `body` on `count` threads that begin together, and returns when all have ended.
-///
-/// In debug builds the threads yield at random sync points of the library.
+/// The threads begin together. In debug builds they yield at random sync points.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void) async {
   let barrier = StartBarrier(count)
   let ended = (0..<count).map { index in
@@ -77,11 +69,9 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void)
   for gate in ended { await gate.opened() }
 }
 
-/// Runs `body` repeatedly on `count` threads that begin together, until `isEnough` returns true.
-///
-/// The race ends after two minutes at the latest. A fixed number of rounds would prove nothing: on
-/// two cores the threads may run one after the other, without any overlap. Two races at once would
-/// overlap even less, so only one runs at a time.
+/// Ends after two minutes at the latest. A fixed number of rounds would prove nothing: on two cores
+/// the threads may run one after the other. Two races at once would overlap even less, so only one
+/// runs at a time.
 func onThreads(
   _ count: Int, until isEnough: @escaping @Sendable () -> Bool,
   _ body: @escaping @Sendable (_ index: Int, _ round: Int) -> Void
@@ -102,10 +92,8 @@ func onThreads(
   }
 }
 
-/// Runs at least `least` rounds on `count` threads, and then more until `isEnough` returns true.
-///
-/// In each round the first thread calls `prepare`, then all threads call `body` together. The race
-/// ends after two minutes at the latest.
+/// In each round the first thread calls `prepare`, then all call `body` together. Ends after two
+/// minutes at the latest.
 func inRounds<Stage: Sendable>(
   _ count: Int, least: Int = 1_000, until isEnough: @escaping @Sendable () -> Bool,
   prepare: @escaping @Sendable () -> Stage, _ body: @escaping @Sendable (_ index: Int, Stage) -> Void
@@ -131,14 +119,12 @@ func inRounds<Stage: Sendable>(
   }
 }
 
-/// Yields the processor to another thread.
 func giveWay() { sched_yield() }
 
-/// Puts the thread to sleep. Used to measure how long a sleep takes; no test waits for a change
-/// this way.
+/// To measure how long a sleep takes; no test waits for a change this way.
 func nap(microseconds: UInt32) { usleep(microseconds) }
 
-/// A reusable barrier: `arrive()` returns when all `count` threads have called it.
+/// Reusable.
 final class StartBarrier: Sendable {
   private let count: Int
   private let arrived = Atomic<Int>(0)
@@ -156,10 +142,8 @@ final class StartBarrier: Sendable {
   }
 }
 
-/// Counts the operations that began while another one was running.
-///
-/// A test expects a minimum, so a race without overlaps fails the test. The counters order no
-/// memory, so they hide no race from the thread sanitizer.
+/// Counts operations that began while another one was running. The counters order no memory, so
+/// they hide no race from the thread sanitizer.
 final class Overlaps: Sendable {
   private let running = Atomic<Int>(0)
   private let begun = Atomic<Int>(0)
@@ -169,10 +153,8 @@ final class Overlaps: Sendable {
 
   var count: Int { seen.load(ordering: .relaxed) }
 
-  /// Runs `body`, and counts it if another operation is running.
-  ///
-  /// Of the calls that find no other operation running, every fourth waits until one begins, for at
-  /// most 64 yields, before it runs `body`. So threads overlap even on busy cores.
+  /// Every fourth call that finds no other one running waits for one, for at most 64 yields, so
+  /// that threads overlap even on busy cores.
   func during<Result>(_ body: () throws -> Result) rethrows -> Result {
     let others = running.wrappingAdd(1, ordering: .relaxed).oldValue
     defer { running.wrappingSubtract(1, ordering: .relaxed) }
@@ -188,8 +170,7 @@ final class Overlaps: Sendable {
   }
 }
 
-/// A unique number for each thread. The system may reuse the identity of a thread that has ended;
-/// these numbers are never reused.
+/// Never reused, unlike the identity of a thread.
 struct ThreadNumber: Hashable, Sendable {
   private let number: Int
 

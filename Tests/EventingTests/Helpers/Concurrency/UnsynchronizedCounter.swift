@@ -1,13 +1,9 @@
-/// A counter without synchronization.
-///
-/// Only the library's guarantees keep two uses from overlapping. If a guarantee fails, the thread
-/// sanitizer reports a race.
+/// If a guarantee of the library fails, two uses overlap, and the thread sanitizer reports a race.
 final class UnsynchronizedCounter: @unchecked Sendable {
   var value = 0
 }
 
-/// Measures the depth of a stack: the bytes between the deepest and the shallowest call of
-/// `look()`. Only one thread at a time may use the probe.
+/// The bytes between the deepest and the shallowest call of `look()`. For one thread at a time.
 final class StackProbe: @unchecked Sendable {
   private var lowest = UInt.max
   private var highest = UInt.min
@@ -24,7 +20,7 @@ final class StackProbe: @unchecked Sendable {
   }
 }
 
-/// An object without state, for tests that need only its identity.
+/// Has nothing but an identity.
 final class Plain: Sendable {
   init() {}
 }

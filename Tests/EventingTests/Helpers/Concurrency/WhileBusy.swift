@@ -1,8 +1,6 @@
 import Eventing
 
-/// Runs `body` while the event is busy, and returns its result.
-///
-/// A thread posts 0. A once handler of the highest priority blocks the thread until `body` returns.
+/// A thread posts 0, and a once handler of the highest priority blocks it until `body` returns.
 func whileBusy<Result: Sendable>(_ event: Event<Int>, _ body: () -> Result) async -> Result {
   let (isInside, mayLeave) = (Gate(), Gate())
   event.once(.priority(.max)) { _ in

@@ -1,6 +1,6 @@
 import Eventing
 
-/// The calls of an event's methods that need no `await`.
+/// The methods that need no `await`.
 enum AnyCall: CaseIterable, Sendable {
   case post, postMany, submit, add, addMany, once, addOnALane, addAndRemove, removeNamed, removeOwned, removeAll
   case lock, lockNamed, lockAll, gate, looks, bag, finish
@@ -52,7 +52,6 @@ enum AnyCall: CaseIterable, Sendable {
   }
 }
 
-/// The ways in which a handler's life can end.
 enum Ending: CaseIterable, Sendable {
   case removed, removedByName, allRemoved, usedUp, removedInside, finished, removedByABag
 

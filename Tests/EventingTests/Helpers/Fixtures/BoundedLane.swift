@@ -2,11 +2,10 @@ import Dispatch
 import Eventing
 import Testing
 
-/// The kinds of lanes that can be bounded.
 enum BoundedLane: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case background, queue, inOrder, backgroundAsync, concurrent, main, mainAsync
 
-  /// Returns a handler whose calls run `body` and then wait until the gate is open.
+  /// Its calls wait at the gate after `body`.
   func handler<Payload: Sendable>(
     _ buffering: Buffering, until gate: Gate, _ body: @escaping @Sendable (Payload) -> Void
   ) -> Handler<Payload> {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the living canaries. At 0, every object that contained one has been released.
+/// At 0, every object that contained a canary has been released.
 final class LiveCount: Sendable {
   private let count = Atomic<Int>(0)
 
@@ -11,14 +11,12 @@ final class LiveCount: Sendable {
   fileprivate func add(_ change: Int) { count.wrappingAdd(change, ordering: .acquiringAndReleasing) }
 }
 
-/// An object that shows whether the closure, payload or owner that contains it is still alive.
+/// Shows whether the closure, payload or owner that contains it is alive.
 final class Canary: Sendable {
   private let live: LiveCount
   private let onDeinit: (@Sendable () -> Void)?
 
-  /// Creates a canary, which counts as alive until its `deinit`.
-  ///
-  /// - Parameter onDeinit: A closure that the `deinit` calls, on any thread.
+  /// `onDeinit` is called on any thread.
   init(_ live: LiveCount, onDeinit: (@Sendable () -> Void)? = nil) {
     self.live = live
     self.onDeinit = onDeinit
@@ -30,6 +28,6 @@ final class Canary: Sendable {
     live.add(-1)
   }
 
-  /// Does nothing. A handler that calls this method captures the canary.
+  /// A handler that calls this captures the canary.
   func sing() {}
 }

@@ -1,8 +1,7 @@
 import Foundation
 
-/// Reads the code in the documentation. Tests compare it with the code that they run.
+/// The code in the documentation, to compare with the code of tests.
 enum Documentation {
-  /// The root folder of the package.
   static var root: URL {
     URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
@@ -10,23 +9,22 @@ enum Documentation {
 
   static var readme: URL { root.appending(path: "README.md") }
 
-  /// Returns the URL of a file in the documentation catalogue.
   static func article(_ name: String) -> URL { root.appending(path: "Sources/Eventing/Eventing.docc/\(name)") }
 
-  /// Returns the lines of a file that are not empty, without the white space around them.
+  /// Without empty lines, and without the white space around each.
   static func lines(_ url: URL) throws -> [String] {
     let all = try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
     return all.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
   }
 
-  /// Returns the lines of the documentation tests whose file names begin with `prefix`.
+  /// The lines of the documentation tests.
   static func lines(ofTests prefix: String) throws -> [String] {
     let folder = root.appending(path: "Tests/EventingTests/Documentation")
     let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path()).sorted()
     return try paths.map { folder.appending(path: $0) }.filter { $0.lastPathComponent.hasPrefix(prefix) }.flatMap(lines)
   }
 
-  /// Returns the lines of each Swift example, without imports.
+  /// Without imports.
   static func examples(_ url: URL) throws -> [[String]] {
     var examples: [[String]] = []
     var isSwift = false
@@ -43,7 +41,7 @@ enum Documentation {
     return examples
   }
 
-  /// Returns the pieces of code in the last column of each table row.
+  /// The code in the last column of each table row.
   static func lastColumns(_ url: URL) throws -> [[String]] {
     try lines(url).compactMap { line in
       guard line.hasPrefix("| "), !line.hasPrefix("| ---"), line.hasSuffix(" |") else { return nil }

@@ -7,11 +7,8 @@ import Synchronization
 #endif
 
 extension Event {
-  /// Returns a description of the memory that an idle event keeps beyond the needs of its handlers.
-  ///
-  /// Slots of ended handlers count, too, because they slow every post, which visits them.
-  /// - Parameter handlers: The number of handlers that the event has.
-  /// - Returns: The excess, or `nil` if there is none. In release builds always `nil`.
+  /// The memory that an idle event keeps beyond the needs of its handlers. Slots of ended handlers
+  /// count, because each post visits them. `nil` if there is none, and always in release builds.
   nonisolated func excess(over handlers: Int = 0) async -> String? {
     #if DEBUG
       // The fields may be read only inside the core. A lane that ends also enters the core, so

@@ -4,11 +4,8 @@
   import Glibc
 #endif
 
-/// Returns the number of bytes from `malloc` that the whole process has in use. Returns 0 where the
-/// system does not report the number.
-///
-/// Other tests allocate at the same time. So only exit tests call this function, because each has a
-/// process of its own.
+/// Bytes from `malloc`; 0 where the system does not report them. Only for exit tests, which have a
+/// process of their own, because other tests allocate meanwhile.
 func heapInUse() -> Int {
   #if canImport(Darwin)
     return Int(mstats().bytes_used)

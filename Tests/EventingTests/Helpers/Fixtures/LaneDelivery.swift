@@ -2,11 +2,11 @@ import Dispatch
 import Eventing
 import Testing
 
-/// The kinds of lanes, for tests of guarantees that hold for all of them.
+/// For guarantees that hold for all lanes.
 enum LaneDelivery: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case background, queue, inOrder, concurrent, task
 
-  /// Returns a handler whose calls run `body` and then wait until the gate is open.
+  /// Its calls wait at the gate after `body`.
   func handler(_ queue: DispatchQueue, until gate: Gate = .open, _ body: @escaping @Sendable () -> Void) -> Handler<Int>
   {
     let sync: @Sendable (Int) -> Void = { _ in

@@ -3,7 +3,7 @@ import Eventing
 import Synchronization
 import Testing
 
-/// A gate that opens after `count` arrivals.
+/// Opens after `count` arrivals.
 final class Countdown: Sendable {
   private let left: Atomic<Int>
   private let gate = Gate()
@@ -17,7 +17,7 @@ final class Countdown: Sendable {
   func opened() async { await gate.opened() }
 }
 
-/// Posts a payload, and returns whether it has been released when `quiesce()` returns.
+/// Whether the payload has been released when `quiesce()` returns.
 func losesItsPayload(_ event: Event<Recorder<Int>>) async -> Bool {
   weak let payload = { () -> Recorder<Int> in
     let payload = Recorder<Int>()
@@ -28,7 +28,7 @@ func losesItsPayload(_ event: Event<Recorder<Int>>) async -> Bool {
   return payload == nil
 }
 
-/// Counts the calls between `enter()` and `leave()`, and the largest number at one time.
+/// Counts the calls between `enter()` and `leave()`.
 final class Crowd: Sendable {
   private let state = ConditionLock((now: 0, peak: 0))
 
@@ -44,7 +44,6 @@ final class Crowd: Sendable {
   func leave() { state.withLock { $0.now -= 1 } }
 }
 
-/// A counter that several threads may change at once.
 final class Counter: Sendable {
   private let number = Atomic<Int>(0)
 
@@ -55,10 +54,8 @@ final class Counter: Sendable {
   }
 }
 
-/// Returns the result of `work`, or `nil` if it does not return within 200 seconds.
-///
-/// After 200 seconds, cancels the task of `work` and records an issue. Without this limit, the test
-/// would hang, and its output would not show which call failed.
+/// After 200 seconds, cancels the task and records an issue. Otherwise the test would hang, and not
+/// show which call failed.
 @discardableResult func comesBack<Result: Sendable>(
   sourceLocation: SourceLocation = #_sourceLocation, _ work: @escaping @Sendable () async -> Result
 ) async -> Result? {
@@ -81,7 +78,7 @@ final class Counter: Sendable {
   return value
 }
 
-/// Returns a task that runs `work` and is cancelled before `work` begins.
+/// The task is cancelled before `work` begins.
 func cancelledTask<Result: Sendable>(_ work: @escaping @Sendable () async -> Result) -> Task<Result, Never> {
   Task {
     unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
@@ -89,14 +86,13 @@ func cancelledTask<Result: Sendable>(_ work: @escaping @Sendable () async -> Res
   }
 }
 
-/// Runs `work` in a task that is cancelled before `work` begins, and returns its result.
+/// The task is cancelled before `work` begins.
 func inCancelledTask<Result: Sendable>(_ work: @escaping @Sendable () async -> Result) async -> Result {
   await cancelledTask(work).value
 }
 
-/// An executor that runs its jobs only when a test calls a `run` method.
-///
-/// The tasks of handlers that are added inside ``adding(_:)`` run on it.
+/// Runs jobs only when a test calls a `run` method. Handlers that are added inside ``adding(_:)``
+/// run on it.
 final class StepExecutor: TaskExecutor {
   private let jobs = ConditionLock<[UnownedJob]>([])
 
@@ -105,34 +101,30 @@ final class StepExecutor: TaskExecutor {
     jobs.withLock { $0.append(job) }
   }
 
-  /// Runs `body`. The tasks of handlers that `body` adds run on this executor.
   @discardableResult func adding<Result>(_ body: () throws -> Result) rethrows -> Result {
     try Scheduling.$executor.withValue(self) { try body() }
   }
 
-  /// Enqueues a closure as a job behind the waiting jobs.
+  /// Behind the waiting jobs.
   func after(_ body: @escaping @Sendable () -> Void) {
     Task(executorPreference: self) { body() }
   }
 
-  /// Runs all jobs on a new thread.
-  ///
-  /// - Returns: Whether a job was waiting.
+  /// On a new thread. Returns whether a job was waiting.
   @discardableResult func run() async -> Bool {
     let ran = Counter()
     await startThread { ran.add(self.runHere()) }.opened()
     return ran.value > 0
   }
 
-  /// Runs all jobs on a new thread, and blocks the calling thread until they have run. If the
-  /// caller is on an actor, nothing else can run on this actor meanwhile.
+  /// Blocks the calling thread meanwhile, and so its actor.
   func runWhileThisIsHeld() {
     let over = startThread { _ = self.runHere() }
     func block(_ wait: () -> Void) { wait() }
     block { over.wait() }
   }
 
-  /// Runs jobs until `quiesce()` of the event has returned.
+  /// Until `quiesce()` has returned.
   func runUntilQuiet(_ event: Event<Int>) async {
     let isQuiet = Gate()
     let quiescing = Task {
@@ -143,9 +135,7 @@ final class StepExecutor: TaskExecutor {
     await quiescing.value
   }
 
-  /// Runs all jobs on the calling thread.
-  ///
-  /// - Returns: The number of jobs.
+  /// Returns the number of jobs.
   @discardableResult func runHere() -> Int {
     var count = 0
     while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
@@ -156,7 +146,7 @@ final class StepExecutor: TaskExecutor {
   }
 }
 
-/// The kinds of handlers whose lane runs one call at a time, in order.
+/// One call at a time, in order.
 enum SerialKind: CaseIterable, Sendable {
   case main, mainAsync, background, serialQueue, concurrentQueue, inOrder, backgroundAsync, actor, concurrentOfOne
 
@@ -172,13 +162,11 @@ enum SerialKind: CaseIterable, Sendable {
   var isMain: Bool { self == .main || self == .mainAsync }
 }
 
-/// An actor for handlers to run on.
 actor Stage {
-  /// Runs `body` on the actor.
   func hold(_ body: @Sendable () -> Void) { body() }
 }
 
-/// Adds a handler of the given kind. Its calls run `body`, and then `later` if it is asynchronous.
+/// `later` runs after `body` if the handler is asynchronous.
 @discardableResult func add<Payload: Sendable>(
   _ kind: SerialKind, to event: Event<Payload>, named name: String? = nil, priority: Int = 0, once: Bool = false,
   stage: Stage? = nil,

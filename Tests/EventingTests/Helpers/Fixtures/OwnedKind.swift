@@ -2,7 +2,6 @@ import Eventing
 import Synchronization
 import Testing
 
-/// The ways to add a handler with an owner.
 enum OwnedKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case inline, direct, background, async, method
 
@@ -21,7 +20,7 @@ enum OwnedKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   var testDescription: String { rawValue }
 }
 
-/// An owner of handlers. Its canary shows whether the owner is alive.
+/// The canary shows whether the owner is alive.
 final class Owner: Sendable {
   private let canary: Canary
   private let gone = Atomic<Bool>(false)

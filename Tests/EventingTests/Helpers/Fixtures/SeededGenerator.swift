@@ -9,7 +9,7 @@
 #endif
 import EventingTesting
 
-/// A generator of random numbers whose sequence is determined by its seed (SplitMix64).
+/// SplitMix64.
 struct SeededGenerator: RandomNumberGenerator, Sendable {
   let seed: UInt64
   private var random: SplitMix
@@ -19,9 +19,7 @@ struct SeededGenerator: RandomNumberGenerator, Sendable {
     random = SplitMix(state: seed)
   }
 
-  /// Returns a generator with the seed in `EVENTING_SEED`, or with a random seed.
-  ///
-  /// Prints the seed, so that a run can be repeated.
+  /// Takes the seed from `EVENTING_SEED`, and prints it, so that a run can be repeated.
   static func fresh(_ purpose: String) -> SeededGenerator {
     let given = unsafe getenv("EVENTING_SEED").flatMap { unsafe UInt64(String(cString: $0)) }
     let seed = given ?? .random(in: 1...UInt64(UInt32.max))
