@@ -183,14 +183,12 @@
         case .reply:
           // A server that is starting has no streams yet.
           hasNoStreams += 1
-          if hasNoStreams == 20 {
-            throw TransportError(
-              .refused, "expected a server with JetStream (nats-server -js) that knows \(path); nobody responds")
-          }
+          if hasNoStreams == 20 || .now >= end { throw noStreams(path) }
           try await Sleeping.sleep(for: .milliseconds(50), on: ContinuousClock())
         case .cancelled: throw CancellationError()
         case .late, .lost:
           if .now >= end {
+            if hasNoStreams > 0 { throw noStreams(path) }
             throw TransportError(.refused, "expected an answer to \(path) within \(engine.publishTimeout); none came")
           }
         case .refused(let reason):
@@ -200,6 +198,10 @@
         case .closed: try engine.checkOpen(action)
         }
       }
+    }
+
+    private func noStreams(_ path: String) -> TransportError {
+      TransportError(.refused, "expected a server with JetStream (nats-server -js) that knows \(path); nobody responds")
     }
 
     private func text(_ error: StreamAnswer.Failure) -> String {

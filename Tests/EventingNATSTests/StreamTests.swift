@@ -85,7 +85,7 @@
       let nats = try await server.connect()
       let error = await transportError { _ = try await nats.stream("ORDERS", subjects: ["orders.>"]) }
       #expect(error?.code == .refused)
-      #expect(error?.description.contains("JetStream") == true)
+      #expect(error?.description.contains("JetStream") == true, "\(error as Any)")
       await nats.close()
     }
 
