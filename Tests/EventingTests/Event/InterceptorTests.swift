@@ -161,15 +161,15 @@ import Testing
   @Test func anInterceptorEndsWithItsOwnerAfterOneCallAndByItsName() async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.addHandler { seen.record($0) }
-    var owner: Meter? = Meter()
+    var owner: Listener? = Listener()
     if let owner {
-      event.intercept(.priority(1), owner: owner) { meter, number in
-        meter.read(number)
+      event.intercept(.priority(1), owner: owner) { listener, number in
+        listener.numbers.record(number)
         return .proceed(with: -number)
       }
     }
     event.post(1)
-    #expect(owner?.readings.values == [1])
+    #expect(owner?.numbers.values == [1])
     owner = nil
     event.post(2)
     event.intercept(.once, .priority(1)) { .proceed(with: $0 * 10) }
@@ -195,4 +195,9 @@ import Testing
     event.post(1)
     #expect(seen.values == [20])
   }
+}
+
+/// An owner of an interceptor, which keeps the numbers that it saw.
+private final class Listener: Sendable {
+  let numbers = Recorder<Int>()
 }
