@@ -3,7 +3,8 @@ import Testing
 
 /// Tests of features 21 to 35 of AFFEvent, IKEvents and emitter-kit: adding handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AddingRows {
-  @Test func row021AClosureMayWaitAndMayThrow() async {
+  @Test("21: a closure may wait and may throw")
+  func aClosureMayWaitAndMayThrow() async {
     let event = Event<Int>()
     event.addHandler { _ in }
     event.addHandler { _ in throw Mishap(number: 1) }
@@ -17,7 +18,8 @@ import Testing
     #expect(report.failures.map { $0.error as? Mishap } == [Mishap(number: 1), Mishap(number: 2)])
   }
 
-  @Test func row022AMethodIsAHandlerAndDoesNotKeepItsOwner() async {
+  @Test("22: a method is a handler and does not keep its owner")
+  func aMethodIsAHandlerAndDoesNotKeepItsOwner() async {
     let (event, live) = (Event<Int>(), LiveCount())
     do {
       let meter = Meter(live)
@@ -29,14 +31,16 @@ import Testing
     #expect(await event.send(2).reachedNobody)
   }
 
-  @Test func row022AHandlerRunsOnAnActor() async {
+  @Test("22: a handler runs on an actor")
+  func aHandlerRunsOnAnActor() async {
     let (event, account) = (Event<Int>(), Account())
     event.addHandler(isolatedTo: account) { account, amount in account.total += amount }
     await event.send(3)
     #expect(await account.total == 3)
   }
 
-  @Test func row023ExtraArgumentsAreBoundToAMethod() async {
+  @Test("23: extra arguments are bound to a method")
+  func extraArgumentsAreBoundToAMethod() async {
     let (event, meter) = (Event<Int>(), Meter())
     event.addHandler(owner: meter) { $0.note($1, 3, "volts") }
     event.addHandler(on: .background, owner: meter) { $0.note($1, 4, "amperes") }
@@ -46,7 +50,8 @@ import Testing
     #expect(meter.notes.values.sorted() == ["10 ohms", "12 watts", "6 volts", "8 amperes"])
   }
 
-  @Test func row023ExtraArgumentsAreCapturedByAClosure() {
+  @Test("23: extra arguments are captured by a closure")
+  func extraArgumentsAreCapturedByAClosure() {
     let event = Event<Int>()
     let (notes, factor, unit) = (Recorder<String>(), 3, "volts")
     event.addHandler { value in notes.record("\(value * factor) \(unit)") }
@@ -54,7 +59,8 @@ import Testing
     #expect(notes.values == ["6 volts"])
   }
 
-  @Test func row024AnAnonymousHandlerHasATokenLikeEveryOther() async {
+  @Test("24: an anonymous handler has a token like every other")
+  func anAnonymousHandlerHasATokenLikeEveryOther() async {
     let event = Event<Int>()
     let token = event.addHandler { _ in }
     #expect(await event.handlers().map(\.name) == [nil])
@@ -62,7 +68,8 @@ import Testing
     #expect(event.remove(token))
   }
 
-  @Test func row025AnyHandlerMayHaveAName() async {
+  @Test("25: any handler may have a name")
+  func anyHandlerMayHaveAName() async {
     let (event, meter) = (Event<Int>(), Meter())
     event.addHandler(.named("closure")) { _ in }
     event.addHandler(.named("queue"), on: .background) { _ in }
@@ -75,7 +82,8 @@ import Testing
     withExtendedLifetime(meter) {}
   }
 
-  @Test func row026HandlersMayShareANameThatThenMeansAllOfThem() async {
+  @Test("26: handlers may share a name, which then means all of them")
+  func handlersMayShareANameThatThenMeansAllOfThem() async {
     let event = Event<Int>()
     for _ in 0..<3 { event.addHandler(.named("x")) { _ in } }
     event.addHandler(.named("y")) { _ in }
@@ -86,7 +94,8 @@ import Testing
     #expect(event.handlerCount == 1)
   }
 
-  @Test func row027AHandlerThatIsAddedTwiceIsCalledTwice() {
+  @Test("27: a handler that is added twice is called twice")
+  func aHandlerThatIsAddedTwiceIsCalledTwice() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     let handler = Handler<Int> { seen.record($0) }
@@ -98,7 +107,8 @@ import Testing
     #expect(event.contains(second))
   }
 
-  @Test func row028HandlersAreValuesWithChainedModifiersAndAddedAsAGroup() async {
+  @Test("28: handlers are values with chained modifiers, and added as a group")
+  func handlersAreValuesWithChainedModifiersAndAddedAsAGroup() async {
     let event = Event<Int>()
     let audit = Handler<Int>(.named("audit"), .tagged("io"), .priority(2), on: .background(.utility)) { _ in }
     let tokens = event.add(audit, Handler(.once, .named("first")) { _ in }, audit.with(.named("again")))
@@ -109,7 +119,10 @@ import Testing
     #expect(handlers.map(\.id) == [tokens[0].id, tokens[2].id, tokens[1].id])
   }
 
-  @Test func row028EveryHandlerOfAGroupSeesAnOccurrenceOrNone() async {
+  @Test("28: every handler of a group sees an occurrence or none")
+  func everyHandlerOfAGroupSeesAnOccurrenceOrNone()
+    async
+  {
     let event = Event<Int>()
     let isOver = Gate()
     let posting = startThread { while !isOver.isOpen { event.post(1) } }
@@ -125,7 +138,8 @@ import Testing
     await posting.opened()
   }
 
-  @Test func row029EveryAddReturnsATokenOfItsOwn() async {
+  @Test("29: every add returns a token of its own")
+  func everyAddReturnsATokenOfItsOwn() async {
     let (event, meter) = (Event<Int>(), Meter())
     var tokens = [
       event.addHandler { _ in }, event.once { _ in }, event.addHandler(owner: meter) { $0.read($1) },
@@ -137,13 +151,15 @@ import Testing
     withExtendedLifetime(meter) {}
   }
 
-  @Test func row030ATokenNeedNotBeKept() async {
+  @Test("30: a token need not be kept")
+  func aTokenNeedNotBeKept() async {
     let event = Event<Int>()
     event.addHandler { _ in }
     #expect(await event.send(1).delivered == 1)
   }
 
-  @Test func row030AScopedLifetimeIsSaidExplicitly() async {
+  @Test("30: a scoped lifetime is said explicitly")
+  func aScopedLifetimeIsSaidExplicitly() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     await event.withHandler(Handler { seen.record($0) }) { event.post(1) }
@@ -156,7 +172,8 @@ import Testing
     #expect(seen.values == [1, 2])
   }
 
-  @Test func row031AHandlerEndsWithItsOwner() async {
+  @Test("31: a handler ends with its owner")
+  func aHandlerEndsWithItsOwner() async {
     let (event, live) = (Event<Int>(), LiveCount())
     do {
       let meter = Meter(live)
@@ -169,7 +186,8 @@ import Testing
     #expect(await event.send(2).delivered == 0)
   }
 
-  @Test func row032ABagHoldsTokensOfEventsOfAnyPayload() {
+  @Test("32: a bag holds tokens of events of any payload")
+  func aBagHoldsTokensOfEventsOfAnyPayload() {
     let (numbers, words, moved) = (Event<Int>(), Event<String>(), KeyedEvent<Int, Double>())
     let bag = HandlerBag()
     numbers.addHandler { _ in }.store(in: bag)
@@ -180,7 +198,8 @@ import Testing
   }
 
   /// This library needs no warning about a dropped token, because dropping a token has no effect.
-  @Test func row033DroppingATokenChangesNothing() async {
+  @Test("33: dropping a token changes nothing")
+  func droppingATokenChangesNothing() async {
     let event = Event<Int>()
     var token: HandlerToken? = event.addHandler(.named("kept")) { _ in }
     #expect(token.map(event.contains) == true)
@@ -189,7 +208,8 @@ import Testing
     #expect(await event.send(1).delivered == 1)
   }
 
-  @Test func row034AHandlerThatIsAddedDuringASendIsCalledFromTheNextOn() {
+  @Test("34: a handler that is added during a send is called from the next on")
+  func aHandlerThatIsAddedDuringASendIsCalledFromTheNextOn() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.once { [weak event] _ in event?.addHandler { seen.record($0) } }
@@ -198,7 +218,8 @@ import Testing
   }
 
   /// The types exclude a handler that is `nil`: an optional closure must be unwrapped first.
-  @Test(arguments: [true, false]) func row035ThereIsNoNilHandler(isThere: Bool) {
+  @Test("35: there is no nil handler", arguments: [true, false])
+  func thereIsNoNilHandler(isThere: Bool) {
     let event = Event<Int>()
     let nothing: @Sendable (Int) -> Void = { _ in }
     let body = isThere ? nothing : nil

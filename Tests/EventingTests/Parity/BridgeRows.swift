@@ -10,7 +10,8 @@ import Testing
   let center = NotificationCenter()
   let name = Notification.Name("saved")
 
-  @Test func row105NotificationsComeInFilteredByNameAndObject() {
+  @Test("105: notifications come in filtered by name and object")
+  func notificationsComeInFilteredByNameAndObject() {
     let (mine, others) = (Meter(), Meter())
     let event = Event(notifications: name, object: mine, center: center)
     let seen = Recorder<String>()
@@ -21,7 +22,8 @@ import Testing
     #expect(seen.values == ["a"])
   }
 
-  @Test func row105ListeningEndsWithTheEvent() {
+  @Test("105: listening ends with the event")
+  func listeningEndsWithTheEvent() {
     let (center, live) = (center, LiveCount())
     do {
       let (event, canary) = (Event(notifications: name, center: center), Canary(live))
@@ -32,7 +34,8 @@ import Testing
     #expect(live.alive == 0)
   }
 
-  @Test func row105OccurrencesGoOutAsNotifications() {
+  @Test("105: occurrences go out as notifications")
+  func occurrencesGoOutAsNotifications() {
     let (event, sender) = (Event<Int>(), Meter())
     let seen = Recorder<String>()
     let observer = center.addObserver(forName: name, object: sender, queue: nil) { notification in
@@ -46,7 +49,8 @@ import Testing
     center.removeObserver(observer)
   }
 
-  @Test func row106ChangesOfAPropertyAreAnEvent() {
+  @Test("106: changes of a property are an event")
+  func changesOfAPropertyAreAnEvent() {
     final class Player { @Observed var volume = 1 }
     let (player, seen) = (Player(), Recorder<ValueChange<Int>>())
     let token = player.$volume.changes().addHandler { seen.record($0) }
@@ -64,7 +68,8 @@ import Testing
     (true, true, ["– → 1", "before 1 → 2", "1 → 2"]),
   ]
 
-  @Test(arguments: told) func row106OptionsSelectTheCallsForAChange(initial: Bool, prior: Bool, told: [String]) {
+  @Test("106: options select the calls for a change", arguments: told)
+  func optionsSelectTheCallsForAChange(initial: Bool, prior: Bool, told: [String]) {
     let volume = Observed(1)
     let seen = Recorder<String>()
     volume.changes(initial: initial, prior: prior).addHandler { seen.record($0.description) }
@@ -72,7 +77,8 @@ import Testing
     #expect(seen.values == told)
   }
 
-  @Test func row106APropertyMayBeInASendableClass() async {
+  @Test("106: a property may be in a Sendable class")
+  func aPropertyMayBeInASendableClass() async {
     final class Mixer: Sendable { let gain = Observed(0) }
     let (mixer, seen) = (Mixer(), Recorder<Int?>())
     mixer.gain.changes().addHandler { seen.record($0.new) }
@@ -83,7 +89,8 @@ import Testing
   }
 
   #if canImport(ObjectiveC)
-    @Test func row106KeyPathsOfObjectiveCObjectsAreObserved() {
+    @Test("106: key paths of Objective-C objects are observed")
+    func keyPathsOfObjectiveCObjectsAreObserved() {
       let (player, seen) = (KeyValuePlayer(), Recorder<ValueChange<Int>>())
       let event = Event(observing: player, \.volume)
       event.addHandler { seen.record($0) }
@@ -92,7 +99,8 @@ import Testing
     }
   #endif
 
-  @Test func row109ThePackageHasNoDependenciesAndItsCoreNoFoundation() throws {
+  @Test("109: the package has no dependencies and its core no Foundation")
+  func thePackageHasNoDependenciesAndItsCoreNoFoundation() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardizedFileURL
     let package = try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8)
     #expect(package.contains("swift-tools-version: 6"))

@@ -3,14 +3,18 @@ import Testing
 
 /// Tests of features 1 to 10 of AFFEvent, IKEvents and emitter-kit: defining events.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DefinitionRows {
-  @Test func row001AnEventIsAnObjectThatIsMadeByItsInitializer() async {
+  @Test("1: an event is an object that is made by its initializer")
+  func anEventIsAnObjectThatIsMadeByItsInitializer()
+    async
+  {
     let event: Event<Int> = Event()
     let value = await event.addingOne(to: 1)  // an event is an actor
     #expect(value == 2)
     #expect(await event.send(1).sequence == 1)
   }
 
-  @Test func row002EachInstanceHasAnEventOfItsOwn() {
+  @Test("2: each instance has an event of its own")
+  func eachInstanceHasAnEventOfItsOwn() {
     let (first, second) = (Document(), Document())
     let seen = Recorder<String>()
     first.closed.addHandler { seen.record("first") }
@@ -19,14 +23,18 @@ import Testing
     #expect(seen.values == ["second"])
   }
 
-  @Test func row003AStaticEventIsOneForTheClassAndItsSubclasses() async {
+  @Test("3: a static event is one for the class and its subclasses")
+  func aStaticEventIsOneForTheClassAndItsSubclasses()
+    async
+  {
     #expect(Drawing.saved === Document.saved)
     let seen = Recorder<String>()
     await Document.saved.withHandler(Handler { title in seen.record(title) }) { Drawing.saved.post("sketch") }
     #expect(seen.values == ["sketch"])
   }
 
-  @Test func row004AnEventOfAnOwnerIsMadeOnceHoweverManyAskForIt() async throws {
+  @Test("4: an event of an owner is made once, however many ask for it")
+  func anEventOfAnOwnerIsMadeOnceHoweverManyAskForIt() async throws {
     let (bus, owner) = (EventBus(), Document())
     let found = Recorder<Event<String>?>()
     await onThreads(4) { _ in found.record(try? bus.event(.renamed, of: owner)) }
@@ -35,7 +43,8 @@ import Testing
     #expect(found.values.allSatisfy { $0 === event })
   }
 
-  @Test func row005AnEventHasANameForOccurrencesAndLogs() {
+  @Test("5: an event has a name for occurrences and logs")
+  func anEventHasANameForOccurrencesAndLogs() {
     let event = Event<Int>("progress")
     let names = Recorder<String?>()
     event.occurrences.addHandler { occurrence in names.record(occurrence.eventName) }
@@ -46,7 +55,8 @@ import Testing
     #expect(Event<Int>().name == nil)
   }
 
-  @Test func row006AnOccurrenceKnowsItsSenderAndHoldsItWeakly() async {
+  @Test("6: an occurrence knows its sender and holds it weakly")
+  func anOccurrenceKnowsItsSenderAndHoldsItWeakly() async {
     let event = Event<Int>()
     let (seen, live) = (Recorder<EventOccurrence<Int>>(), LiveCount())
     event.occurrences.addHandler { occurrence in seen.record(occurrence) }
@@ -63,7 +73,8 @@ import Testing
     withExtendedLifetime(later) {}
   }
 
-  @Test func row007TheEventsOfAnOwnerAreListed() throws {
+  @Test("7: the events of an owner are listed")
+  func theEventsOfAnOwnerAreListed() throws {
     let (bus, owner) = (EventBus(), Document())
     #expect(bus.events(of: owner).isEmpty)
     let (renamed, printed) = (try bus.event(.renamed, of: owner), try bus.event(.printed, of: owner))
@@ -73,7 +84,8 @@ import Testing
     #expect(bus.events(of: Document()).isEmpty)
   }
 
-  @Test func row008AnEventOfAnOwnerIsRemovedOnce() throws {
+  @Test("8: an event of an owner is removed once")
+  func anEventOfAnOwnerIsRemovedOnce() throws {
     let (bus, owner) = (EventBus(), Document())
     let event = try bus.event(.renamed, of: owner)
     _ = try bus.event(.printed, of: owner)
@@ -83,7 +95,8 @@ import Testing
     #expect(try bus.event(.renamed, of: owner) !== event)
   }
 
-  @Test func row009AllEventsOfAnOwnerAreRemoved() throws {
+  @Test("9: all events of an owner are removed")
+  func allEventsOfAnOwnerAreRemoved() throws {
     let (bus, owner) = (EventBus(), Document())
     _ = (try bus.event(.renamed, of: owner), try bus.event(.printed, of: owner))
     #expect(bus.removeEvents(of: owner) == 2)
@@ -91,7 +104,8 @@ import Testing
     #expect(bus.events(of: owner).isEmpty)
   }
 
-  @Test func row009TheEventsOfAnOwnerGoWithIt() async throws {
+  @Test("9: the events of an owner go with it")
+  func theEventsOfAnOwnerGoWithIt() async throws {
     let (bus, live, other) = (EventBus(), LiveCount(), Document())
     do {
       let (owner, canary) = (Document(), Canary(live))
@@ -101,7 +115,8 @@ import Testing
     #expect(await eventually { bus.events(of: other).isEmpty && live.alive == 0 })
   }
 
-  @Test func row010TheEndOfAnEventReleasesItsHandlersAndCompletesItsTickets() async {
+  @Test("10: the end of an event releases its handlers and completes its tickets")
+  func theEndOfAnEventReleasesItsHandlersAndCompletesItsTickets() async {
     let live = LiveCount()
     let ticket: SendTicket
     do {
@@ -113,7 +128,8 @@ import Testing
     #expect(await eventually { live.alive == 0 })
   }
 
-  @Test func row010AnEventIsFinishedOnPurpose() async {
+  @Test("10: an event is finished on purpose")
+  func anEventIsFinishedOnPurpose() async {
     let (event, live) = (Event<Int>(), LiveCount())
     let token = event.addHandler { [canary = Canary(live)] _ in canary.sing() }
     event.finish()

@@ -6,7 +6,8 @@ import Testing
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DeliveryRows {
   @TaskLocal private static var request: String?
 
-  @Test func row085AHandlerRunsOnTheCallersThreadBeforePostReturns() {
+  @Test("85: a handler runs on the caller's thread before post returns")
+  func aHandlerRunsOnTheCallersThreadBeforePostReturns() {
     let event = Event<Int>()
     let threads = Recorder<ThreadNumber>()
     event.addHandler { _ in threads.record(.current) }
@@ -14,7 +15,8 @@ import Testing
     #expect(threads.values == [.current])
   }
 
-  @Test func row086AHandlerRunsOnTheMainActorOneCallAtATimeInOrder() async {
+  @Test("86: a handler runs on the main actor, one call at a time, in order")
+  func aHandlerRunsOnTheMainActorOneCallAtATimeInOrder() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.addHandler(on: .main) { number in
@@ -26,7 +28,8 @@ import Testing
     #expect(seen.values == Array(0..<100))
   }
 
-  @Test func row087ABackgroundHandlerRunsElsewhereInOrder() async {
+  @Test("87: a background handler runs elsewhere, in order")
+  func aBackgroundHandlerRunsElsewhereInOrder() async {
     let event = Event<Int>()
     let (seen, gate) = (Recorder<Int>(), Gate())
     event.addHandler(on: .background) { number in
@@ -40,7 +43,10 @@ import Testing
     #expect(seen.values == Array(0..<100))
   }
 
-  @Test func row087ConcurrentCallsOfAHandlerOverlapUpToItsLimit() async {
+  @Test("87: concurrent calls of a handler overlap up to its limit")
+  func concurrentCallsOfAHandlerOverlapUpToItsLimit()
+    async
+  {
     let event = Event<Int>()
     let (crowd, both) = (Crowd(), Countdown(2))
     event.addHandler(on: .concurrent(limit: 2)) { _ in
@@ -54,7 +60,8 @@ import Testing
     #expect(crowd.peak == 2)
   }
 
-  @Test func row088AHandlerRunsOnTheQueueThatIsChosen() async {
+  @Test("88: a handler runs on the queue that is chosen")
+  func aHandlerRunsOnTheQueueThatIsChosen() async {
     let event = Event<Int>()
     let (queue, key) = (DispatchQueue(label: "mine"), DispatchSpecificKey<String>())
     queue.setSpecific(key: key, value: "mine")
@@ -66,7 +73,8 @@ import Testing
     #expect(seen.values.contains(nil))
   }
 
-  @Test func row088AHandlerHasThePriorityThatIsChosen() async {
+  @Test("88: a handler has the priority that is chosen")
+  func aHandlerHasThePriorityThatIsChosen() async {
     let event = Event<Int>()
     let priorities = Recorder<TaskPriority>()
     event.addHandler(on: .background(.high)) { _ in }
@@ -77,7 +85,8 @@ import Testing
     #expect(await event.handlers().map(\.delivery) == ["background(high)", "in order(utility)"])
   }
 
-  @Test func row089ATaskHandlerIsAChildTaskOfItsSender() async {
+  @Test("89: a task handler is a child task of its sender")
+  func aTaskHandlerIsAChildTaskOfItsSender() async {
     let event = Event<Int>()
     let (began, never, seen) = (Gate(), Gate(), Recorder<String>())
     event.addHandler(on: .task(priority: .high)) { _ in
@@ -92,7 +101,8 @@ import Testing
     #expect(seen.values == ["42 true"])
   }
 
-  @Test func row089AsynchronousCallsOfAHandlerComeInOrder() async {
+  @Test("89: asynchronous calls of a handler come in order")
+  func asynchronousCallsOfAHandlerComeInOrder() async {
     let event = Event<Int>()
     let (seen, crowd) = (Recorder<Int>(), Crowd())
     event.addHandler { number in
@@ -107,7 +117,8 @@ import Testing
     #expect(crowd.peak == 1)
   }
 
-  @Test func row090ASlowHandlerHoldsUpNeitherItsSenderNorTheOthers() async {
+  @Test("90: a slow handler holds up neither its sender nor the others")
+  func aSlowHandlerHoldsUpNeitherItsSenderNorTheOthers() async {
     let event = Event<Int>()
     let (gate, slow, quick) = (Gate(), Recorder<Int>(), Recorder<Int>())
     event.addHandler(on: .background) { number in
@@ -123,7 +134,8 @@ import Testing
     #expect(slow.count == 100)
   }
 
-  @Test func row091EveryCallMayBeMadeFromAnyThread() async {
+  @Test("91: every call may be made from any thread")
+  func everyCallMayBeMadeFromAnyThread() async {
     let event = Event<Int>()
     let (kept, lane) = (Counter(), Counter())
     event.addHandler { _ in kept.add() }
@@ -143,7 +155,8 @@ import Testing
     #expect(event.handlerCount == 2)
   }
 
-  @MainActor @Test func row092AWorkerThatTheMainThreadWaitsForMaySend() async {
+  @MainActor @Test("92: a worker that the main thread waits for may send")
+  func aWorkerThatTheMainThreadWaitsForMaySend() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.addHandler(on: .main) { seen.record($0) }

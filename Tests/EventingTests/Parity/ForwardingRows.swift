@@ -14,14 +14,16 @@ import Testing
     }
   }
 
-  @Test func row093AnEventForwardsToAnother() {
+  @Test("93: an event forwards to another")
+  func anEventForwardsToAnother() {
     first.forward(to: second)
     first.post(1)
     second.post(2)
     #expect(seen.values == ["first 1", "second 1", "second 2"])
   }
 
-  @Test func row094AForwardIsStoppedByItsToken() {
+  @Test("94: a forward is stopped by its token")
+  func aForwardIsStoppedByItsToken() {
     let link = first.forward(to: second)
     first.forward(to: third)
     #expect(first.remove(link))
@@ -29,7 +31,8 @@ import Testing
     #expect(seen.values == ["first 1", "third 1"])
   }
 
-  @Test func row094AllForwardsToAnEventAreStopped() {
+  @Test("94: all forwards to an event are stopped")
+  func allForwardsToAnEventAreStopped() {
     first.forward(to: second)
     first.compactMap { 10 * $0 }.forward(to: second)
     first.forward(to: third)
@@ -39,7 +42,8 @@ import Testing
     #expect(seen.values == ["first 1", "third 1"])
   }
 
-  @Test func row095AForwardTransformsAndFilters() async {
+  @Test("95: a forward transforms and filters")
+  func aForwardTransformsAndFilters() async {
     let words = Event<String>()
     words.addHandler { [seen] word in seen.record(word) }
     first.compactMap { number in number > 0 ? "number \(number)" : nil }.forward(to: words)
@@ -48,14 +52,16 @@ import Testing
     #expect(seen.values == ["first 1", "number 1", "first -1"])
   }
 
-  @Test func row096TwoForwardsToOneEventDeliverTwice() {
+  @Test("96: two forwards to one event deliver twice")
+  func twoForwardsToOneEventDeliverTwice() {
     first.forward(to: second)
     first.forward(to: second)
     first.post(1)
     #expect(seen.values == ["first 1", "second 1", "second 1"])
   }
 
-  @Test func row097ACycleEnds() async {
+  @Test("97: a cycle ends")
+  func aCycleEnds() async {
     first.forward(to: second)
     second.forward(to: third)
     third.forward(to: first)
@@ -66,7 +72,8 @@ import Testing
     #expect(seen.values == ["first 1", "second 1", "third 1", "third 2", "first 2", "second 2"])
   }
 
-  @Test(arguments: [false, true]) func row098AForwardKeepsItsTargetOnlyIfAsked(strongly: Bool) async {
+  @Test("98: a forward keeps its target only if asked", arguments: [false, true])
+  func aForwardKeepsItsTargetOnlyIfAsked(strongly: Bool) async {
     let live = LiveCount()
     do {
       let (target, canary) = (Event<Int>(), Canary(live))

@@ -6,7 +6,8 @@ import Testing
 
 /// Tests of features 99 to 104 of AFFEvent, IKEvents and emitter-kit: inspecting handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct InspectionRows {
-  @Test func row099AHandlerOrANameCanBeFound() {
+  @Test("99: a handler or a name can be found")
+  func aHandlerOrANameCanBeFound() {
     let event = Event<Int>()
     let token = event.addHandler(.named("x")) { _ in }
     #expect(event.contains(token))
@@ -18,7 +19,8 @@ import Testing
     #expect(!event.contains(where: .named("x")))
   }
 
-  @Test func row100HandlersAreListedAsSnapshots() async {
+  @Test("100: handlers are listed as snapshots")
+  func handlersAreListedAsSnapshots() async {
     let event = Event<Int>()
     event.addHandler(.named("low"), .priority(-1)) { _ in }
     let token = event.addHandler(.named("first"), on: .background) { _ in }
@@ -32,7 +34,8 @@ import Testing
     #expect(await event.handlers().map(\.isLocked) == [true, false])
   }
 
-  @Test func row101TheHandlersOfAnOwnerAreListed() async {
+  @Test("101: the handlers of an owner are listed")
+  func theHandlersOfAnOwnerAreListed() async {
     let event = Event<Int>()
     let (one, other) = (Lookalike(), Lookalike())
     event.addHandler(.named("a"), owner: one) { _, _ in }
@@ -44,7 +47,8 @@ import Testing
     withExtendedLifetime((one, other)) {}
   }
 
-  @Test func row102HandlersAreCounted() async {
+  @Test("102: handlers are counted")
+  func handlersAreCounted() async {
     let event = Event<Int>()
     #expect(event.handlerCount == 0)
     let token = event.addHandler { _ in }
@@ -58,7 +62,8 @@ import Testing
     #expect(event.handlerCount == 0)
   }
 
-  @Test func row103ASnapshotDescribesItsHandler() async throws {
+  @Test("103: a snapshot describes its handler")
+  func aSnapshotDescribesItsHandler() async throws {
     let (event, meter) = (Event<Int>(), Meter())
     let handler = Handler<Int>(.named("audit"), .tagged("io"), .priority(3), on: .background(.utility), owner: meter) {
       _, _ in
@@ -83,7 +88,10 @@ import Testing
     withExtendedLifetime(meter) {}
   }
 
-  @Test func row104EveryPublicValueDescribesItselfInOneLine() async throws {
+  @Test("104: every public value describes itself in one line")
+  func everyPublicValueDescribesItselfInOneLine()
+    async throws
+  {
     let event = Event<Int>("progress")
     let token = event.addHandler(.named("fails")) { _ in throw Mishap() }
     let occurrences = Recorder<EventOccurrence<Int>>()

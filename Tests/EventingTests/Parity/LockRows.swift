@@ -17,14 +17,16 @@ import Testing
     return seen.values.joined()
   }
 
-  @Test func row057OneHandlerIsLocked() async {
+  @Test("57: one handler is locked")
+  func oneHandlerIsLocked() async {
     let tokens = add("a", "b", "b", "c")
     #expect(event.lock(tokens[1]))
     #expect(heard() == "abc")
     #expect(await event.send(1).skipped == 1)
   }
 
-  @Test func row058OneHandlerIsUnlocked() {
+  @Test("58: one handler is unlocked")
+  func oneHandlerIsUnlocked() {
     let tokens = add("a", "b", "c")
     event.lockAll()
     #expect(event.unlock(tokens[1]))
@@ -33,7 +35,8 @@ import Testing
     #expect(!event.unlock(tokens[0]))
   }
 
-  @Test func row059ANameLocksAllHandlersThatHaveIt() {
+  @Test("59: a name locks all handlers that have it")
+  func aNameLocksAllHandlersThatHaveIt() {
     _ = add("a", "x", "b", "x")
     #expect(event.lockAll(where: .named("x")) == 2)
     #expect(heard() == "ab")
@@ -42,7 +45,8 @@ import Testing
     #expect(event.lockAll(where: .named("y")) == 0)
   }
 
-  @Test func row060SeveralHandlersOrNamesAreLockedTogether() {
+  @Test("60: several handlers or names are locked together")
+  func severalHandlersOrNamesAreLockedTogether() {
     let tokens = add("a", "b", "c", "x", "y", "x")
     #expect(event.lockAll(where: .oneOf([tokens[0], tokens[1]])) == 2)
     #expect(event.lockAll(where: .named("x", "y")) == 3)
@@ -52,7 +56,8 @@ import Testing
     #expect(heard() == "acy")
   }
 
-  @Test func row061AllHandlersOrAllOfAKindAreLocked() {
+  @Test("61: all handlers or all of a kind are locked")
+  func allHandlersOrAllOfAKindAreLocked() {
     _ = add("a", "b")
     event.addHandler(.tagged("kind")) { [seen] _ in seen.record("t") }
     #expect(event.lockAll() == 3)
@@ -64,7 +69,8 @@ import Testing
     #expect(heard() == "ab")
   }
 
-  @Test func row062TheHandlersOfAnOwnerAreLocked() {
+  @Test("62: the handlers of an owner are locked")
+  func theHandlersOfAnOwnerAreLocked() {
     let (mine, others) = (Lookalike(), Lookalike())
     event.addHandler(owner: mine) { [seen] _, _ in seen.record("mine") }
     event.addHandler(owner: others) { [seen] _, _ in seen.record("others") }
@@ -75,7 +81,8 @@ import Testing
     withExtendedLifetime((mine, others)) {}
   }
 
-  @Test func row063IsLockedTellsWhetherAHandlerIsLocked() {
+  @Test("63: isLocked tells whether a handler is locked")
+  func isLockedTellsWhetherAHandlerIsLocked() {
     let tokens = add("a", "b")
     event.lock(tokens[0])
     #expect(event.isLocked(tokens[0]))
@@ -85,7 +92,8 @@ import Testing
     #expect(!Event<Int>().isLocked(tokens[0]))
   }
 
-  @Test func row064LockedAndUnlockedHandlersAreListed() async {
+  @Test("64: locked and unlocked handlers are listed")
+  func lockedAndUnlockedHandlersAreListed() async {
     let tokens = add("a", "b", "c")
     event.lockAll(where: .oneOf([tokens[0], tokens[2]]))
     #expect(await event.handlers().filter(\.isLocked).map(\.name) == ["a", "c"])
@@ -93,7 +101,8 @@ import Testing
     #expect(await event.handlers().map(\.isLocked) == [true, false, true])
   }
 
-  @Test func row065LockingTwiceIsLockingOnce() {
+  @Test("65: locking twice is locking once")
+  func lockingTwiceIsLockingOnce() {
     let tokens = add("a")
     #expect(event.lock(tokens[0]) && event.lock(tokens[0]))
     #expect(event.unlock(tokens[0]))
@@ -101,7 +110,8 @@ import Testing
     #expect(event.unlock(tokens[0]))
   }
 
-  @Test func row066ALockedHandlerKeepsItsPlace() {
+  @Test("66: a locked handler keeps its place")
+  func aLockedHandlerKeepsItsPlace() {
     let tokens = add("a", "b", "c")
     event.lock(tokens[0])
     #expect(heard() == "bc")
@@ -110,7 +120,8 @@ import Testing
     #expect(heard() == "abcd")
   }
 
-  @Test func row067AHandlerThatAnEarlierOneLocksIsSkipped() async {
+  @Test("67: a handler that an earlier one locks is skipped")
+  func aHandlerThatAnEarlierOneLocksIsSkipped() async {
     event.addHandler { [weak event] _ in event?.lockAll(where: .named("b")) }
     let tokens = add("a", "b")
     let report = await event.send(1)
@@ -120,7 +131,8 @@ import Testing
     #expect(event.isLocked(tokens[1]))
   }
 
-  @Test func row068HandlersThatAreAddedAfterLockAllAreNotLocked() {
+  @Test("68: handlers that are added after lockAll are not locked")
+  func handlersThatAreAddedAfterLockAllAreNotLocked() {
     _ = add("a", "b")
     event.lockAll()
     let later = add("c")
@@ -128,7 +140,8 @@ import Testing
     #expect(!event.isLocked(later[0]))
   }
 
-  @Test func row069TheEventLockCoversHandlersAddedLater() async {
+  @Test("69: the event lock covers handlers added later")
+  func theEventLockCoversHandlersAddedLater() async {
     let tokens = add("a", "b")
     event.lock(tokens[0])
     event.lock()

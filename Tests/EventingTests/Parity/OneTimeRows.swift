@@ -4,7 +4,8 @@ import Testing
 
 /// Tests of features 36 to 44 of AFFEvent, IKEvents and emitter-kit: handlers that are called once.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OneTimeRows {
-  @Test func row036AOnceClosureIsCalledOnce() {
+  @Test("36: a once closure is called once")
+  func aOnceClosureIsCalledOnce() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.once { seen.record($0) }
@@ -15,14 +16,16 @@ import Testing
     #expect(event.handlerCount == 0)
   }
 
-  @Test func row037AOnceMethodIsCalledOnce() {
+  @Test("37: a once method is called once")
+  func aOnceMethodIsCalledOnce() {
     let (event, meter) = (Event<Int>(), Meter())
     event.addHandler(.once, owner: meter) { $0.read($1) }
     for number in 1...3 { event.post(number) }
     #expect(meter.readings.values == [1])
   }
 
-  @Test func row038AOnceHandlerRunsOnItsDelivery() async {
+  @Test("38: a once handler runs on its delivery")
+  func aOnceHandlerRunsOnItsDelivery() async {
     let event = Event<Int>()
     let seen = Recorder<String>()
     event.once(on: .background) { _ in seen.record("background") }
@@ -34,7 +37,8 @@ import Testing
     #expect(seen.values.sorted() == ["async", "background", "main", "queue", "task"])
   }
 
-  @Test func row039AOnceHandlerMayHaveAnOwner() async {
+  @Test("39: a once handler may have an owner")
+  func aOnceHandlerMayHaveAnOwner() async {
     let (event, meter) = (Event<Int>(), Meter())
     event.addHandler(.once, owner: meter) { meter, value in meter.read(value) }
     event.addHandler(.once, on: .background, owner: meter) { meter, value in meter.read(value) }
@@ -42,14 +46,16 @@ import Testing
     #expect(meter.readings.values == [1, 1])
   }
 
-  @Test func row039AOnceHandlerMayHaveATarget() {
+  @Test("39: a once handler may have a target")
+  func aOnceHandlerMayHaveATarget() {
     let (didTouch, view) = (KeyedEvent<ObjectKey, Int>(), Meter())
     didTouch[view].once { [weak view] touch in view?.read(touch) }
     for number in 1...3 { didTouch.post(number, to: view) }
     #expect(view.readings.values == [1])
   }
 
-  @Test func row040AOnceHandlerThatPostsIsNotCalledAgain() {
+  @Test("40: a once handler that posts is not called again")
+  func aOnceHandlerThatPostsIsNotCalledAgain() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.once { [weak event] number in
@@ -60,7 +66,10 @@ import Testing
     #expect(seen.values == [1])
   }
 
-  @Test func row041AOnceHandlerIsCalledOnceUnderConcurrentSends() async {
+  @Test("41: a once handler is called once under concurrent sends")
+  func aOnceHandlerIsCalledOnceUnderConcurrentSends()
+    async
+  {
     let event = Event<Int>()
     for _ in 0..<100 {
       let (inline, background) = (Counter(), Counter())
@@ -73,7 +82,8 @@ import Testing
     }
   }
 
-  @Test func row042LockedOnceIsNotUsedUp() async {
+  @Test("42: a locked once handler is not used up")
+  func lockedOnceIsNotUsedUp() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     let token = event.once { seen.record($0) }
@@ -85,7 +95,8 @@ import Testing
     #expect(seen.values == [2])
   }
 
-  @Test func row043AOnceHandlerIsKeptUntilItIsCalledAndReleasedThen() async {
+  @Test("43: a once handler is kept until it is called, and released then")
+  func aOnceHandlerIsKeptUntilItIsCalledAndReleasedThen() async {
     let (event, live) = (Event<Int>(), LiveCount())
     event.once { [canary = Canary(live)] _ in canary.sing() }
     event.lock()
@@ -96,7 +107,8 @@ import Testing
     #expect(live.alive == 0)
   }
 
-  @Test func row043AOnceHandlerGoesWithItsOwner() async {
+  @Test("43: a once handler goes with its owner")
+  func aOnceHandlerGoesWithItsOwner() async {
     let (event, live) = (Event<Int>(), LiveCount())
     do {
       let meter = Meter(live)
@@ -110,7 +122,8 @@ import Testing
 
   /// A deliberate difference from AFFEvent, IKEvents and emitter-kit: a once handler that is used
   /// up stays used up. Its `Handler` value can be added again.
-  @Test func row044AUsedOnceHandlerIsGoneAndAddedAgainAsAValue() {
+  @Test("44: a used once handler is gone, and added again as a value")
+  func aUsedOnceHandlerIsGoneAndAddedAgainAsAValue() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     let handler = Handler<Int>(.once) { seen.record($0) }

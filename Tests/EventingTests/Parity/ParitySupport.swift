@@ -1,8 +1,8 @@
 import Eventing
 
 // The suites of this folder test that the library has what AFFEvent, IKEvents and emitter-kit have.
-// The features of these libraries are numbered. The name of a test begins with the number of the
-// feature that it tests, such as `row045`.
+// Tests/PARITY.md has the features of these libraries. The display name of a test begins with the
+// number of a row there.
 
 /// An owner whose methods can be handlers.
 final class Meter: Sendable {

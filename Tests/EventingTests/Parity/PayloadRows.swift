@@ -3,7 +3,8 @@ import Testing
 
 /// Tests of features 11 to 20 of AFFEvent, IKEvents and emitter-kit: payloads.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PayloadRows {
-  @Test func row011ASignalCarriesNothing() async {
+  @Test("11: a signal carries nothing")
+  func aSignalCarriesNothing() async {
     let cancelled = Signal()
     let calls = Counter()
     cancelled.addHandler { calls.add() }
@@ -12,7 +13,8 @@ import Testing
     #expect(calls.value == 2)
   }
 
-  @Test func row012OneValueIsTyped() {
+  @Test("12: one value is typed")
+  func oneValueIsTyped() {
     let progress = Event<Double>()
     let halves = Recorder<Double>()
     progress.addHandler { fraction in halves.record(fraction / 2) }
@@ -20,7 +22,8 @@ import Testing
     #expect(halves.values == [0.25])
   }
 
-  @Test func row013SeveralValuesAreTakenApartByTheClosure() async {
+  @Test("13: several values are taken apart by the closure")
+  func severalValuesAreTakenApartByTheClosure() async {
     let resized = Event<(width: Int, height: Int)>()
     let areas = Recorder<Int>()
     resized.addHandler { width, height in areas.record(width * height) }
@@ -29,7 +32,8 @@ import Testing
     #expect(areas.values == [12, 12])
   }
 
-  @Test func row013ThereMayBeMoreThanFiveValues() async {
+  @Test("13: there may be more than five values")
+  func thereMayBeMoreThanFiveValues() async {
     let event = Event<(Int, String, Double, Bool, Character, Int, [Int])>()
     let seen = Recorder<String>()
     event.addHandler { a, b, c, d, e, f, g in seen.record("\(a) \(b) \(c) \(d) \(e) \(f) \(g)") }
@@ -39,7 +43,8 @@ import Testing
     #expect(seen.values == Array(repeating: "1 two 3.0 true 5 6 [7]", count: 3))
   }
 
-  @Test func row014TheCompilerKnowsThePayloadOfEveryPart() {
+  @Test("14: the compiler knows the payload of every part")
+  func theCompilerKnowsThePayloadOfEveryPart() {
     // If the payload had another type, each of these lines would fail to compile.
     let event = Event<Order>()
     let (source, handler): (any EventSource<Order>, Handler<Order>) = (event.source, Handler { _ in })
@@ -50,7 +55,8 @@ import Testing
     #expect(ids.values == [7])
   }
 
-  @Test func row015APayloadMayBeNil() {
+  @Test("15: a payload may be nil")
+  func aPayloadMayBeNil() {
     let selected = Event<Int?>()
     let seen = Recorder<Int?>()
     selected.addHandler { number in seen.record(number) }
@@ -59,7 +65,8 @@ import Testing
     #expect(seen.values == [nil, 1])
   }
 
-  @Test func row016APayloadMayBeAnyValue() {
+  @Test("16: a payload may be any value")
+  func aPayloadMayBeAnyValue() {
     let (orders, actions, lists) = (Event<Order>(), Event<@Sendable () -> Int>(), Event<[String: Set<Int>]>())
     let seen = Recorder<Int>()
     orders.addHandler { order in seen.record(order.id) }
@@ -71,7 +78,8 @@ import Testing
     #expect(seen.values == [1, 2, 3])
   }
 
-  @Test func row017AHandlerMayIgnoreThePayload() async {
+  @Test("17: a handler may ignore the payload")
+  func aHandlerMayIgnoreThePayload() async {
     let (event, signal) = (Event<Int>(), Signal())
     let calls = Counter()
     event.addHandler { _ in calls.add() }
@@ -84,7 +92,8 @@ import Testing
 
   /// A deliberate difference from AFFEvent, IKEvents and emitter-kit: no value is dropped silently.
   /// A handler that needs fewer values says which ones.
-  @Test func row018AHandlerTakesAllValuesOrSaysWhich() {
+  @Test("18: a handler takes all values or says which")
+  func aHandlerTakesAllValuesOrSaysWhich() {
     let event = Event<(Int, Int, Int)>()
     let seen = Recorder<Int>()
     event.addHandler { first, _, _ in seen.record(first) }
@@ -94,7 +103,8 @@ import Testing
     #expect(seen.values == [1, 2, 3])
   }
 
-  @Test func row019AnOccurrenceIsThePayloadWithItsContext() {
+  @Test("19: an occurrence is the payload with its context")
+  func anOccurrenceIsThePayloadWithItsContext() {
     let event = Event<Int>("progress")
     let (seen, sender) = (Recorder<EventOccurrence<Int>>(), Meter())
     event.occurrences.addHandler { occurrence in seen.record(occurrence) }
@@ -107,7 +117,8 @@ import Testing
     #expect(seen.values.allSatisfy { before <= $0.instant && $0.instant <= after })
   }
 
-  @Test func row020APayloadMayBeAProtocol() {
+  @Test("20: a payload may be a protocol")
+  func aPayloadMayBeAProtocol() {
     let drawn = Event<any Shape>()
     let corners = Recorder<Int>()
     drawn.addHandler { shape in corners.record(shape.corners) }

@@ -4,7 +4,8 @@ import Testing
 
 /// Tests of features 45 to 56 of AFFEvent, IKEvents and emitter-kit: removing handlers.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RemovingRows {
-  @Test func row045ATokenRemovesThatVeryHandler() {
+  @Test("45: a token removes that very handler")
+  func aTokenRemovesThatVeryHandler() {
     let event = Event<Int>()
     let seen = Recorder<String>()
     let tokens = ["a", "b", "c"].map { name in event.addHandler(.named("same")) { _ in seen.record(name) } }
@@ -14,7 +15,8 @@ import Testing
     #expect(seen.values == ["a", "c"])
   }
 
-  @Test func row046ANameRemovesAllHandlersThatHaveIt() async {
+  @Test("46: a name removes all handlers that have it")
+  func aNameRemovesAllHandlersThatHaveIt() async {
     let event = Event<Int>()
     event.addHandler(.named("x")) { _ in }
     event.addHandler(.named("x"), on: .background) { _ in }
@@ -24,7 +26,8 @@ import Testing
     #expect(await event.handlers().map(\.name) == ["y"])
   }
 
-  @Test func row047SeveralHandlersOrNamesAreRemovedTogether() async {
+  @Test("47: several handlers or names are removed together")
+  func severalHandlersOrNamesAreRemovedTogether() async {
     let event = Event<Int>()
     let tokens = ["a", "b", "x", "y", "z"].map { name in event.addHandler(.named(name)) { _ in } }
     #expect(event.removeAll(where: .oneOf([tokens[0], tokens[1]])) == 2)
@@ -33,7 +36,8 @@ import Testing
     #expect(await event.handlers().map(\.name) == ["z"])
   }
 
-  @Test func row048AnOwnerIsKnownByIdentityNotByEquality() async {
+  @Test("48: an owner is known by identity, not by equality")
+  func anOwnerIsKnownByIdentityNotByEquality() async {
     let event = Event<Int>()
     let (one, other) = (Lookalike(), Lookalike())
     #expect(one == other)
@@ -45,7 +49,10 @@ import Testing
     withExtendedLifetime((one, other)) {}
   }
 
-  @Test func row049AKindOfHandlersIsRemovedAndLockedByItsTag() async {
+  @Test("49: a kind of handlers is removed and locked by its tag")
+  func aKindOfHandlersIsRemovedAndLockedByItsTag()
+    async
+  {
     let (event, meter) = (Event<Int>(), Meter())
     event.add(Handler(.tagged("closures")) { _ in }, Handler(.tagged("closures", "io")) { _ in })
     event.addHandler(.tagged("methods"), owner: meter) { $0.read($1) }
@@ -57,7 +64,8 @@ import Testing
     #expect(meter.readings.values == [1])
   }
 
-  @Test func row050EverythingIsRemovedForwardsIncluded() {
+  @Test("50: everything is removed, forwards included")
+  func everythingIsRemovedForwardsIncluded() {
     let (event, next) = (Event<Int>(), Event<Int>())
     let seen = Recorder<Int>()
     next.addHandler { seen.record($0) }
@@ -69,7 +77,8 @@ import Testing
     #expect(next.handlerCount == 1)
   }
 
-  @Test func row051QueuedOccurrencesAreNotDeliveredAfterTheHandlerIsRemoved() async {
+  @Test("51: queued occurrences are not delivered after the handler is removed")
+  func queuedOccurrencesAreNotDeliveredAfterTheHandlerIsRemoved() async {
     let (event, queue) = (Event<Int>(), DispatchQueue(label: "held"))
     let seen = Recorder<Int>()
     let token = event.addHandler(on: .queue(queue)) { seen.record($0) }
@@ -81,7 +90,10 @@ import Testing
     #expect(seen.values == [])
   }
 
-  @Test func row052AHandlerThatAnEarlierOneRemovesIsNotCalled() async {
+  @Test("52: a handler that an earlier one removes is not called")
+  func aHandlerThatAnEarlierOneRemovesIsNotCalled()
+    async
+  {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.addHandler(.priority(1)) { [weak event] _ in event?.removeAll(where: .named("later")) }
@@ -93,7 +105,8 @@ import Testing
     #expect(seen.values == [])
   }
 
-  @Test func row053AHandlerMayRemoveItself() {
+  @Test("53: a handler may remove itself")
+  func aHandlerMayRemoveItself() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.addHandler(.named("itself")) { [weak event] number in
@@ -105,7 +118,8 @@ import Testing
     #expect(event.handlerCount == 0)
   }
 
-  @Test func row054RemovingTwiceOrSomethingUnknownDoesNothing() async {
+  @Test("54: removing twice or something unknown does nothing")
+  func removingTwiceOrSomethingUnknownDoesNothing() async {
     let (event, other) = (Event<Int>(), Event<Int>())
     let (token, kept) = (event.addHandler { _ in }, event.addHandler { _ in })
     #expect(event.remove(token))
@@ -116,7 +130,8 @@ import Testing
     #expect(event.contains(kept))
   }
 
-  @Test func row055HandlersOfDeadOwnersArePrunedByASend() async {
+  @Test("55: handlers of dead owners are pruned by a send")
+  func handlersOfDeadOwnersArePrunedByASend() async {
     let (event, closures) = (Event<Int>(), LiveCount())
     addHandlerOfDeadOwner(to: event, closures)
     #expect(event.handlerCount == 0)
@@ -125,13 +140,15 @@ import Testing
     #expect(closures.alive == 0)
   }
 
-  @Test func row055HandlersOfDeadOwnersArePrunedAsOthersAreAdded() {
+  @Test("55: handlers of dead owners are pruned as others are added")
+  func handlersOfDeadOwnersArePrunedAsOthersAreAdded() {
     let (event, closures) = (Event<Int>(), LiveCount())
     for _ in 0..<1_000 { addHandlerOfDeadOwner(to: event, closures) }
     #expect(closures.alive < 100)
   }
 
-  @Test func row056ABagThatGoesRemovesItsHandlersAtOnce() {
+  @Test("56: a bag that goes removes its handlers at once")
+  func aBagThatGoesRemovesItsHandlersAtOnce() {
     let (event, live) = (Event<Int>(), LiveCount())
     do {
       let bag = HandlerBag()

@@ -3,7 +3,8 @@ import Testing
 
 /// Tests of features 70 to 84 of AFFEvent, IKEvents and emitter-kit: sending.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SendingRows {
-  @Test func row070ValuesAreSentWithAndWithoutWaiting() async {
+  @Test("70: values are sent with and without waiting")
+  func valuesAreSentWithAndWithoutWaiting() async {
     let (event, signal) = (Event<Int>(), Signal())
     let seen = Recorder<Int>()
     event.addHandler { seen.record($0) }
@@ -15,7 +16,8 @@ import Testing
     #expect(seen.values == [1, 2, 0, 0])
   }
 
-  @Test func row071AnyCodeThatHasTheEventMaySend() async {
+  @Test("71: any code that has the event may send")
+  func anyCodeThatHasTheEventMaySend() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.addHandler { seen.record($0) }
@@ -25,7 +27,8 @@ import Testing
     #expect(seen.values == [1, 2, 3])
   }
 
-  @Test func row071ASourceCanOnlyBeListenedTo() {
+  @Test("71: a source can only be listened to")
+  func aSourceCanOnlyBeListenedTo() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     let source: any EventSource<Int> = event.source  // has no `post`, and cannot be cast to the event
@@ -35,7 +38,8 @@ import Testing
     #expect(!(source is Event<Int>))
   }
 
-  @Test func row072WithoutHandlersNothingHappensAndTheReportSaysSo() async {
+  @Test("72: without handlers nothing happens, and the report says so")
+  func withoutHandlersNothingHappensAndTheReportSaysSo() async {
     let event = Event<Int>()
     event.post(1)
     #expect(await event.send(2).reachedNobody)
@@ -45,7 +49,8 @@ import Testing
     #expect(await !event.send(4).reachedNobody)
   }
 
-  @Test func row073HandlersAreCalledInTheOrderInWhichTheyWereAdded() {
+  @Test("73: handlers are called in the order in which they were added")
+  func handlersAreCalledInTheOrderInWhichTheyWereAdded() {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     for number in 0..<1_000 { event.addHandler { _ in seen.record(number) } }
@@ -54,7 +59,8 @@ import Testing
     #expect(seen.values == [-1] + Array(0..<1_000))
   }
 
-  @Test func row074AForwardHasItsPlaceAmongTheHandlers() {
+  @Test("74: a forward has its place among the handlers")
+  func aForwardHasItsPlaceAmongTheHandlers() {
     let (event, next) = (Event<Int>(), Event<Int>())
     let seen = Recorder<String>()
     next.addHandler { _ in seen.record("next") }
@@ -65,7 +71,8 @@ import Testing
     #expect(seen.values == ["before", "next", "after"])
   }
 
-  @Test func row075ANestedSendComesAfterTheOneThatIsBeingDelivered() {
+  @Test("75: a nested send comes after the one that is being delivered")
+  func aNestedSendComesAfterTheOneThatIsBeingDelivered() {
     let event = Event<Int>()
     let seen = Recorder<String>()
     event.addHandler { [weak event] number in
@@ -77,7 +84,8 @@ import Testing
     #expect(seen.values == ["a1", "b1", "a2", "b2", "a3", "b3"])
   }
 
-  @Test func row076ATargetReceivesItsOwnOccurrences() async {
+  @Test("76: a target receives its own occurrences")
+  func aTargetReceivesItsOwnOccurrences() async {
     let moved = KeyedEvent<Int, String>()
     let seen = Recorder<String>()
     moved[1].addHandler { seen.record("one \($0)") }
@@ -88,7 +96,8 @@ import Testing
     #expect(seen.values == ["one a", "two b"])
   }
 
-  @Test func row077SeveralTargetsAreSentToEachOnce() {
+  @Test("77: several targets are sent to each once")
+  func severalTargetsAreSentToEachOnce() {
     let moved = KeyedEvent<Int, String>()
     let seen = Recorder<Int>()
     for key in 1...3 { moved[key].addHandler { _ in seen.record(key) } }
@@ -96,7 +105,8 @@ import Testing
     #expect(seen.values == [3, 1])
   }
 
-  @Test func row077SeveralObjectsAreSentToEachOnce() {
+  @Test("77: several objects are sent to each once")
+  func severalObjectsAreSentToEachOnce() {
     let didTouch = KeyedEvent<ObjectKey, Int>()
     let views = [Meter(), Meter()]
     for view in views { didTouch[view].addHandler { [weak view] in view?.read($0) } }
@@ -104,7 +114,8 @@ import Testing
     #expect(views.map(\.readings.values) == [[1], [1]])
   }
 
-  @Test func row078AnyStringIsAChannelOfItsOwn() {
+  @Test("78: any string is a channel of its own")
+  func anyStringIsAChannelOfItsOwn() {
     let messages = KeyedEvent<String, Int>()
     let seen = Recorder<String>()
     for key in ["0", "", "default"] { messages[key].addHandler { seen.record("\(key):\($0)") } }
@@ -115,7 +126,8 @@ import Testing
     #expect(seen.values == ["0:1", "untargeted:2", ":3"])
   }
 
-  @Test func row078AnObjectIsATargetThatIsHeldWeaklyAndNeverTakenForAnother() async {
+  @Test("78: an object is a target that is held weakly, and never taken for another")
+  func anObjectIsATargetThatIsHeldWeaklyAndNeverTakenForAnother() async {
     let (didTouch, live) = (KeyedEvent<ObjectKey, Int>(), LiveCount())
     let calls = Counter()
     for _ in 0..<100 {
@@ -131,7 +143,8 @@ import Testing
     withExtendedLifetime(one) {}
   }
 
-  @Test func row079TargetedAndUntargetedAreApart() {
+  @Test("79: targeted and untargeted are apart")
+  func targetedAndUntargetedAreApart() {
     let didTouch = KeyedEvent<String, Int>()
     let seen = Recorder<String>()
     didTouch["view"].addHandler { seen.record("view \($0)") }
@@ -143,7 +156,8 @@ import Testing
     #expect(seen.values == ["view 1", "any view 1", "untargeted 2", "any other 3"])
   }
 
-  @Test func row080SendWaitsForItsHandlers() async {
+  @Test("80: send waits for its handlers")
+  func sendWaitsForItsHandlers() async {
     let event = Event<Int>()
     let (began, gate, order) = (Gate(), Gate(), Recorder<String>())
     event.addHandler { _ in
@@ -162,7 +176,8 @@ import Testing
     #expect(order.values == ["handler", "sender"])
   }
 
-  @Test func row081PostDoesNotWaitAndATicketIsAwaitedLater() async {
+  @Test("81: post does not wait, and a ticket is awaited later")
+  func postDoesNotWaitAndATicketIsAwaitedLater() async {
     let event = Event<Int>()
     let (gate, seen) = (Gate(), Recorder<Int>())
     event.addHandler { number in
@@ -177,7 +192,8 @@ import Testing
     #expect(seen.values == [1, 2])
   }
 
-  @Test func row082AReportCountsTheOutcomesOfASend() async {
+  @Test("82: a report counts the outcomes of a send")
+  func aReportCountsTheOutcomesOfASend() async {
     let event = Event<Int>()
     event.addHandler { _ in }
     event.addHandler(on: .background) { _ in }
@@ -190,7 +206,8 @@ import Testing
     #expect(failure?.error is Mishap)
   }
 
-  @Test func row083AnInterceptorKeepsAnOccurrenceFromTheHandlersAfterIt() async {
+  @Test("83: an interceptor keeps an occurrence from the handlers after it")
+  func anInterceptorKeepsAnOccurrenceFromTheHandlersAfterIt() async {
     let event = Event<Int>()
     let seen = Recorder<String>()
     event.addHandler { seen.record("before \($0)") }
@@ -202,7 +219,8 @@ import Testing
     #expect(await event.send(1).delivered == 4)
   }
 
-  @Test func row084AnErrorOfOneHandlerStopsNoOther() async {
+  @Test("84: an error of one handler stops no other")
+  func anErrorOfOneHandlerStopsNoOther() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()
     event.addHandler { _ in throw Mishap() }

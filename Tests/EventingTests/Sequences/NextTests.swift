@@ -4,7 +4,8 @@ import Testing
 
 /// Tests of `next`, which waits for the next payload that meets a condition.
 @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct NextTests {
-  @Test func row108TheNextPayloadThatFitsIsAwaited() async throws {
+  @Test("108: the next payload that fits is awaited")
+  func theNextPayloadThatFitsIsAwaited() async throws {
     let event = Event<Int>()
     let next = Task { try await event.next { $0 > 2 } }
     #expect(await eventually { event.handlerCount == 1 })

@@ -16,7 +16,10 @@ import Testing
 
   // MARK: Elements
 
-  @Test func row107EverySendSinceASequenceWasMadeIsSeenInOrder() async {
+  @Test("107: every send since a sequence was made is seen in order")
+  func everySendSinceASequenceWasMadeIsSeenInOrder()
+    async
+  {
     let event = Event<Int>()
     event.post(0)
     do {
