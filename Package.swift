@@ -3,46 +3,27 @@
 import PackageDescription
 
 // The environment variable EVENTING_TESTS selects what is built with the libraries, because all
-// tests take minutes to compile, and the optimizer takes many minutes for them. `races` leaves out
-// the tests of the module Eventing that have no races. It also leaves out the tests of transports,
-// whose races run with the engine NATS.
-let races = [
-  "Helpers", "Completion/SendCompletionTests.swift", "Completion/SendCompletionTests+Tickets.swift",
-  "Core/LifetimeRaceTests.swift", "Core/OverloadTests.swift", "Core/OverloadTests+Changes.swift",
-  "Diagnostics/DiagnosticsTests.swift", "Event/IsolatedCallTests.swift", "Event/SafetyTests.swift",
-  "Event/SafetyTests+IsolatedCalls.swift", "EventBus/BusTests.swift", "EventBus/BusTests+AllPayloads.swift",
-  "EventBus/BusTests+Everywhere.swift", "Handlers/OwnerTests.swift", "KeyedEvent", "LaterPosts",
-  "Lanes/LaneTests.swift", "Lanes/LaneTests+Removing.swift", "Locking/LockTests.swift",
-  "Observed/CombinedValuesTests.swift", "Observed/CombinedValuesTests+Order.swift", "Observed/ObservedTests.swift",
-  "Observed/ObservedTests+Tracking.swift",
-  "Payloads/PayloadKinds.swift", "Payloads/PayloadPathTests.swift", "Payloads/PayloadPathTests+Lanes.swift",
-  "Payloads/PayloadPathTests+Paths.swift", "Payloads/PayloadPathTests+Places.swift",
-  "Question/QuestionTests.swift", "Registry/OnceTests.swift", "Replay", "Sequences/BackpressureTests.swift",
-  "Sequences/SequenceTests.swift",
-  "Sequences/SequenceTests+Batches.swift", "Sequences/SequenceTests+Buffering.swift",
-  "Sequences/SequenceTests+Iterators.swift",
-]
-// `memory` builds only the tests of the module Eventing, and the stress test. It leaves out the
-// tests that only show how the API is called, and what the calls return. The optimizer can hardly
-// cause a wrong access to memory in the code of these tests.
-let callsOnly = ["CallSites", "Documentation", "Parity"]
-// `documentation` builds only the tests of the code in the articles of the module Eventing.
-// `payloads` builds only the tests of how payloads are kept and passed.
-let some = [
-  "races": races, "documentation": ["Helpers", "Documentation"],
-  "payloads": [
-    "Helpers", "Lanes/LaneTests.swift", "Lanes/LaneTests+Batches.swift",
-    "Lanes/LaneTests+Memory.swift", "Lanes/LaneTests+Removing.swift", "Payloads", "Support/RuntimeSPITests.swift",
-  ],
-]
-// `nats` builds only the tests of the engine NATS, and its stress test.
-let left = [
+// tests take minutes to compile, and the optimizer takes many minutes for them:
+//
+// - `races`: the tests of the module Eventing that have races, and the stress test. The races of
+//   transports are among the tests of the engine NATS.
+// - `memory`: the tests of the module Eventing, and the stress test, without the tests that only
+//   show how the API is called, and what the calls return. The optimizer can hardly cause a wrong
+//   access to memory in the code of these tests.
+// - `payloads`: the tests of how payloads are kept and passed, among those that have races.
+// - `documentation`: the tests of the code in the articles of the module Eventing.
+// - `nats`: the tests of the engine NATS, and its stress test.
+let targets = [
   "races": ["EventingTests", "EventingInspectionTests", "stress"], "memory": ["EventingTests", "stress"],
-  "documentation": ["EventingTests"], "payloads": ["EventingTests"], "nats": ["EventingNATSTests", "remote-stress"],
+  "payloads": ["EventingTests"], "documentation": ["EventingTests"], "nats": ["EventingNATSTests", "remote-stress"],
 ]
+// The folders of EventingTests that a selection has, and those that it leaves out.
+let races = ["Helpers", "Payloads", "Races"]
+let folders = ["races": races, "payloads": races, "documentation": ["Helpers", "Documentation"]]
+let leftOut = ["memory": ["CallSites", "Documentation", "Parity"]]
 let selection = Context.environment["EVENTING_TESTS"].flatMap { $0.isEmpty ? nil : $0 } ?? "all"
-if !["all", "races", "memory", "documentation", "payloads", "nats"].contains(selection) {
-  fatalError("expected EVENTING_TESTS to be all, races, memory, documentation, payloads or nats; got \(selection)")
+if selection != "all" && targets[selection] == nil {
+  fatalError("expected EVENTING_TESTS to be all, \(targets.keys.sorted().joined(separator: ", ")); got \(selection)")
 }
 
 let package = Package(
@@ -103,7 +84,7 @@ let package = Package(
         "Eventing", "EventingCombine", "EventingDiagnostics", "EventingFoundation", "EventingInspection",
         "EventingPrograms", "EventingSwiftUI", "EventingTesting",
       ],
-      exclude: selection == "memory" ? callsOnly : [], sources: some[selection]),
+      exclude: leftOut[selection] ?? [], sources: folders[selection]),
     .testTarget(
       name: "EventingInspectionTests",
       dependencies: [
@@ -116,9 +97,9 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-if let left = left[selection] {
+if let selected = targets[selection] {
   package.targets.removeAll { target in
-    [.test, .executable].contains(target.type) && !left.contains(target.name)
+    [.test, .executable].contains(target.type) && !selected.contains(target.name)
   }
   let names = package.targets.map(\.name)
   package.products.removeAll { !names.contains($0.name) }
