@@ -81,7 +81,7 @@ actor Importer {
   private func insert(_ rows: [String]) { inserts.append(rows) }
 }
 
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AtWorkProgramTests {
+@Suite(.fewAtATime) struct AtWorkProgramTests {
   @Test @MainActor func searchAsYouType() async {
     let clock = ManualClock()
     let model = SearchModel(clock: clock) { ["\($0)!"] }

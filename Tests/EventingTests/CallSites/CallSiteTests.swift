@@ -4,7 +4,7 @@ import Testing
 
 /// Checks the call sites of the documentation. They must compile, choose the overload that fits
 /// their closure, and call their handlers.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct CallSiteTests {
+@Suite(.fewAtATime) struct CallSiteTests {
   @Test func verbatimCallSitesWorkAsDocumented() async throws {
     let controller = CallSites.Controller()
     let (store, account, bag) = (CallSites.Store(), CallSites.Account(), HandlerBag())

@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of `ticket.acceptance`: what the handlers of each kind have taken, before their calls end.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AcceptanceTests {
+@Suite(.fewAtATime) struct AcceptanceTests {
   @Test func aFullBufferIsToldBeforeAnyCallEnds() async {
     let (jobs, gate) = (Event<Int>(), Gate())
     jobs.addHandler(.buffering(.suspendingSender(2))) { _ async in await gate.opened() }

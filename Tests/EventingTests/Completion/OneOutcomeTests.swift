@@ -6,7 +6,7 @@ import Testing
 
 /// Tests that the report of an occurrence, the observers, the trace and the handler's snapshot say
 /// the same, for each way in which a call may end or not begin (G21, H2, H4, H6, H11).
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OneOutcomeTests {
+@Suite(.fewAtATime) struct OneOutcomeTests {
   enum Outcome: String, Sendable { case delivered, failed, skipped, dropped, held }
   struct Problem: Error {}
 

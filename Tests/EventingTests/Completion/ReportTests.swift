@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of guarantee G21: no occurrence is lost or delivered twice, and reports count the
 /// outcomes.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ReportTests {
+@Suite(.fewAtATime) struct ReportTests {
   // MARK: Counts
 
   /// The rare outcomes share a word. None of their counts runs over into another one.

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests that no posting thread waits for a cancellation handler, and that a task which has waited
 /// for an event finds it idle (G5, G20).
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ResumingTests {
+@Suite(.fewAtATime) struct ResumingTests {
   @Test func aPostThatEndsTheWaitOfASendDoesNotWaitForItsCancellationHandler() async {
     let (event, begun, mayEnd) = (Event<Int>(), Gate(), Gate())
     event.addHandler(.buffering(.newest(1)), on: .queue(DispatchQueue(label: "test"))) { _ in

@@ -6,7 +6,7 @@
 
   /// Tests of the number of steps under the one mutex of the wait graph. Steps of other tests that
   /// run at the same time are counted, too, so the best of three attempts counts.
-  @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct WaitCostTests {
+  @Suite(.serialized, .fewAtATime) struct WaitCostTests {
     /// Returns the number of steps for each of `count` sends that one handler call makes at a time.
     private func steps(_ count: Int, isQuiesce: Bool) async -> Double {
       let (start, rooms) = (Event<Int>(), (0..<count).map { _ in Event<Int>() })

@@ -5,7 +5,7 @@
 
   /// Tests of cycle searches in the wait graph. A search asks each node what the node waits for
   /// (`needs(_:)`). The tests set the answers.
-  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct WaitGraphTests {
+  @Suite(.fewAtATime) struct WaitGraphTests {
     @Test func nodeBlockedOnlyByANodeThatTurnedOutFreeIsSearchedAgain() {
       // The lane has two slots. One waits for a node that waits for the lane, and one is free.
       let (lane, node) = (Node(), Node())

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests that a chain of events whose handlers post to the next one fits a small stack (G2, G5).
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct CascadeTests {
+@Suite(.fewAtATime) struct CascadeTests {
   enum Kind: CaseIterable { case plain, owner, once, view, locked, keyed, observed, replayed, forward, sent }
 
   static let length = 400

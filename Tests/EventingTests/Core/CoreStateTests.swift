@@ -5,7 +5,7 @@
   @testable import Eventing
 
   /// Tests of how a thread enters the core, and of where in memory the core's fields lie.
-  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct CoreStateTests {
+  @Suite(.fewAtATime) struct CoreStateTests {
     private let core = EventCore(Int.self, nil)
     private let own: UInt = 0x1000 | CoreState.busy
 

@@ -3,7 +3,7 @@ import Testing
 
 /// Tests of guarantees G5, G15 and G20: a thread that finds work enqueued when it leaves the core
 /// drains the mailbox.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DrainTests {
+@Suite(.fewAtATime) struct DrainTests {
   @Test func aPosterMakesSomeChangesOfOtherThreadsAndHandsTheRestOver() async {
     // Without a limit, a poster would drain for ever if another thread added and removed handlers
     // for ever.

@@ -6,7 +6,7 @@ import Testing
 // such interleavings, numbered in MARK comments. Interleavings 1, 5 and 7 hold a thread at a sync
 // point of the library, so they are in `SyncPointTests`, in other files.
 
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HandOverTests {
+@Suite(.fewAtATime) struct HandOverTests {
   // MARK: 2. A post of another thread before a nested post
 
   @Test func aNestedPostBehindAnotherThreadsPostIsHandedOverWithThatPost() async {

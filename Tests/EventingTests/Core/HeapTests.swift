@@ -4,7 +4,7 @@ import Testing
 /// Tests of guarantee G22, measured in bytes: buffers shrink after their content is released.
 ///
 /// Each measurement runs in a process of its own, where no other test allocates.
-@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct HeapTests {
+@Suite(.serialized, .fewAtATime) struct HeapTests {
   /// Returns `count`, or a tenth of it in debug builds, which are slow.
   ///
   /// A leak is detected with either number.

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Tests of guarantee G22: handlers and occurrences that have ended leave no memory behind.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct MemoryTests {
+@Suite(.fewAtATime) struct MemoryTests {
   @Test(arguments: RemovalOrder.allCases) func aMillionHandlersAddedAndRemovedWithoutSendsLeaveNothing(
     order: RemovalOrder
   ) async {

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests that diagnostics forget an event when its observation ends, and tell of a batch's call
 /// once.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct EndedObservationTests {
+@Suite(.fewAtATime) struct EndedObservationTests {
   typealias Finding = EventDiagnostics.Finding
 
   @Test func handlersOfAnEndedObservationDoNotCount() {

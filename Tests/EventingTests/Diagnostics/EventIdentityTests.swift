@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Tests of the identity that each step of an observer names.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct EventIdentityTests {
+@Suite(.fewAtATime) struct EventIdentityTests {
   /// An observer that records each step with the identity that it names.
   struct Named: EventObserver {
     let log = Recorder<(call: String, event: EventIdentity)>()

@@ -3,7 +3,7 @@ import EventingDiagnostics
 import Testing
 
 /// Tests that `EventDiagnostics` report lanes on which more and more occurrences wait.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct GrowingLaneTests {
+@Suite(.fewAtATime) struct GrowingLaneTests {
   typealias Watch = StuckTests.Watch
 
   private func growing(_ watch: Watch) -> [Int] {

@@ -6,7 +6,7 @@
 
   /// Tests that a look of `EventDiagnostics`, and a snapshot, cost what they tell, whatever other
   /// events do.
-  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LookCostTests {
+  @Suite(.fewAtATime) struct LookCostTests {
     private typealias Watch = StuckTests.Watch
 
     /// Returns the number of steps of one look that tells of `count` stuck calls, for each of which

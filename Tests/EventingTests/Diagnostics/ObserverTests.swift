@@ -8,7 +8,7 @@ import Testing
 @testable import EventingInspection
 
 /// Tests of observers, of occurrences that reach no handler, and of diagnostics.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ObserverTests {
+@Suite(.fewAtATime) struct ObserverTests {
   /// An observer that records each of its calls in one line, with the name of the handler.
   final class Notes: EventObserver {
     let lines = Recorder<String>()

@@ -7,7 +7,7 @@ import Testing
 /// and barriers that wait for it.
 ///
 /// The tests call `look()` in place of the timer, so no test waits for time to pass.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct StuckTests {
+@Suite(.fewAtATime) struct StuckTests {
   typealias Finding = EventDiagnostics.Finding
 
   /// Diagnostics that record what they find.

@@ -9,7 +9,7 @@ import Testing
   /// diagnostics watch something.
   ///
   /// Each test has a process of its own, because the timer belongs to the whole process.
-  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct WatchTimerTests {
+  @Suite(.fewAtATime) struct WatchTimerTests {
     @Test func theTimerTellsOfAStuckCallByItself() async {
       await #expect(processExitsWith: .success) {
         endProcessIfItHangs()

@@ -7,7 +7,7 @@ extension EventKey where Payload == User { static let didLogin = EventKey("didLo
 struct User: Sendable { var name = "Ada" }
 
 /// Runs the examples of the article "Buses and questions".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BusesAndQuestionsArticleTests {
+@Suite(.fewAtATime) struct BusesAndQuestionsArticleTests {
   protocol Auditable: Sendable {}
   struct OrderPlaced: Auditable { var id: Int }
   final class Account: Sendable {}

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Runs the examples of the article "Delivering events".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DeliveringArticleTests {
+@Suite(.fewAtATime) struct DeliveringArticleTests {
   actor Store {
     private(set) var saved: [Double] = []
     func save(_ fraction: Double) throws { saved.append(fraction) }

@@ -9,7 +9,7 @@ extension Notification.Name {
 }
 
 /// Runs the examples of the article "Forwarding".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ForwardingArticleTests {
+@Suite(.fewAtATime) struct ForwardingArticleTests {
   final class Document: Sendable {}
 
   @Test func transforms() async {

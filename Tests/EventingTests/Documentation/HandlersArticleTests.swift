@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Runs the examples of the article "Adding handlers".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HandlersArticleTests {
+@Suite(.fewAtATime) struct HandlersArticleTests {
   final class Controller: Sendable {
     let logged = Recorder<String>()
     func update(_ fraction: Double) { logged.record("\(fraction)") }

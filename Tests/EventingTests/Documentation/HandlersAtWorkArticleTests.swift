@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Runs the examples of the article "Handlers at work".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HandlersAtWorkArticleTests {
+@Suite(.fewAtATime) struct HandlersAtWorkArticleTests {
   struct Order: Sendable {
     var id = 1
     var customer = "ada"

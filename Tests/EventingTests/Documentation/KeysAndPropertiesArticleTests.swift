@@ -3,7 +3,7 @@ import Observation
 import Testing
 
 /// Runs the examples of the article "Keys and properties".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct KeysAndPropertiesArticleTests {
+@Suite(.fewAtATime) struct KeysAndPropertiesArticleTests {
   typealias Touch = Int
   final class View: Sendable {}
 

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Runs the examples of the article "Lifetimes and locks".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LifetimesArticleTests {
+@Suite(.fewAtATime) struct LifetimesArticleTests {
   final class Controller: Sendable {
     let updates = Recorder<Double>()
     func update(_ fraction: Double) { updates.record(fraction) }

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Runs the example of the README, and compares what it prints with what the README shows.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ReadmeTests {
+@Suite(.fewAtATime) struct ReadmeTests {
   // swift-format-ignore
   @Test func exampleShowsItsOutput() async throws {
     let output = Recorder<String>()

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Runs the examples of the article "Sequences".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SequencesArticleTests {
+@Suite(.fewAtATime) struct SequencesArticleTests {
   @Test func sequences() async {
     let progress = Event<Double>()
     let seen = Recorder<String>()

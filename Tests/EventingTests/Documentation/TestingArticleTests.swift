@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Runs the examples of the article "Testing events".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TestingArticleTests {
+@Suite(.fewAtATime) struct TestingArticleTests {
   // swift-format-ignore
   actor Download {
     nonisolated let progress = Event<Double>("progress")

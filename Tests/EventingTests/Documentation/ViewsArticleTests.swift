@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Runs the examples of the article "Views".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ViewsArticleTests {
+@Suite(.fewAtATime) struct ViewsArticleTests {
   // swift-format-ignore
   @Test func viewsConvertPayloads() async {
     let heard = Recorder<String>()

@@ -3,7 +3,7 @@ import EventingDiagnostics
 import Testing
 
 /// Runs the examples of the article "Watching events".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct WatchingArticleTests {
+@Suite(.fewAtATime) struct WatchingArticleTests {
   struct Order: Sendable { var id = 1 }
 
   static let logged = Recorder<String>()

@@ -3,7 +3,7 @@ import Testing
 
 /// Tests of guarantee G18: carried task-local values reach handlers on every lane. They also reach
 /// the handlers of an occurrence that was queued.
-@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct ContextTests {
+@Suite(.serialized, .fewAtATime) struct ContextTests {
   enum Request {
     @TaskLocal static var id = 0
     @TaskLocal static var user = ""

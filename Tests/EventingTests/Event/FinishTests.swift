@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Tests of guarantee G12: `finish()` ends an event.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FinishTests {
+@Suite(.fewAtATime) struct FinishTests {
   @Test func afterFinishSendsReachNoHandlerAndAddsReturnTokensOfEndedHandlers() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()

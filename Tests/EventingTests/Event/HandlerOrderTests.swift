@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of guarantee G3: the order of handlers within an occurrence.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HandlerOrderTests {
+@Suite(.fewAtATime) struct HandlerOrderTests {
   @Test(arguments: [10, 40, 1_000]) func handlersOfOnePriorityRunInTheOrderInWhichTheyWereAdded(count: Int) {
     let event = Event<Int>()
     let seen = Recorder<Int>()

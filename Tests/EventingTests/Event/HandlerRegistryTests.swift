@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of the verbs that all types with handlers share, where these types differ.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HandlerRegistryTests {
+@Suite(.fewAtATime) struct HandlerRegistryTests {
   private final class Owner: Sendable {}
 
   /// A type of a user that wraps an event.

@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of interceptors that pass another payload on, and of their owners and options.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct InterceptorTests {
+@Suite(.fewAtATime) struct InterceptorTests {
   struct Refused: Error {}
 
   @Test(arguments: SerialKind.allCases) func laterInterceptorsAndHandlersReceiveThePayloadThatIsPassedOn(

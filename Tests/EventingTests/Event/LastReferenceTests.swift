@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Tests of guarantee G12: an event ends when its last reference is released.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LastReferenceTests {
+@Suite(.fewAtATime) struct LastReferenceTests {
   @Test func afterAHandlerReleasesTheLastReferenceTheOthersRunAndThenAllIsReleased() async {
     let box = ConditionLock<Event<Int>?>(Event())
     let closures = LiveCount()

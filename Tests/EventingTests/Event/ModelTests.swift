@@ -5,7 +5,7 @@ import Testing
 /// Runs programs on one thread and compares them with a model (G3, G4, G6 to G10, G21).
 ///
 /// Handlers also run program steps. The model goes through all handlers for each occurrence.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ModelTests {
+@Suite(.fewAtATime) struct ModelTests {
   @Test func randomProgramsDoWhatTheModelSays() async {
     var random = SeededGenerator.fresh("programs")
     var (calls, skips) = (0, 0)

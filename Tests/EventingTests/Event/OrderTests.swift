@@ -6,7 +6,7 @@ import Testing
 /// Tests of guarantees G1, G2, G4 and G5: one occurrence at a time, senders in order, nested posts
 /// after the current occurrence. If possible, the poster's thread delivers. G3 is in
 /// `HandlerOrderTests`.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OrderTests {
+@Suite(.fewAtATime) struct OrderTests {
   // MARK: G1
 
   @Test func everyInOrderHandlerSeesTheOrderOfTheSequenceNumbersUnderRacingPosters() async {

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests that each public method behaves equally on every kind of source and for every kind of
 /// handler.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PublicVerbsTests {
+@Suite(.fewAtATime) struct PublicVerbsTests {
   private final class Owner: Sendable {
     let seen = Recorder<String>()
 

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of the event of a protocol type: it has the payloads of all types that conform.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ProtocolTypeTests {
+@Suite(.fewAtATime) struct ProtocolTypeTests {
   protocol Alarm: Sendable { var name: String { get } }
   protocol Loud<Volume>: Sendable { associatedtype Volume }
   struct Fire: Alarm, Loud {

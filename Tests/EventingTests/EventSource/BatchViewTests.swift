@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of batches as a view: what stands behind it runs with the call, and the handler belongs to
 /// the event like any other.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BatchViewTests {
+@Suite(.fewAtATime) struct BatchViewTests {
   struct Refused: Error {}
 
   @Test func viewsBehindBatchesRunWithTheCall() async {

@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Tests of guarantee H12 of PROOF.md: views without duplicates.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DuplicatesTests {
+@Suite(.fewAtATime) struct DuplicatesTests {
   @Test func onlyChangesArrive() async {
     let (event, seen) = (Event<Int>(), Recorder<Int>())
     event.removeDuplicates().addHandler { seen.record($0) }

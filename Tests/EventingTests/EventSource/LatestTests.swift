@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of the latest payloads of any sources: one order for all, and one token for all of them.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LatestTests {
+@Suite(.fewAtATime) struct LatestTests {
   @Test func eachPayloadMakesATupleOnceEachSourceHasHadOne() async {
     let (numbers, words, rooms) = (Event<Int?>(), Event<String>(), KeyedEvent<Int, Bool>())
     let seen = Recorder<String>()

@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of merged sources: one handler, one token and one lane for all of them.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct MergeTests {
+@Suite(.fewAtATime) struct MergeTests {
   @Test(arguments: SerialKind.allCases) func aHandlerGetsThePayloadsOfEachSourceInItsOrder(kind: SerialKind) async {
     let (first, second, rooms) = (Event<Int>(), Event<Int>(), KeyedEvent<Int, Int>())
     let seen = Recorder<Int>()

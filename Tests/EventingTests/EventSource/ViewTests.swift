@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Tests of views, and of interceptors, which can stop an occurrence.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ViewTests {
+@Suite(.fewAtATime) struct ViewTests {
   @Test(arguments: SerialKind.allCases) func aViewConvertsWhereTheEventDeliversAndTheHandlerRunsWhereItIsToRun(
     kind: SerialKind
   ) async {
@@ -169,7 +169,7 @@ extension Event<Int> {
 }
 
 /// Tests of methods with arguments that follow the payload.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BoundMethodTests {
+@Suite(.fewAtATime) struct BoundMethodTests {
   private final class Ledger: Sendable {
     let seen = Recorder<String>()
     @Sendable func book(_ order: Int, _ account: String, _ times: Int) {

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of an event that receives the notifications of a name, and forwards its payloads to that
 /// name. A notification that came in is not posted again under its name (G23).
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct NotificationBridgeTests {
+@Suite(.fewAtATime) struct NotificationBridgeTests {
   private let center = NotificationCenter()
   private let one = Notification.Name("one")
   private let other = Notification.Name("other")

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of forwarding paths through a notification center (G23), and of notifications that begin a
 /// new path.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct NotificationTests {
+@Suite(.fewAtATime) struct NotificationTests {
   private let center = NotificationCenter()
   private let one = Notification.Name("one")
   private let other = Notification.Name("other")

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of guarantee H14 of PROOF.md: a `ManualClock` moves when only work that sleeps on it is
 /// left.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct IdleClockTests {
+@Suite(.fewAtATime) struct IdleClockTests {
   struct Wrong: Error {}
 
   /// Runs a test with real threads, and then in simulations.

@@ -4,7 +4,7 @@ import EventingTesting
 import Testing
 
 /// Tests of `EventRecorder` in EventingTesting.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RecorderTests {
+@Suite(.fewAtATime) struct RecorderTests {
   @Test func payloadsAreExpectedInTheirOrder() async throws {
     let event = Event<Int>()
     let recorder = EventRecorder(event)

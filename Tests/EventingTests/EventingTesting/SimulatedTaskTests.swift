@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of guarantee H14 of PROOF.md: tasks that name no executor, and the main actor, in
 /// simulations.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SimulatedTaskTests {
+@Suite(.fewAtATime) struct SimulatedTaskTests {
   struct Wrong: Error {}
 
   /// The condition that simulations on this platform include tasks that name no executor.

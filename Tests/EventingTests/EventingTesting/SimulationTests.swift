@@ -5,7 +5,7 @@ import Testing
 
 /// Tests that simulations find faults and repeat them, and that they control all work of their
 /// events.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SimulationTests {
+@Suite(.fewAtATime) struct SimulationTests {
   struct Wrong: Error {}
 
   /// A bus on which only the first `send` may call its handler.

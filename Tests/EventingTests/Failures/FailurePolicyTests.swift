@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of guarantee G19: `failures` delivers the errors of handlers, and a policy decides their
 /// effect.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FailurePolicyTests {
+@Suite(.fewAtATime) struct FailurePolicyTests {
   struct Odd: Error, Equatable { var number: Int }
 
   @Test(arguments: BoundedLane.allCases) func errorsOnLanesAreInFailures(lane: BoundedLane) async {

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of guarantee G19: a handler that throws stops no other handler, and its error is in the
 /// report.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FailureTests {
+@Suite(.fewAtATime) struct FailureTests {
   struct Problem: Error, Equatable {
     let number: Int
   }

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of guarantees G19 and H3 for keyed events: dead letters and unhandled payloads have the
 /// key that the payload was sent to.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct KeyedFailureTests {
+@Suite(.fewAtATime) struct KeyedFailureTests {
   struct Refused: Error {}
 
   @Test(arguments: RetryTests.places) func aHandlerThatFailsIsInTheFailuresAndLeavesALetterWithItsKey(

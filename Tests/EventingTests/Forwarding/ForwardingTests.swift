@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Tests of guarantee G23: forwards are handlers.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ForwardingTests {
+@Suite(.fewAtATime) struct ForwardingTests {
   /// A source that adds handlers to `event`. First it calls `owned(by: owner)` on each handler. A
   /// forward must ignore this call, because the owner of a forward is its target.
   private struct OwningSource: EventSource {

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Tests of snapshots: the place in the source, the key, the counts, and the waiting occurrences.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SnapshotTests {
+@Suite(.fewAtATime) struct SnapshotTests {
   struct Problem: Error {}
   struct Nothing: EventObserver { func observe(_ step: EventStep) {} }
 

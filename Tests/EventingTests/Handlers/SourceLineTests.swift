@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Tests of the recorded place in the source where a handler was made.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SourceLineTests {
+@Suite(.fewAtATime) struct SourceLineTests {
   final class Desk: Sendable {
     func take(_ number: Int) {}
     func takeLater(_ number: Int) async {}

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of guarantee G11: tokens retain nothing, and other events refuse them. Also tests that
 /// bags remove their handlers.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TokenTests {
+@Suite(.fewAtATime) struct TokenTests {
   @Test func droppingATokenChangesNothing() async {
     let event = Event<Int>()
     do { _ = event.addHandler { _ in } }

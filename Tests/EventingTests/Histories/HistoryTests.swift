@@ -7,7 +7,7 @@ import Testing
 /// For each history there must be an order in which a sequential event gives all results of the
 /// history. The guarantees imply that such an order exists. The search for the order uses no
 /// guarantee.
-@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct HistoryTests {
+@Suite(.serialized, .fewAtATime) struct HistoryTests {
   /// The results of a number of histories.
   struct HistoryCounts: Sendable {
     var judged = 0

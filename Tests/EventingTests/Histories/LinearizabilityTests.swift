@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests that the search for a sequential order refuses histories that no event can have.
-@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct LinearizabilityTests {
+@Suite(.serialized, .fewAtATime) struct LinearizabilityTests {
   private static func isAccepted(_ actions: [(Operation.Action, Bool?, ClosedRange<Int>)]) -> Bool {
     let operations = actions.flatMap { action, wasThere, time in
       var all = [Operation(action: action, wasThere: wasThere, start: time.lowerBound, end: time.upperBound)]

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests that what waits behind a call that hangs is skipped and released when its handler ends
 /// (G7, G10, G21).
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AbandonedTests {
+@Suite(.fewAtATime) struct AbandonedTests {
   private final class Payload: Sendable {
     let number: Int
     let canary: Canary

@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Tests of guarantee G15: a lane can be bounded, and every dropped occurrence is counted.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BufferingTests {
+@Suite(.fewAtATime) struct BufferingTests {
   /// Bufferings, each with those of the payloads 1 to 9 that are delivered if the first call blocks
   /// until all are posted.
   static let kept: [(Buffering, [Int])] = [

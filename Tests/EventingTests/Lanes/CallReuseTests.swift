@@ -4,7 +4,7 @@ import Testing
 @testable import Eventing
 
 /// Tests of the objects that a lane uses for call after call.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct CallReuseTests {
+@Suite(.fewAtATime) struct CallReuseTests {
   @Test func aCallThatIsUsedAgainHasThePayloadAndTheKeyOfItsOccurrence() async {
     let (event, seen) = (Event<[Int]>(), Recorder<Int>())
     let own = (0..<7).map { _ in RunningCalls() }

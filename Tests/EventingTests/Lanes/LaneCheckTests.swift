@@ -17,7 +17,7 @@ import Testing
 ///
 /// A seed decides which handlers there are, what is sent, and what happens to the handlers
 /// meanwhile. The threads decide the interleaving, so a seed that failed may have to be repeated.
-@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct LaneCheckTests {
+@Suite(.serialized, .fewAtATime) struct LaneCheckTests {
   @Test func randomHandlersKeepTheGuarantees() async {
     let first = SeededGenerator.fresh("lane check").seed
     var failures = 0

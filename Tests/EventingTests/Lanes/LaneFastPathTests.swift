@@ -11,7 +11,7 @@ private let kinds = SerialKind.allCases.filter { $0 != .actor }
 /// After a post in which no handler needed the slow path, the next post takes the fast path. It
 /// enqueues its payload on the lanes without reading the handlers' records. Nevertheless a later
 /// change of a handler must take effect with the very next occurrence.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaneFastPathTests {
+@Suite(.fewAtATime) struct LaneFastPathTests {
   /// An event with a handler on a lane, after a few posts that open the fast path.
   private struct WarmEvent {
     let event = Event<Int>()

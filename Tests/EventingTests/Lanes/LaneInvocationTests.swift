@@ -4,7 +4,7 @@ import Testing
 @testable import Eventing
 
 /// Tests of the end of a call on a lane of units, and of the task in which it runs.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaneInvocationTests {
+@Suite(.fewAtATime) struct LaneInvocationTests {
   struct Refused: Error {}
   enum Kind: CaseIterable { case direct, retried, failing }
 

@@ -4,7 +4,7 @@ import EventingTesting
 import Testing
 
 /// Tests of handlers that meet on one lane, and of ends that meet calls which have not begun.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaneMeetingTests {
+@Suite(.fewAtATime) struct LaneMeetingTests {
   @Test func batchesOfDifferentTypesShareALane() async {
     let (lane, numbers, texts) = (HandlerLane(), Event<Int>(), Event<String>())
     let (sum, seen) = (Recorder<Int>(), Recorder<String>())

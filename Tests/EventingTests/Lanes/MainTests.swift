@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Tests of guarantee G14: handlers on the main actor.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct MainTests {
+@Suite(.fewAtATime) struct MainTests {
   // MARK: At once
 
   @MainActor @Test func handlerIsCalledAtOnceOnTheMainActor() async {

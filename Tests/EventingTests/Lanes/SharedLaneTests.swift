@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of guarantee H8 of PROOF.md: lanes that handlers of several events share.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SharedLaneTests {
+@Suite(.fewAtATime) struct SharedLaneTests {
   @Test func handlersOfSeveralEventsRunOneAtATimeInTheOrderOfDelivery() async {
     let (lane, one, other) = (HandlerLane("database"), Event<Int>(), Event<String>())
     let (running, seen) = (RunningCalls(), Recorder<String>())

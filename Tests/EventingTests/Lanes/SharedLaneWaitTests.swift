@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of sends in calls on a shared lane: which of them wait, and which are deferred.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SharedLaneWaitTests {
+@Suite(.fewAtATime) struct SharedLaneWaitTests {
   @Test func aSendWaitsForItsLaneWhileASlotIsFree() async {
     let (lane, one, other, reports) = (HandlerLane(limit: 2), Event<Int>(), Event<Int>(), Recorder<Int>())
     other.addHandler(on: .lane(lane)) { _ in await Task.yield() }

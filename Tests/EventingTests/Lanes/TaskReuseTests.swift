@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of ended calls that the lane of a `.task` handler keeps: a later call takes their memory,
 /// invocation and execution slot.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TaskReuseTests {
+@Suite(.fewAtATime) struct TaskReuseTests {
   @Test func callsInARowShareAnExecutionSlot() async {
     let event = Event<Int>()
     let slots = Recorder<ExecutionSlot>()  // retains each slot, so that no later slot gets its address

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of guarantee G17: the tasks of `.task` handlers, and cancellation.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TaskTests {
+@Suite(.fewAtATime) struct TaskTests {
   @TaskLocal static var request: String?
 
   // MARK: Child tasks of a send

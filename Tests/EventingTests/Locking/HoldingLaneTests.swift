@@ -7,7 +7,7 @@ import Testing
 ///
 /// Occurrences that wait on the lane when the lock begins stay on the lane. The occurrences in the
 /// holding buffer are delivered after those on the lane.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HoldingLaneTests {
+@Suite(.fewAtATime) struct HoldingLaneTests {
   @Test(arguments: BoundedLane.allCases, [Buffering.unbounded, .newest(100)]) func aLanePausesAndGoesOn(
     lane: BoundedLane, buffering: Buffering
   ) async {

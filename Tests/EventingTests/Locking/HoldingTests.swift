@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of locks that hold occurrences (G9).
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct HoldingTests {
+@Suite(.fewAtATime) struct HoldingTests {
   @Test func theFirstAreHeldAndComeBeforeAnythingNewer() async {
     let (event, seen) = (Event<Int>(), Recorder<String>())
     let token = event.occurrences.addHandler { seen.record("\($0.sequence): \($0.payload)") }

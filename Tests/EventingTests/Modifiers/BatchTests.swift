@@ -4,7 +4,7 @@ import EventingTesting
 import Testing
 
 /// Tests of guarantee H5 of PROOF.md: calls that take several payloads.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BatchTests {
+@Suite(.fewAtATime) struct BatchTests {
   struct Refused: Error {}
 
   @Test func aCallTakesAllThatWaitsAtMostTheCount() async {

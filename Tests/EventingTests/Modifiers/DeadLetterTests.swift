@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of guarantee H3 of PROOF.md: dead letters, the payloads that a handler could not handle.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DeadLetterTests {
+@Suite(.fewAtATime) struct DeadLetterTests {
   struct Refused: Error {}
 
   @Test(arguments: RetryTests.places) func aLetterComesAfterTheLastAttempt(place: String) async {

@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of handlers that are isolated to an actor, with each modifier.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct IsolatedHandlerTests {
+@Suite(.fewAtATime) struct IsolatedHandlerTests {
   private struct Refused: Error {}
 
   private actor Store {

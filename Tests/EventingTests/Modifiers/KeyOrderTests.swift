@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of guarantee H7 of PROOF.md: calls for equal keys come in order, one at a time.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct KeyOrderTests {
+@Suite(.fewAtATime) struct KeyOrderTests {
   @Test func callsOfEqualKeysComeInOrderAndDifferentKeysOverlap() async {
     let (event, gates, seen) = (Event<Int>(), [Gate(), Gate(), Gate()], Recorder<Int>())
     event.add(

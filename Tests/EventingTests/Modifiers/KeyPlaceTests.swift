@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of where an order by key applies, and of where its keys are made and compared.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct KeyPlaceTests {
+@Suite(.fewAtATime) struct KeyPlaceTests {
   @Test(arguments: ["inOrder", "lane", "main, async", "restarting"])
   func whereCallsComeOneAtATimeTheOrderIsThatOfAllKeys(place: String) async {
     let (event, running, seen, gate) = (Event<Int>(), RunningCalls(), Recorder<Int>(), Gate())

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of guarantee G14 for handlers with modifiers: if the event delivers an occurrence on the
 /// main queue, a synchronous `.main` handler is called at once, within the delivery.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) @MainActor struct MainAtOnceTests {
+@Suite(.fewAtATime) @MainActor struct MainAtOnceTests {
   struct Refused: Error {}
   enum Kind: CaseIterable { case keyed, retried, both }
 

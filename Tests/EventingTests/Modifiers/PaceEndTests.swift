@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of guarantee H6 of PROOF.md where something ends the waiting of a pace: the event's end,
 /// `finish()`, `quiesce()` or a lock.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PaceEndTests {
+@Suite(.fewAtATime) struct PaceEndTests {
   struct Refused: Error {}
 
   /// Each call yields for a while, in which no other call may begin.

@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of pace, batches and later posts together with keys, lanes, buses and carried values.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PaceMeetingTests {
+@Suite(.fewAtATime) struct PaceMeetingTests {
   @Test(arguments: [false, true]) func aPaceIsPerHandlerAndNotPerKey(isPacedFirst: Bool) async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<Int>())
     let handler = Handler<Int>(on: .concurrent(limit: 4)) { payload async throws in seen.record(payload) }

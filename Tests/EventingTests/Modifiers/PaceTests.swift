@@ -4,7 +4,7 @@ import EventingTesting
 import Testing
 
 /// Tests of guarantee H6 of PROOF.md: handlers that receive only some of the occurrences.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PaceTests {
+@Suite(.fewAtATime) struct PaceTests {
   /// Adds a handler with a pace. `place`, one of `places`, names where the handler runs.
   private func add(_ place: String, to event: Event<Int>, _ seen: Recorder<Int>, _ pace: (Handler<Int>) -> Handler<Int>)
     -> HandlerToken

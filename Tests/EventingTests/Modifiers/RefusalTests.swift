@@ -5,7 +5,7 @@ import Testing
   /// Tests of the messages of debug builds about modifiers that have no effect on a handler.
   ///
   /// A refusal ends the process, so each body has a process of its own.
-  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RefusalTests {
+  @Suite(.fewAtATime) struct RefusalTests {
     private func expect(
       _ text: String, in result: ExitTest.Result?, sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -48,7 +48,7 @@ import Testing
   }
 #else
   /// Tests of what a release build does with modifiers that a debug build refuses.
-  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RefusalTests {
+  @Suite(.fewAtATime) struct RefusalTests {
     @Test func batchesIgnoreThatTheyRestart() async {
       let (event, gate, seen) = (Event<Int>(), Gate(), Recorder<[Int]>())
       event.add(

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of restarting handlers: a new occurrence replaces one that waits, and on a shared lane it
 /// cancels only a call of its own handler.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RestartingReplacedTests {
+@Suite(.fewAtATime) struct RestartingReplacedTests {
   @Test func quiesceWaitsForTheCallThatRunsAndForNoOccurrenceThatReplacesAnother() async {
     let (event, gates, seen) = (Event<Int>(), [Gate(), Gate(), Gate()], Recorder<Int>())
     event.addHandler(.cancellingPrevious) { payload in

@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of guarantee H11 of PROOF.md: a new occurrence cancels the running call.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RestartingTests {
+@Suite(.fewAtATime) struct RestartingTests {
   @Test(arguments: [false, true]) func aNewOccurrenceCancelsTheCallThatRuns(isOnMain: Bool) async {
     let (event, clock, seen) = (Event<Int>(), ManualClock(), Recorder<String>())
     let body: @Sendable (Int) async throws -> Void = { payload in

@@ -4,7 +4,7 @@ import EventingTesting
 import Testing
 
 /// Tests of retries together with cancellation, policies, keys, owners, locks and observers.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RetryMeetingTests {
+@Suite(.fewAtATime) struct RetryMeetingTests {
   private typealias Unsteady = RetryTests.Unsteady
   private static let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), attempts: 5, jitter: false)
 

@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of guarantees H1 and H2 of PROOF.md: handlers that are called again when they throw.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RetryTests {
+@Suite(.fewAtATime) struct RetryTests {
   struct Refused: Error {}
 
   /// A callee whose first `failures` calls with each payload throw.

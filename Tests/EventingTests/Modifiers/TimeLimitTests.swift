@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of guarantee H4 of PROOF.md: attempts with a time limit.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct TimeLimitTests {
+@Suite(.fewAtATime) struct TimeLimitTests {
   private func isTimeout(_ failure: HandlerFailure?) -> Bool { (failure?.error as? EventingError)?.code == .timedOut }
 
   @Test(arguments: ["inOrder", "main", "task", "concurrent"])

@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests that no change of an observed value is lost to its announcement (`.prior`).
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AnnouncementTests {
+@Suite(.fewAtATime) struct AnnouncementTests {
   @Test(arguments: [
     (Buffering.oldest(1), ["0 → 1"]), (.oldest(2), ["before 0 → 1", "0 → 1"]),
     (.oldest(3), ["before 0 → 1", "0 → 1", "1 → 2"]), (.latest, ["1 → 2"]), (.newest(4), ["0 → 1", "1 → 2"]),

@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of guarantees G19 and H3 for observed values.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ObservedFailureTests {
+@Suite(.fewAtATime) struct ObservedFailureTests {
   struct Refused: Error {}
 
   @Test func handlersThatFailAreInTheFailuresAndLeaveLetters() async {

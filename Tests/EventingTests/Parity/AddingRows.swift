@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of features 21 to 35 of AFFEvent, IKEvents and emitter-kit: adding handlers.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AddingRows {
+@Suite(.fewAtATime) struct AddingRows {
   @Test("21: a closure may wait and may throw")
   func aClosureMayWaitAndMayThrow() async {
     let event = Event<Int>()

@@ -6,7 +6,7 @@ import Testing
 /// Tests of features 105, 106 and 109 of AFFEvent, IKEvents and emitter-kit: bridges, dependencies.
 ///
 /// Feature 107 is tested in `SequenceTests`, and feature 108 in `NextTests`.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BridgeRows {
+@Suite(.fewAtATime) struct BridgeRows {
   let center = NotificationCenter()
   let name = Notification.Name("saved")
 

@@ -4,7 +4,7 @@ import Testing
 /// Faults of AFFEvent, IKEvents and emitter-kit, which must not occur here.
 ///
 /// Each was found by reading the sources of these libraries, or reproduced with these sources.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DefectTests {
+@Suite(.fewAtATime) struct DefectTests {
   // MARK: 1. A once handler that sends its own event runs again (all three libraries)
   //
   // Two concurrent sends call the handler twice.

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of features 1 to 10 of AFFEvent, IKEvents and emitter-kit: defining events.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DefinitionRows {
+@Suite(.fewAtATime) struct DefinitionRows {
   @Test("1: an event is an object that is made by its initializer")
   func anEventIsAnObjectThatIsMadeByItsInitializer()
     async

@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Tests of features 85 to 92 of AFFEvent, IKEvents and emitter-kit: where handlers run.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DeliveryRows {
+@Suite(.fewAtATime) struct DeliveryRows {
   @TaskLocal private static var request: String?
 
   @Test("85: a handler runs on the caller's thread before post returns")

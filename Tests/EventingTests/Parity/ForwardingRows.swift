@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of features 93 to 98 of AFFEvent, IKEvents and emitter-kit: forwarding.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ForwardingRows {
+@Suite(.fewAtATime) struct ForwardingRows {
   let first = Event<Int>("first")
   let second = Event<Int>("second")
   let third = Event<Int>("third")

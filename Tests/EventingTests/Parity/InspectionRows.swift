@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Tests of features 99 to 104 of AFFEvent, IKEvents and emitter-kit: inspecting handlers.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct InspectionRows {
+@Suite(.fewAtATime) struct InspectionRows {
   @Test("99: a handler or a name can be found")
   func aHandlerOrANameCanBeFound() {
     let event = Event<Int>()

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of features 57 to 69 of AFFEvent, IKEvents and emitter-kit: locks.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LockRows {
+@Suite(.fewAtATime) struct LockRows {
   let event = Event<Int>()
   let seen = Recorder<String>()
 

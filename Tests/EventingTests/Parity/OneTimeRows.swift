@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Tests of features 36 to 44 of AFFEvent, IKEvents and emitter-kit: handlers that are called once.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OneTimeRows {
+@Suite(.fewAtATime) struct OneTimeRows {
   @Test("36: a once closure is called once")
   func aOnceClosureIsCalledOnce() {
     let event = Event<Int>()

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of features 11 to 20 of AFFEvent, IKEvents and emitter-kit: payloads.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PayloadRows {
+@Suite(.fewAtATime) struct PayloadRows {
   @Test("11: a signal carries nothing")
   func aSignalCarriesNothing() async {
     let cancelled = Signal()

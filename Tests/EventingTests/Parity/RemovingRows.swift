@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Tests of features 45 to 56 of AFFEvent, IKEvents and emitter-kit: removing handlers.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RemovingRows {
+@Suite(.fewAtATime) struct RemovingRows {
   @Test("45: a token removes that very handler")
   func aTokenRemovesThatVeryHandler() {
     let event = Event<Int>()

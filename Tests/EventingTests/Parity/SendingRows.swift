@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of features 70 to 84 of AFFEvent, IKEvents and emitter-kit: sending.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SendingRows {
+@Suite(.fewAtATime) struct SendingRows {
   @Test("70: values are sent with and without waiting")
   func valuesAreSentWithAndWithoutWaiting() async {
     let (event, signal) = (Event<Int>(), Signal())

@@ -4,7 +4,7 @@
   @testable import Eventing
 
   /// Tests of the checks in debug builds on payloads whose type the compiler does not see.
-  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PayloadCheckTests {
+  @Suite(.fewAtATime) struct PayloadCheckTests {
     // Three tests treat an `Int` payload as a `UInt`. Both types have eight bytes and no
     // references, so nothing would fail without the type check of debug builds. Only this check
     // makes the processes of these tests fail.

@@ -3,7 +3,7 @@ import Testing
 
 /// Tests payloads of every shape (type and size), on every ``PayloadPath``. Each payload must
 /// arrive unchanged, and must be destroyed once.
-@Suite(.fewAtATime, .timeLimit(.minutes(10))) struct PayloadPathTests {
+@Suite(.fewAtATime) struct PayloadPathTests {
   static let shapes: [any TestPayload.Type] = [
     Nothing.self, OneByte.self, Int.self, EightBytes.self, ThreeWords.self, Large.self, Aligned.self, Reference.self,
     Mixed.self,

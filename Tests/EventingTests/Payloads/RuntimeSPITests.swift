@@ -4,7 +4,7 @@ import Testing
 @testable import Eventing
 
 /// Tests of the assumptions of RuntimeSPI.swift about runtime functions that have no public name.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RuntimeSPITests {
+@Suite(.fewAtATime) struct RuntimeSPITests {
   @Test func noTwoTasksHaveOneNumber() async {
     var numbers: Set<UInt64> = []
     // The tasks run one after the other, so a later task may have the address of an earlier one.

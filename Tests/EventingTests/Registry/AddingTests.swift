@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// Tests of guarantee G6: adding is effective on return.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct AddingTests {
+@Suite(.fewAtATime) struct AddingTests {
   @Test func anAddedHandlerIsReachedByTheNextSendAndByNoneBefore() {
     let event = Event<Int>()
     let seen = Recorder<Int>()

@@ -5,7 +5,7 @@
 
   /// Tests that compare `PriorityTable`, `PriorityBucket` and `HandlerSlot` with an array, without
   /// threads.
-  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct PriorityTableTests {
+  @Suite(.fewAtATime) struct PriorityTableTests {
     @Test func slotsAreInTheOrderOfPriorityAndAdditionAfterRandomChanges() async {
       #expect(await onThread(firstMistakeOfRandomChanges) == nil)
     }

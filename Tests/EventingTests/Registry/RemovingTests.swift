@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Tests of guarantee G7: removing is effective on return.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct RemovingTests {
+@Suite(.fewAtATime) struct RemovingTests {
   @Test func aRemovedHandlerIsNotReachedByTheNextSend() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()

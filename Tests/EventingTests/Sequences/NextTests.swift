@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of `next`, which waits for the next payload that meets a condition.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct NextTests {
+@Suite(.fewAtATime) struct NextTests {
   @Test("108: the next payload that fits is awaited")
   func theNextPayloadThatFitsIsAwaited() async throws {
     let event = Event<Int>()

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests small programs of two and three tasks in every possible order. ``SimulatedWorld`` checks
 /// them.
-@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct ExhaustiveTests {
+@Suite(.serialized, .fewAtATime) struct ExhaustiveTests {
   enum Step: Sendable {
     case post, send, lock, remove, add, gate, quiesce
   }

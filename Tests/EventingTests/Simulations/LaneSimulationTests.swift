@@ -5,7 +5,7 @@ import Testing
 /// Tests of small programs for each way in which lanes can break (G7, G9, G13, G21, G22, H1 to H8).
 ///
 /// A seed chooses the program of each test, and the order of its steps.
-@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct LaneSimulationTests {
+@Suite(.serialized, .fewAtATime) struct LaneSimulationTests {
   private struct Failed: Error, CustomStringConvertible {
     let description: String
   }

@@ -6,7 +6,7 @@ import Testing
 ///
 /// The simulation's clock moves only when nothing else can run. A step `sleep` of a program takes
 /// as long as a delay of the modifier, so either the step or the delay may end first.
-@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct ModifierProgramTests {
+@Suite(.serialized, .fewAtATime) struct ModifierProgramTests {
   enum Modifier: CaseIterable, Sendable {
     case retried, debounced, throttled
   }

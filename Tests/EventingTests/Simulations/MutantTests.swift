@@ -4,7 +4,7 @@
   import Testing
 
   /// Checks that the simulations find each planted fault within 1,000 seeds.
-  @Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct MutantTests {
+  @Suite(.serialized, .fewAtATime) struct MutantTests {
     @Test(arguments: Mutant.allCases) func aPlantedFaultIsFound(mutant: Mutant) async {
       let (needed, said) = await onThread { MutantTests.look(for: mutant) }
       #expect(needed.count == 5, "not found by 1,000 seeds")

@@ -13,7 +13,7 @@ import Testing
 
 /// Tests of random programs in simulations (G1 to G13, G16, G21, G22). A seed chooses the actions
 /// of tasks and handlers, and their order.
-@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct SimulatedTests {
+@Suite(.serialized, .fewAtATime) struct SimulatedTests {
   /// Runs a program of three tasks that act on the event, and of a `for await` loop that the
   /// program cancels when the tasks have ended.
   @Sendable static func program(_ mode: SimulatedWorld.Mode, seed: UInt64) async throws {

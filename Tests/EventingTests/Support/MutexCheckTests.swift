@@ -5,7 +5,7 @@ import Testing
 
   /// Tests of the checks that debug builds make for guarantee G20: while a thread holds a mutex of
   /// the package, the thread locks no other mutex, and releases no object of users.
-  @Suite(.fewAtATime, .timeLimit(.minutes(30))) struct MutexCheckTests {
+  @Suite(.fewAtATime) struct MutexCheckTests {
     @Test func takingAMutexUnderAnotherStops() async {
       await #expect(processExitsWith: .failure) { UnfairMutex().withLock { UnfairMutex().withLock {} } }
     }

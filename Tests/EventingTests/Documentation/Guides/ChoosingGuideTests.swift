@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Runs the calls of the guide "Choosing".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ChoosingGuideTests {
+@Suite(.fewAtATime) struct ChoosingGuideTests {
   struct Order: Sendable {
     var id = 7
     var customer = "ada"

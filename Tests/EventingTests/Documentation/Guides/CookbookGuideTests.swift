@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Runs the recipes of the guide "Cookbook".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct CookbookGuideTests {
+@Suite(.fewAtATime) struct CookbookGuideTests {
   struct Order: Sendable {
     var id = 7
     var total = 120.0

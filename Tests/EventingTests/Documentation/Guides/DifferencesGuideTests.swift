@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// The differences that the guides for users of NotificationCenter and Combine name.
-@Suite(.fewAtATime, .timeLimit(.minutes(10))) struct DifferencesGuideTests {
+@Suite(.fewAtATime) struct DifferencesGuideTests {
   @Test func aPostToABusyEventReturnsBeforeItsHandlersHaveRun() async {
     let (placed, inside, gate, seen) = (Event<Int>(), Gate(), Gate(), Recorder<Int>())
     placed.addHandler { order in

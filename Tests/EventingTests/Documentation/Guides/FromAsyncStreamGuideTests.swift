@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Runs the calls and the programs of the guide "From AsyncStream and AsyncAlgorithms".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FromAsyncStreamGuideTests {
+@Suite(.fewAtATime) struct FromAsyncStreamGuideTests {
   @Test func sending() async throws {
     let lines = Event<String>("lines")
     let (noted, line) = (Recorder<String>(), "tea")

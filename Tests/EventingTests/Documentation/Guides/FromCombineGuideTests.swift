@@ -9,7 +9,7 @@ extension Notification.Name {
 }
 
 /// Runs the calls and the program of the guide "From Combine".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FromCombineGuideTests {
+@Suite(.fewAtATime) struct FromCombineGuideTests {
   struct Order: Sendable, Equatable {
     var id = 7
     var customer: String? = "ada"

@@ -10,7 +10,7 @@ extension Notification.Name {
 }
 
 /// Runs the calls and the program of the guide "From NotificationCenter".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FromNotificationCenterGuideTests {
+@Suite(.fewAtATime) struct FromNotificationCenterGuideTests {
   struct Order: Sendable {
     var id: Int
     var shop: Shop?

@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Runs the calls and the program of the guide "From RxSwift and ReactiveSwift".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct FromRxSwiftGuideTests {
+@Suite(.fewAtATime) struct FromRxSwiftGuideTests {
   struct Order: Sendable, Equatable {
     var id = 7
     var customer: String? = "ada"

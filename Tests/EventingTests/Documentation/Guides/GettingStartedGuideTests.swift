@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Runs the examples of the guide "Getting started".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct GettingStartedGuideTests {
+@Suite(.fewAtATime) struct GettingStartedGuideTests {
   // swift-format-ignore
   struct Order: Sendable { var id: Int, total: Double }
 

@@ -3,7 +3,7 @@ import EventingDiagnostics
 import Testing
 
 /// Runs the examples of the guide "On the server".
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OnTheServerGuideTests {
+@Suite(.fewAtATime) struct OnTheServerGuideTests {
   struct Order: Sendable {
     var id = 7
     var customer = "ada"

@@ -3,7 +3,7 @@ import Observation
 import Testing
 
 /// Runs the examples of the guide "With SwiftUI" that have no view.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct WithSwiftUIGuideTests {
+@Suite(.fewAtATime) struct WithSwiftUIGuideTests {
   struct Order: Sendable { var id = 1 }
   final class Shop: Sendable {
     let placed = Event<Order>("placed")

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Runs the calls of `Migrating.md`, each word for word.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct MigratingTests {
+@Suite(.fewAtATime) struct MigratingTests {
   @Test func everyCallIsRunHere() throws {
     let run = Set(try Documentation.lines(ofTests: "MigratingTests+"))
     let rows = try Documentation.lastColumns(Documentation.article("Migrating.md")).filter { !$0.isEmpty }

@@ -1,9 +1,10 @@
 import Foundation
 import Testing
 
-/// Two tests at a time for each core. Swift Testing starts all tests at once. On two cores,
-/// hundreds of their threads then compete with the tasks that must open a gate, and a step of a
-/// millisecond takes a minute.
+/// The trait of every suite: two tests at a time for each core.
+///
+/// Swift Testing starts all tests at once. On two cores, hundreds of their threads then compete with
+/// the tasks that must open a gate, and a step of a millisecond takes a minute.
 struct FewAtATime: SuiteTrait, TestTrait, TestScoping {
   private static let places = AsyncSemaphore(2 * ProcessInfo.processInfo.activeProcessorCount)
 

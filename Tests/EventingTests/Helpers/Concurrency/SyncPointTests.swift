@@ -4,7 +4,7 @@
 
   /// Tests that hold a thread at a sync point are extensions of this suite, so that they run one
   /// after the other.
-  @Suite(.serialized, .usesSyncPoints, .fewAtATime, .timeLimit(.minutes(30))) struct SyncPointTests {}
+  @Suite(.serialized, .usesSyncPoints, .fewAtATime) struct SyncPointTests {}
 
   /// Holds the first thread that passes a given sync point, until `release()`.
   final class Hold: Sendable {

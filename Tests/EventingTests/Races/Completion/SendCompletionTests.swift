@@ -6,7 +6,7 @@ import Testing
 /// finished.
 ///
 /// If the wait would close a cycle, the handler is deferred.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SendCompletionTests {
+@Suite(.fewAtATime) struct SendCompletionTests {
   // MARK: The calls that a send waits for
 
   @Test(arguments: SerialKind.allCases) func sendReturnsAfterTheHandlerFinished(kind: SerialKind) async {

@@ -4,7 +4,7 @@ import Testing
 /// Tests of guarantees G20 and G22: one thread looks objects up while another thread releases them.
 ///
 /// A use after free crashes the process, so each test has a process of its own.
-@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct LifetimeRaceTests {
+@Suite(.serialized, .fewAtATime) struct LifetimeRaceTests {
   struct Two: Sendable {
     let first, second: Canary
     init(_ live: LiveCount) { (first, second) = (Canary(live), Canary(live)) }

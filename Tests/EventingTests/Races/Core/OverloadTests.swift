@@ -6,7 +6,7 @@ import Testing
 ///
 /// However many occurrences wait, no `send`, no change, and no post of the event's own handlers is
 /// slowed. Each test occupies both cores of the machine, so the tests run one after the other.
-@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct OverloadTests {
+@Suite(.serialized, .fewAtATime) struct OverloadTests {
   @Test(arguments: [2, 4]) func queueOfAnOverloadedEventStaysBounded(posters: Int) async {
     let flood = PostingThreads(posters)
     let event = Event<Int>()

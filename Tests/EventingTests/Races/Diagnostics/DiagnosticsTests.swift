@@ -3,7 +3,7 @@ import EventingDiagnostics
 import Testing
 
 /// Tests of `EventDiagnostics` while events are made and released, and with many handlers.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DiagnosticsTests {
+@Suite(.fewAtATime) struct DiagnosticsTests {
   static let rounds: Int = {
     #if DEBUG
       20_000

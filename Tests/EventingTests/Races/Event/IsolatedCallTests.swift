@@ -6,7 +6,7 @@ import Testing
 /// Tests that isolated calls run between two occurrences.
 ///
 /// A post never waits for an isolated call that has no thread yet.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct IsolatedCallTests {
+@Suite(.fewAtATime) struct IsolatedCallTests {
   @Test func aPostIsNotDelayedByAnInspectionThatWaitsForAThread() async {
     await #expect(processExitsWith: .success) {
       endProcessIfItHangs()

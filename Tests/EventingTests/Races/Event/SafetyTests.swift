@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of guarantees G20 and G24: no mutex is held while user code runs, so user code may call
 /// anything. Invalid counts are clamped.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SafetyTests {
+@Suite(.fewAtATime) struct SafetyTests {
   // MARK: Any call inside a handler
 
   @Test(arguments: AnyCall.allCases) func handlerMayCallAnythingOfItsOwnEvent(call: AnyCall) async {

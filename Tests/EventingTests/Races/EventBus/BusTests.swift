@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of events that a bus finds by their payload type, or by an owner and a key.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BusTests {
+@Suite(.fewAtATime) struct BusTests {
   private struct Placed: Sendable { let id: Int }
 
   @Test func aPostFindsTheEventOfItsType() async {

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Tests of guarantee G10: a handler ends with its owner, and does not retain it.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OwnerTests {
+@Suite(.fewAtATime) struct OwnerTests {
   @Test func aHandlerIsCalledWithItsOwner() {
     let event = Event<Int>()
     let owner = Owner(LiveCount())

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of keyed events: one order over all keys (G1, G3), object keys (G10), and memory (G22).
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct KeyedTests {
+@Suite(.fewAtATime) struct KeyedTests {
   @Test func handlersOfAKeyAndOfAnyKeyRunByPriorityAndThenAsTheyWereAdded() {
     let event = KeyedEvent<String, Int>()
     let seen = Recorder<String>()

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of guarantees G13 and G15: a lane calls its handler in order, one call at a time, and a
 /// slow handler delays only itself.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaneTests {
+@Suite(.fewAtATime) struct LaneTests {
   // MARK: In order, one at a time
 
   @Test(arguments: SerialKind.allCases) func laneCallsInOrder(kind: SerialKind) async {

@@ -3,7 +3,7 @@ import Testing
 @testable import Eventing
 
 /// Tests of the queue of delayed work alone. Its timer never rings: the test itself fires the work.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct DelayQueueTests {
+@Suite(.fewAtATime) struct DelayQueueTests {
   private struct StillTimer: DelayTimer {
     var now: Duration { .zero }
     var stopsWhenUnused: Bool { false }

@@ -6,7 +6,7 @@ import Testing
 ///
 /// The end of an event cancels its later posts, and the optimizer may release the event after its
 /// last use. So a test that waits for posts uses the event at its end.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LaterPostTests {
+@Suite(.fewAtATime) struct LaterPostTests {
   /// Waits until the timer sleeps on the clock, moves the clock, and waits until `until` returns
   /// true.
   private func advance(_ clock: ManualClock, by duration: Duration, _ until: () -> Bool) async {

@@ -3,7 +3,7 @@ import Eventing
 import Testing
 
 /// Tests of guarantee G9: a locked handler is not called.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct LockTests {
+@Suite(.fewAtATime) struct LockTests {
   // MARK: One handler
 
   @Test func aLockedHandlerIsSkippedUntilItIsUnlocked() async {

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of guarantee H12 of PROOF.md: views of several values together.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct CombinedValuesTests {
+@Suite(.fewAtATime) struct CombinedValuesTests {
   struct Pair: Equatable, Sendable, CustomStringConvertible {
     var first: Int
     var second: Int

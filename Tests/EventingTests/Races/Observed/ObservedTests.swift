@@ -3,7 +3,7 @@ import Observation
 import Testing
 
 /// Tests of values whose changes are events.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ObservedTests {
+@Suite(.fewAtATime) struct ObservedTests {
   @Test func aHandlerIsCalledWithTheValueAsItIsAndWithEachNewOne() {
     let value = Observed(1)
     let seen = Recorder<String>()

@@ -3,7 +3,7 @@ import EventingTesting
 import Testing
 
 /// Tests of questions that responders answer.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct QuestionTests {
+@Suite(.fewAtATime) struct QuestionTests {
   struct Odd: Error, Equatable { var number = 0 }
 
   @Test func theFirstAnswerThatComesCounts() async throws {

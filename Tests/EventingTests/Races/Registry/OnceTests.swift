@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Tests of guarantee G8: a once handler is called at most once.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct OnceTests {
+@Suite(.fewAtATime) struct OnceTests {
   @Test func onceHandlerIsCalledByTheFirstSendOnly() async {
     let event = Event<Int>()
     let seen = Recorder<Int>()

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of replay: the earlier payloads that a new handler receives.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct ReplayTests {
+@Suite(.fewAtATime) struct ReplayTests {
   @Test(arguments: [(-1, []), (0, []), (1, [5]), (3, [3, 4, 5]), (9, [1, 2, 3, 4, 5])])
   func theLastPayloadsAreReplayedWithTheirNumbersBeforeAnythingElse(count: Int, told: [Int]) async {
     let event = Event<Int>("history", replaying: .last(count))

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of sends that wait for room in a sequence, and never for themselves (G15, G16).
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct BackpressureTests {
+@Suite(.fewAtATime) struct BackpressureTests {
   static func serve(_ loop: some AsyncSequence<Int, Never>, _ other: Event<Int>) async {
     var count = 0
     for await number in loop {

@@ -2,7 +2,7 @@ import Eventing
 import Testing
 
 /// Tests of the payloads of an event as an asynchronous sequence.
-@Suite(.fewAtATime, .timeLimit(.minutes(30))) struct SequenceTests {
+@Suite(.fewAtATime) struct SequenceTests {
   /// Returns the next `count` elements; fewer if the sequence ends.
   static func take<S: AsyncSequence>(_ count: Int, of sequence: S) async -> [S.Element] where S.Failure == Never {
     var taken: [S.Element] = []
