@@ -33,6 +33,8 @@ let package = Package(
     .library(name: "Eventing", targets: ["Eventing"]),
     // Notifications and key paths, which need Foundation.
     .library(name: "EventingFoundation", targets: ["EventingFoundation"]),
+    // Events inside one isolation, whose payloads need not be Sendable.
+    .library(name: "EventingLocal", targets: ["EventingLocal"]),
     // Tells of handlers that are slow or hang, and of lanes that grow.
     .library(name: "EventingDiagnostics", targets: ["EventingDiagnostics"]),
     // Publishers for Combine, and views and bindings for SwiftUI. Empty on systems without these
@@ -55,6 +57,7 @@ let package = Package(
   traits: [.trait(name: "NATS", description: "The engine NATS. It needs the C library libnats.")],
   targets: [
     .target(name: "Eventing"),
+    .target(name: "EventingLocal", dependencies: ["Eventing"]),
     .target(name: "EventingDiagnostics", dependencies: ["Eventing"]),
     .target(name: "EventingFoundation", dependencies: ["Eventing"]),
     .target(name: "EventingCombine", dependencies: ["Eventing"]),
@@ -85,6 +88,8 @@ let package = Package(
         "EventingPrograms", "EventingSwiftUI", "EventingTesting",
       ],
       exclude: leftOut[selection] ?? [], sources: folders[selection]),
+    .testTarget(
+      name: "EventingLocalTests", dependencies: ["Eventing", "EventingLocal"], exclude: ["MustNotCompile"]),
     .testTarget(
       name: "EventingInspectionTests",
       dependencies: [

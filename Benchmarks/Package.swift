@@ -35,6 +35,7 @@ let package = Package(
         "BenchmarkKit", "BoostSignals", "CMeasure",
         .product(name: "Eventing", package: "swift-eventing"),
         .product(name: "EventingInspection", package: "swift-eventing"),
+        .product(name: "EventingLocal", package: "swift-eventing"),
         .product(name: "OpenCombine", package: "OpenCombine"),
         .product(name: "OpenCombineDispatch", package: "OpenCombine"),
         .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),

@@ -4,6 +4,7 @@ import BenchmarkKit
 /// line calls an adapter: code that makes the peers of one library or of one hand-written design.
 func everyPeer() -> [Peer] {
   eventingPeers()
+    + localEventPeers()
     + loopLimits()
     + tableLimits()
     + lockLimits()
