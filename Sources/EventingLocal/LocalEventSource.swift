@@ -28,8 +28,8 @@ extension LocalEventSource {
   /// Adds a handler.
   ///
   /// The handler stays until it is removed, or until its event is released. The closure runs where
-  /// the event is used, so it may use what belongs to that isolation. It must not keep the event's
-  /// owner alive: capture it weakly, or pass it as the handler's owner.
+  /// the event is used, so it may use what belongs to that isolation. If it captures the object
+  /// that has the event, neither is ever released: capture that object weakly, or pass it as owner.
   ///
   /// - Parameters:
   ///   - options: A name, a priority, or ``LocalHandlerOption/once``.

@@ -135,7 +135,7 @@ final class Log {
 
   @Test("a once handler is called once, under nested posts too") func once() {
     event.addHandler(.once) { [event, log] number in
-      event.post(number + 1)
+      if number < 5 { event.post(number + 1) }
       log.add("once \(number)")
     }
     event.addHandler { [log] number in log.add("\(number)") }
