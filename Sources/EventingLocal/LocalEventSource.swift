@@ -67,8 +67,8 @@ extension LocalEventSource {
   ///
   ///     changed.addHandler(isolatedTo: self) { store, document in store.note(document) }
   ///
-  /// A closure that captures the actor itself would keep it alive. All else is as for
-  /// ``addHandler(_:owner:perform:)``.
+  /// A closure that captures the actor itself would keep it alive. All else is as for a handler
+  /// with an owner.
   ///
   /// - Parameters:
   ///   - options: A name, a priority, or ``LocalHandlerOption/once``.
