@@ -16,6 +16,8 @@ let package = Package(
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"), .enableUpcomingFeature("InferIsolatedConformances"),
         .strictMemorySafety(),
       ]),
+    // The deadlock of the article "Replace your broadcaster".
+    .executableTarget(name: "Broadcaster", dependencies: [.product(name: "Eventing", package: "swift-eventing")]),
   ],
   swiftLanguageModes: [.v6]
 )

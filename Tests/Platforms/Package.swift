@@ -29,6 +29,7 @@ let package = Package(
       dependencies: [
         "Combine", "CombineBridge", "SignpostBridge", "SwiftUI", "SwiftUIBridge", "os",
         .product(name: "Eventing", package: "swift-eventing"),
+        .product(name: "OpenCombine", package: "OpenCombine"),
       ]),
   ],
   swiftLanguageModes: [.v6]

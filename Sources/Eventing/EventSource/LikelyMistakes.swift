@@ -27,6 +27,12 @@ extension AsyncDelivery {
 }
 
 extension EventSource {
+  @available(*, unavailable, message: "a function is the argument 'perform:': addHandler(perform: function)")
+  @_disfavoredOverload @discardableResult
+  public nonisolated func addHandler(_ function: @escaping (Payload) async throws -> Void) -> HandlerToken {
+    fatalError("unavailable")
+  }
+
   @available(
     *, unavailable,
     message: "a pace belongs to the handler: addHandler(.debounced(for: .milliseconds(300))) { payload in … }"

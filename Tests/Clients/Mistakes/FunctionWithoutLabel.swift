@@ -9,6 +9,6 @@ func listen(to orders: Event<Int>) {
   #if MENDED
     orders.addHandler(perform: audit)
   #else
-    orders.addHandler(audit)  // no exact matches in call to instance method 'addHandler'
+    orders.addHandler(audit)  // 'addHandler' is unavailable: a function is the argument 'perform:': addHandler(perform: function)
   #endif
 }

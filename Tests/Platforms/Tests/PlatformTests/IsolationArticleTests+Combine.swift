@@ -1,0 +1,1 @@
+../../../EventingTests/Documentation/IsolationArticleTests+Combine.swift
