@@ -1,6 +1,5 @@
 import Synchronization
 
-/// The task of an attempt that can be cancelled: because of a time limit, or of a newer occurrence.
 // Safe: each field says what guards it.
 final class AttemptTask: @unchecked Sendable {
   private let mutex = UnfairMutex()
@@ -8,10 +7,8 @@ final class AttemptTask: @unchecked Sendable {
   @exclusivity(unchecked) private var task: Task<AttemptResult, Never>?
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var isCancelled = false
-  /// Whether the time limit was over before the attempt returned.
   let isLate = Atomic<Bool>(false)
 
-  /// Sets the task, and cancels it if the attempt was cancelled before.
   func set(_ task: Task<AttemptResult, Never>) {
     let isLate = mutex.withLock { () -> Bool in
       unsafe self.task = task

@@ -2,17 +2,13 @@ import Synchronization
 
 // The attempts of a call: for retries, time limits and restarts.
 
-/// How an attempt ended.
 struct AttemptResult: Sendable {
   enum End: Sendable {
     case returned(Outcome)
     case threw(any Error)
-    /// The claim was refused, and the handler was not called.
     case refused
   }
 
-  /// The attempt, as observers were told of its beginning for one occurrence. An attempt of a batch
-  /// has several such values: one for each observed occurrence.
   struct Observed: Sendable {
     let occurrence: ObservedOccurrence
     let call: WatchedCall
@@ -29,17 +25,13 @@ struct AttemptResult: Sendable {
   static var refused: AttemptResult { AttemptResult(.refused, []) }
 }
 
-/// What follows an attempt.
 enum NextStep: Sendable {
   case ended(Outcome)
-  /// Another attempt follows after a delay.
   case delayed(Duration)
-  /// A lock holds the call. It has left its worker.
   case held
 }
 
 extension HandlerQueue {
-  /// Makes attempts of an asynchronous handler, until the call ends or must wait.
   func run(_ worker: Worker, on place: isolated (any Actor)?) async -> NextStep {
     while true {
       if isReplaced(worker.call) { return .ended(.dropped) }
@@ -47,7 +39,6 @@ extension HandlerQueue {
     }
   }
 
-  /// Makes further attempts of an asynchronous handler, whose first one a drain has made itself.
   @inline(never) func run(
     _ worker: Worker, after error: any Error, on place: isolated (any Actor)?
   ) async -> NextStep {
@@ -55,7 +46,6 @@ extension HandlerQueue {
     return await run(worker, on: place)
   }
 
-  /// Makes attempts, and lets them open the ``Entrance`` of the handler if it has one.
   @inline(__always) func runInEntrance(_ worker: Worker, on place: isolated (any Actor)?) async -> NextStep {
     guard let entrance = entrance(of: worker) else { return await run(worker, on: place) }
     return await Entrance.ofCall.withValue(entrance) {
@@ -64,7 +54,6 @@ extension HandlerQueue {
     }
   }
 
-  /// Makes attempts of a synchronous handler, until the call ends or must wait.
   func runNow(_ worker: Worker) -> NextStep {
     while true {
       let call = worker.call
@@ -79,15 +68,12 @@ extension HandlerQueue {
     }
   }
 
-  /// Makes further attempts of a synchronous handler, whose first one a drain has made itself.
   @inline(never) func runNow(_ worker: Worker, after error: any Error) -> NextStep {
     step(after: AttemptResult(.threw(error), []), on: worker) ?? runNow(worker)
   }
 
   // MARK: One attempt
 
-  /// Claims an attempt: the one step directly before it. The first attempt counts the call, and
-  /// makes the array of a batch.
   private func claimAttempt(_ call: Call, _ owner: inout (any AnyObject & Sendable)?) -> Bool {
     if unsafe call.attempts == 0 {
       guard claim(&owner) else { return false }
@@ -190,7 +176,6 @@ extension HandlerQueue {
     }
   }
 
-  /// Makes an attempt in a task of its own, which a time limit or a newer occurrence cancels.
   @inline(never) private func attemptInTask(_ call: Call, on place: isolated (any Actor)?) async -> AttemptResult {
     let attempt = AttemptTask()
     unsafe call.isRare = true
@@ -220,24 +205,17 @@ extension HandlerQueue {
     return AttemptResult(.threw(limit.error), result.observed)
   }
 
-  /// Whether a newer occurrence has taken the place of a call.
   private func isReplaced(_ call: Call) -> Bool {
     modifiers.isRestarting && lane.mutex.withLock { unsafe call.isReplaced }
   }
 
   // MARK: Observers
 
-  /// Returns a ``CallCell`` for an attempt; `nil` if no occurrence of the call is traced.
   @inline(never) private func newCell(for call: Call) -> CallCell? {
     if modifiers.batch == nil { return unsafe call.completion?.observed?.cell == nil ? nil : CallCell() }
     return call.completions.contains { unsafe $0.observed?.cell != nil } ? CallCell() : nil
   }
 
-  /// Tells the observers of the call's occurrences that an attempt begins.
-  ///
-  /// - Parameter cell: Names the attempt as the cause of what the handler sends; `nil` if no
-  ///   occurrence of the call is traced. A batch has several occurrences, and for each traced one a
-  ///   call is reported. Afterwards the cell has the number of the last of these calls.
   @inline(never) private func began(_ call: Call, _ cell: CallCell?) -> [AttemptResult.Observed] {
     if modifiers.batch == nil, unsafe call.completion?.observed == nil { return [] }
     var isFurther = false
@@ -252,10 +230,8 @@ extension HandlerQueue {
     }
   }
 
-  /// Tells the observers of the call's occurrences that an attempt has ended, and how.
-  ///
   /// Called when the end is decided, and not where the handler returns: a time limit or a newer
-  /// occurrence may have the last word. So observers, reports and counts say the same.
+  /// occurrence may have the last word, and observers, reports and counts must agree.
   private func tellEnd(of attempt: AttemptResult, of call: Call, isReplaced: Bool) {
     for observed in attempt.observed.reversed() {
       if isReplaced {
@@ -271,7 +247,6 @@ extension HandlerQueue {
 
   // MARK: After an attempt
 
-  /// Returns what follows an attempt; `nil` if another attempt follows at once.
   private func step(after attempt: AttemptResult, on worker: Worker) -> NextStep? {
     let call = worker.call
     let isReplaced = isReplaced(call)
@@ -297,17 +272,13 @@ extension HandlerQueue {
     }
   }
 
-  /// The outcome of a call after which no attempt follows.
   private func lastOutcome(_ call: Call) -> Outcome {
     guard unsafe call.isRare, let error = unsafe call.rare.lastError else { return .skipped }
     return failure(error, call, of: .refused)
   }
 
-  /// Returns what follows a delay of a call of a `.task` handler whose sender was cancelled.
   func givenUp(_ worker: Worker) -> NextStep { .ended(lastOutcome(worker.call)) }
 
-  /// Reports the error of an attempt, with the carried values of the call. A trace then knows the
-  /// attempt as the cause of what the handlers of failures send.
   func failure(_ error: any Error, _ call: Call, of attempt: AttemptResult) -> Outcome {
     func inCell() -> Outcome {
       guard let cell = attempt.observed.last?.occurrence.cell else { return failure(error, call) }
@@ -335,8 +306,7 @@ extension HandlerQueue {
 
   // MARK: Delays
 
-  /// Lets a call wait for its next attempt. Its key stays active meanwhile. Returns false if the
-  /// call keeps its worker.
+  /// The key stays active meanwhile. Returns false if the call keeps its worker.
   func delay(_ worker: Worker, _ delay: Duration) -> Bool {
     guard let queue = retryQueue, let delays else { preconditionFailure("only a retried call is delayed") }
     let call = worker.call
@@ -359,14 +329,11 @@ extension HandlerQueue {
     return !isKept
   }
 
-  /// The nodes of the graph of waits that a delay holds up.
   private func delayedNodes(_ call: Call, _ worker: Worker?) -> [WaitNode] {
     let key: WaitNode? = unsafe call.key?.takeUnretainedValue()
     return [worker ?? call] + [key].compactMap { $0 }
   }
 
-  /// Ends a delay that was started too late: after the handler was locked or removed, after the
-  /// event ended, or after a newer occurrence came.
   private func endNeedless(_ timer: Delay, of call: Call) {
     let mustEnd = lane.mutex.withLock { unsafe call.isReplaced || endsDelays }
     let flags = record.state.load(ordering: .acquiring)
@@ -397,8 +364,7 @@ extension HandlerQueue {
     if let worker { lane.start(worker) } else if lane.isTaskForEachCall { lane.wake() }
   }
 
-  /// Lets the child task of a `send` wait for the next attempt, so that cancelling the sender ends
-  /// the delay. Returns false if the task was cancelled.
+  /// In the child task of a `send`, so that cancelling the sender ends the delay.
   func sleep(_ worker: Worker, for delay: Duration) async -> Bool {
     guard let queue = retryQueue, let delays else { return true }
     let (call, sleeper) = (worker.call, Sleeper())
@@ -422,8 +388,6 @@ extension HandlerQueue {
 
   // MARK: The outcome
 
-  /// Does what follows the last attempt of a call, or of this drain. Returns false if the call
-  /// keeps the worker, so that its block or task must end.
   func follow(_ step: NextStep, _ worker: Worker) -> Bool {
     switch step {
     case .ended(let outcome): conclude(worker.call, outcome)
@@ -433,7 +397,6 @@ extension HandlerQueue {
     return true
   }
 
-  /// Ends a call: counts and reports its outcome, and destroys its payload.
   func conclude(_ call: Call, _ outcome: Outcome) {
     let (node, completions, count) = unsafe (call.node, call.completions, call.count)
     let isDropTold = unsafe call.isRare && call.rare.isDropTold
@@ -458,9 +421,7 @@ extension HandlerQueue {
 
 // The first attempt of a handler with a `direct` closure, which a drain makes itself.
 extension HandlerQueue {
-  /// Claims the call of a worker, if the drain can make the first attempt itself, without
-  /// ``run(_:on:)``, whose asynchronous functions each allocate a frame. The handler has a
-  /// ``direct`` closure.
+  /// Avoids ``run(_:on:)``, whose asynchronous functions each allocate a frame.
   @inline(__always) func beginFirstAttempt(_ worker: Worker) -> BorrowedPayload? {
     let isUnbound = worker.withCall { call in
       unsafe call.attempts == 0 && !(call.completion?.isBound ?? false)
@@ -482,7 +443,6 @@ extension HandlerQueue {
     if dequeuesAll { countCallAlone() } else { calls.wrappingAdd(unsafe call.count, ordering: .releasing) }
   }
 
-  /// Ends a call that has returned.
   @inline(__always) func concludeFirstAttempt(_ worker: Worker) {
     let isAlone = worker.withCall { call -> Bool in
       guard unsafe call.completion == nil, unsafe !call.isRare else { return false }

@@ -1,64 +1,44 @@
 import Synchronization
 
-/// One call with its payload, from the moment when a worker takes it through all of its attempts.
-///
 /// A worker uses one object for call after call. Only a call that outlives the drain of its worker
 /// leaves the worker: between two attempts, or under a lock that holds it.
-///
-/// Also a node of the graph of waits: if the handler's calls may overlap, sends wait there for this
-/// one.
 // Safe: the worker that has the call owns all fields that do not say otherwise. While no worker has
 // the call, `lane.mutex` guards them.
 @safe final class Call: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) private(set) var member: Unmanaged<HandlerQueue>?
-  /// The memory of a single payload, and its size.
   @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer?
   @exclusivity(unchecked) private var capacity = 0
   @exclusivity(unchecked) var completion: Completion?
   @exclusivity(unchecked) var key: Unmanaged<KeyQueue>?
-  /// The place of the call among those of its handler; 0 if it has ended. Guarded by: lane.mutex.
+  /// The place among the calls of the handler; 0 if the call has ended. Guarded by: lane.mutex.
   @exclusivity(unchecked) var number: UInt64 = 0
-  /// The barriers that wait for the call. Guarded by: lane.mutex.
+  /// Guarded by: lane.mutex.
   @exclusivity(unchecked) var barriers: [Completion] = []
-  /// Whether a newer occurrence has taken the place of the call. Guarded by: lane.mutex.
+  /// Guarded by: lane.mutex.
   @exclusivity(unchecked) var isReplaced = false
-  /// Whether the call is between two attempts. Guarded by: lane.mutex.
+  /// Guarded by: lane.mutex.
   @exclusivity(unchecked) var isDelayed = false
-  /// The number of attempts that have begun.
   @exclusivity(unchecked) var attempts = 0
-  /// The number of payloads.
   @exclusivity(unchecked) var count = 1
-  /// The worker that has the call.
   let worker = WorkerReference()
-  /// Whether the completions wait at the call, and not at its key or its handler any more.
   @exclusivity(unchecked) var hasMoved = false
-  /// Whether ``rare`` has to be reset before the next call.
   @exclusivity(unchecked) var isRare = false
   @exclusivity(unchecked) var rare = Rare()
-  /// The payloads of a batch until the first attempt is claimed; afterwards empty.
   @exclusivity(unchecked) var gathered: PayloadQueue<Item>?
-  /// The array of a batch.
   @exclusivity(unchecked) private var batch: OwnedPayload?
-  /// Whether no further attempt may follow: a lock that holds nothing began between two attempts.
+  /// A lock that holds nothing began between two attempts.
   var isGivenUp: Bool { unsafe isRare && rare.timer?.isGivenUp.load(ordering: .acquiring) == true }
 
-  /// The state that only some calls have.
   struct Rare {
-    /// Whether the call has the payloads of a batch.
     var isBatch = false
-    /// The completions of a batch whose array has been made.
     var completions: [Completion] = []
-    /// The error of the last attempt.
     var lastError: (any Error)?
-    /// Whether the next attempt is the last one, even if it fails.
     var isLastAttempt = false
-    /// Whether observers know that the call ended as dropped.
     var isDropTold = false
-    /// The timer of the last delay between two attempts.
     var timer: Delay?
-    /// The worker that the call keeps during the delay. Guarded by: lane.mutex.
+    /// Guarded by: lane.mutex.
     var keptWorker: Worker?
-    /// The running attempt, if it can be cancelled. Guarded by: lane.mutex.
+    /// Guarded by: lane.mutex.
     var attempt: AttemptTask?
   }
 
@@ -72,7 +52,6 @@ import Synchronization
   override var handlerID: UInt64? { unsafe member?._withUnsafeGuaranteedRef { $0.record.id } }
   override var eventAnchor: EventAnchor? { unsafe member?._withUnsafeGuaranteedRef { $0.anchor } }
 
-  /// Prepares the object for a call of a handler. Its last payload has been destroyed.
   @inline(__always) func reserve(for member: HandlerQueue) {
     unsafe self.member = .passUnretained(member)
     if unsafe member.layout.stride > capacity { grow(to: member.layout) }
@@ -84,10 +63,8 @@ import Synchronization
     unsafe capacity = layout.stride
   }
 
-  /// The memory for the payload of the call.
   @inline(__always) var place: UnsafeMutableRawPointer { unsafe memory.unsafelyUnwrapped }
 
-  /// Begins a call whose payload is at ``place``.
   @inline(__always) func begin(_ item: consuming Item) {
     unsafe key = unsafe item.key
     unsafe completion = item.completion
@@ -101,7 +78,7 @@ import Synchronization
     unsafe rare = Rare()
   }
 
-  /// The payload, or the array of a batch. Valid until ``clear()``.
+  /// Valid until ``clear()``.
   @inline(__always) var payload: BorrowedPayload {
     if unsafe isRare, unsafe rare.isBatch, let batch = unsafe batch?.borrowed { return batch }
     return unsafe BorrowedPayload(place, member.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.type })
@@ -109,7 +86,7 @@ import Synchronization
 
   // MARK: Batches
 
-  /// Begins a batch with the first payloads of a queue. The caller holds the mutex.
+  /// The caller holds the mutex.
   func beginBatch(
     _ number: Int, of queue: inout PayloadQueue<Item>, _ key: Unmanaged<KeyQueue>?, _ layout: PayloadLayout
   ) {
@@ -126,8 +103,8 @@ import Synchronization
     unsafe gathered = consume taken
   }
 
-  /// Makes the array of a batch, once: after the claim, because until then a lock may hold the
-  /// payloads, and a bound may drop some of them. Not called under a mutex.
+  /// Called after the claim, because until then a lock may hold the payloads, and a bound may drop
+  /// some of them. Not called under a mutex.
   func makeBatch(_ rule: BatchRule) {
     guard unsafe rare.isBatch, var taken = unsafe gathered.take() else { return }
     guard !taken.isEmpty else {
@@ -140,9 +117,7 @@ import Synchronization
     unsafe gathered = consume taken
   }
 
-  /// Takes the first payload out of a batch that has not begun. The caller holds the mutex.
-  ///
-  /// - Parameter dropped: Gets the completion of the payload, with the node at which it waits.
+  /// The caller holds the mutex.
   func dropFirstOfBatch(_ dropped: inout (completion: Completion?, node: WaitNode)?) -> OwnedPayload? {
     unsafe count -= 1
     guard var taken = unsafe gathered.take() else { return nil }
@@ -154,20 +129,17 @@ import Synchronization
 
   // MARK: Completions
 
-  /// The node at which the completions wait.
   var node: WaitNode {
     if unsafe hasMoved { return self }
     return unsafe key?.takeUnretainedValue() ?? member?.takeUnretainedValue() ?? self
   }
 
-  /// Lets the completions wait at the call, which may overlap others.
   @inline(never) func moveCompletions() {
     let node = node
     unsafe hasMoved = true
     for completion in completions where completion.isAwaited { completion.moveOutstanding(of: node, on: self) }
   }
 
-  /// Whether no payload of a batch that has not begun needs task-local values or observers.
   var isUnboundBatch: Bool {
     for i in unsafe 0..<(gathered?.count ?? 0) {
       if let completion = unsafe gathered?[i].completion, completion.isBound { return false }
@@ -175,7 +147,6 @@ import Synchronization
     return true
   }
 
-  /// All completions of the call.
   var completions: [Completion] {
     var all = unsafe completion.map { [$0] } ?? []
     guard unsafe isRare else { return all }
@@ -186,8 +157,7 @@ import Synchronization
     return all
   }
 
-  /// Lets the call go on without its waiters. Returns the completions that must be told. The caller
-  /// holds the mutex.
+  /// The caller holds the mutex.
   func detach() -> [Completion] {
     var waiters = DetachedWaiters()
     unsafe completion = waiters.detach(completion)
@@ -200,13 +170,12 @@ import Synchronization
     return waiters.calls
   }
 
-  /// Destroys the payload of a call that has neither completion nor rare state. Not called under a
-  /// mutex.
+  /// Not called under a mutex.
   @inline(__always) func clearPayload() {
     unsafe member.unsafelyUnwrapped._withUnsafeGuaranteedRef { unsafe $0.layout.destroy(place) }
   }
 
-  /// Destroys the payloads, and what else is left of the call. Not called under a mutex.
+  /// Not called under a mutex.
   func clear() {
     unsafe completion = nil
     guard unsafe isRare else { return clearPayload() }

@@ -1,32 +1,21 @@
-/// The closure of a handler, by the arguments that it takes.
 @usableFromInline enum HandlerBody: Sendable {
-  /// A closure that takes the payload alone.
   case direct(ErasedHandler)
   case directAsync(ErasedAsyncHandler)
-  /// A closure that may also take the owner.
   case sync(@Sendable (HandlerArguments) throws -> Void)
   case async(@Sendable (HandlerArguments) async throws -> Void)
   case mainAsync(@MainActor @Sendable (HandlerArguments) async throws -> Void)
-  /// A closure that is isolated to the owner, an actor.
   case isolated(@Sendable (isolated any Actor, HandlerArguments) async throws -> Void)
-  /// A closure that passes a batch on. Its result is the outcome for the batch's occurrences.
+  /// The result is the outcome for the batch's occurrences.
   case passing(BatchPassage)
-  /// A body that is made for each record.
   case perRecord(@Sendable (DetailedRecord, EventAnchor) -> HandlerBody)
-  /// An interceptor. Its result says what later handlers receive.
   case intercept(@Sendable (HandlerArguments) throws -> InterceptorDecision)
-  /// The hub of a sequence, which gives the payload to the iterators.
   case sequence(SequenceHub)
-  /// An inline handler behind a transform. On the fast path, the event calls the first closure,
-  /// which transforms the payload and calls the handler. If `EventCore.decide` has to look at the
-  /// handler's state, for instance after a lock, the event uses the handler that the second closure
-  /// makes instead.
+  /// The event calls the first closure on the fast path. If it has to look at the handler's state,
+  /// it uses what the second closure makes.
   case view(ErasedView, @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
-  /// A handler behind a transform, or a forward to another event.
   case relay(@Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
 }
 
-/// Passes an array on that the occurrences of some completions have become.
 @usableFromInline typealias BatchPassage = @Sendable (BorrowedPayload, [Completion]) async throws -> Outcome
 
 // The closures of users, by what they take, and by where they run.
@@ -72,8 +61,6 @@ extension HandlerBody {
 }
 
 extension HandlerBody {
-  /// Returns the closure of the user with an object that it retains as well. A transform, and the
-  /// hub of a sequence, are returned as they are.
   func retaining(_ object: (any AnyObject & Sendable)?) -> HandlerBody {
     switch self {
     case .direct(let body): .direct(body.retaining(object))
@@ -113,15 +100,12 @@ extension HandlerArguments {
 }
 
 extension HandlerBody {
-  /// Whether the ``HandlerRoute`` for this body ignores modifiers, such as retries. If the body is
-  /// a transform in front of another handler, the route of that handler applies them.
   var isTransformed: Bool {
     switch self {
     case .view, .relay, .sequence, .intercept: true
     default: false
     }
   }
-  /// Whether the closure is synchronous.
   var isSynchronous: Bool {
     switch self {
     case .direct, .sync, .intercept, .view, .relay, .sequence: true
@@ -130,23 +114,18 @@ extension HandlerBody {
   }
 }
 
-/// A handler with the type of its payload erased.
 @usableFromInline struct AnyHandler: Sendable {
   var options = HandlerOptions()
   @usableFromInline var isOnce = false
-  /// The place in the source where the handler was made.
   @usableFromInline var source = SourceLine.none
   var place: ExecutionPlace
   var body: HandlerBody
   let type: PayloadType
 
-  /// The closure of an inline handler that takes the payload alone; `nil` for any other handler.
   @usableFromInline var inline: ErasedHandler? {
     if case .inline = place, case .direct(let handling) = body, options.modifierBox == nil { handling } else { nil }
   }
 
-  /// The closure that a view in front of this handler calls on the fast path; `nil` if the call
-  /// needs the slow path, for example because the handler is not inline or has an owner.
   @usableFromInline var viewTarget: ViewTarget? {
     guard case .inline = place, !isOnce, options.owner == nil, options.modifierBox == nil, options.sharedClaim == nil
     else { return nil }
@@ -164,10 +143,8 @@ extension HandlerBody {
   }
 }
 
-/// The arguments of a handler that may have an owner.
 @usableFromInline struct HandlerArguments: Sendable {
   @usableFromInline let payload: BorrowedPayload
-  /// The owner, which is retained for the length of the call; `nil` if the handler has none.
   @usableFromInline let owner: (any AnyObject & Sendable)?
 
   init(_ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?) {

@@ -1,6 +1,5 @@
 import Synchronization
 
-/// The delays of a handler between two attempts, which end when the handler is locked or removed.
 // Safe: each field says what guards it.
 final class HandlerDelays: @unchecked Sendable {
   private let mutex = UnfairMutex()
@@ -18,11 +17,8 @@ final class HandlerDelays: @unchecked Sendable {
     withExtendedLifetime(removed) {}  // released after the unlock
   }
 
-  /// Ends all delays, so that the calls go on at once. Never called under a mutex.
-  ///
-  /// - Parameter givingUp: Whether these calls must end without another attempt, because a lock has
-  ///   begun that keeps no occurrences. Each delay gets a flag, because the lock may have ended by
-  ///   the time its call goes on.
+  /// Each delay gets a flag, because the lock may have ended by the time its call goes on. Never
+  /// called under a mutex.
   @inline(never) func end(givingUp: Bool = false) {
     for timer in mutex.withLock({ unsafe Array(timers.values) }).sortedUnspecialized(by: { $0.number < $1.number }) {
       if givingUp { timer.isGivenUp.publish(true) }

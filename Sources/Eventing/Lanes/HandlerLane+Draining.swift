@@ -3,10 +3,6 @@ import Synchronization
 // The blocks and tasks of a lane's workers.
 
 extension HandlerLane {
-  /// Makes calls of synchronous handlers.
-  ///
-  /// - Parameter isHere: Whether the worker runs in a delivery, and not in a block of its own. Then
-  ///   it does not spin.
   func drain(_ worker: Worker, isHere: Bool = false) {
     var quota = DrainQuota(isMain: isMain, spins: !isHere)
     var goesOn = worker.beginsWithCall() || search(worker, &quota)
@@ -34,17 +30,14 @@ extension HandlerLane {
     }
   }
 
-  /// Makes calls of asynchronous handlers, isolated to an actor if one is given.
   func drain(_ worker: Worker, on place: isolated (any Actor)?) async {
     var quota = DrainQuota(isMain: isMain, spins: !isTaskForEachCall)
     guard worker.beginsWithCall() || search(worker, &quota) else { return }
     while await drainBound(worker, &quota, on: place) {}
   }
 
-  /// Makes calls under one binding of ``Context/invocation``, until none is left, or until a call
-  /// has left a task behind, which keeps the invocation.
-  ///
-  /// - Returns: Whether there is another call.
+  /// Ends when no call is left, or when a call has left a task behind, which keeps the invocation.
+  /// Returns whether there is another call.
   private func drainBound(_ worker: Worker, _ quota: inout DrainQuota, on place: isolated (any Actor)?) async -> Bool {
     let invocation = unsafe Unmanaged.passRetained(Invocation(worker))
     return await Context.invocation.withValue(unsafe invocation.takeRetainedValue()) {
@@ -88,7 +81,6 @@ extension HandlerLane {
     }
   }
 
-  /// Makes one call in a child task of its sender, delays between attempts included.
   func drainChild(_ worker: Worker) async {
     unsafe worker.hasCall = false
     let member = worker.member

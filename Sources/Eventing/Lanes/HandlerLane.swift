@@ -33,13 +33,10 @@ import Synchronization
   public let limit: Int
 
   let executor: LaneExecutor
-  /// The executor of the tasks, for simulations and tests.
   let taskExecutor: (any TaskExecutor)?
   let isShared: Bool
-  /// Whether each call has a task of its own.
   let isTaskForEachCall: Bool
-  /// Whether a call keeps its worker between two attempts, and so comes before all later calls. If
-  /// not, it comes before the later calls of its key only.
+  /// The call then comes before all later calls, and otherwise only before those of its key.
   let keepsWorkerInDelay: Bool
   let isMain: Bool
   // Workers read the fields above for each call, while senders write what follows.
@@ -47,37 +44,30 @@ import Synchronization
   let mutex = UnfairMutex()
 
   // The fields up to `nodes` are guarded by `mutex`.
-  /// The handlers of a shared lane, until they are over, each with its number in their order.
   @exclusivity(unchecked) private var members: [ObjectIdentifier: (number: Int, member: HandlerQueue)] = [:]
   @exclusivity(unchecked) private var lastNumber = 0
-  /// The handler of a lane that is not shared, until it is over.
   @exclusivity(unchecked) private var onlyMember: HandlerQueue?
   /// `onlyMember`, without a retain.
   @exclusivity(unchecked) private var only: Unmanaged<HandlerQueue>?
-  /// The order in which the handlers of a shared lane come.
   @exclusivity(unchecked) private var order = Deque<Stretch>()
-  /// The calls that come before the order: their delay is over, or the lock that held them.
+  /// Calls that come before the order: their delay is over, or the lock that held them.
   @exclusivity(unchecked) private var urgent = Deque<Call>()
-  /// The number of idle workers that the lane keeps. A lane with a limit keeps all, because they
-  /// are nodes of the graph of waits, and one with keys, because these refer to them.
+  /// A lane with a limit keeps all idle workers, because they are nodes of the graph of waits, and
+  /// one with keys, because these refer to them.
   @exclusivity(unchecked) private var mostIdle = Int.max
-  /// The workers without a block or task.
   @exclusivity(unchecked) private var idle: [Worker] = []
-  /// All workers.
   @exclusivity(unchecked) private(set) var workers: [Worker] = []
-  /// The number of workers that are not idle. Without the mutex, a read is only a hint.
+  /// Without the mutex, a read is only a hint.
   private var busy: Int {
     get { busyCount.load(ordering: .relaxed) }
     set { busyCount.store(newValue, ordering: .relaxed) }
   }
   private let busyCount = Atomic<Int>(0)
-  /// The number of these that are about to look for a call: their block or task has not begun, or
-  /// they spin.
+  /// Workers that spin count, too.
   @exclusivity(unchecked) private var coming = 0
-  /// All workers, for the graph of waits. Guarded by: WaitGraph.mutex.
+  /// Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var nodes: [Worker] = []
 
-  /// Successive items of one handler in the order of a shared lane.
   @safe struct Stretch {
     let member: Unmanaged<HandlerQueue>
     var count: Int
@@ -93,7 +83,6 @@ import Synchronization
     self.init(.tasks(nil), limit: max(1, limit), named: name, isShared: true)
   }
 
-  /// Creates a shared lane without a name for one call at a time, in tasks of a priority.
   convenience init(priority: UInt8?) { self.init(.tasks(priority), named: nil, isShared: true) }
 
   @inline(never) init(
@@ -109,11 +98,10 @@ import Synchronization
 
   var isInOrder: Bool { limit == 1 }
 
-  /// Whether no worker runs. A hint for a caller that does not hold `mutex`.
+  /// A hint for a caller that does not hold `mutex`.
   @inline(__always) var isQuiet: Bool { busy == 0 }
 
-  /// The needs of a call that has not begun: a worker, unless more of them may be made. The caller
-  /// holds `WaitGraph.mutex`.
+  /// The caller holds `WaitGraph.mutex`.
   var needs: WaitNeeds { unsafe nodes.count >= limit ? .all(nodes) : .free }
 
   func insert(_ member: HandlerQueue) {
@@ -143,7 +131,6 @@ import Synchronization
 
   // MARK: What comes next. The caller holds `mutex`
 
-  /// Gives a handler places in the order for what it has just appended to its queue.
   @inline(__always) func addToOrder(_ member: HandlerQueue, _ count: Int = 1) {
     if isShared { addToSharedOrder(member, count) }
   }
@@ -165,8 +152,6 @@ import Synchronization
     unsafe order.removeAll { unsafe $0.member.toOpaque() == member }
   }
 
-  /// Lets what a handler has come before all else: the calls that a lock held, and places for the
-  /// rest.
   func putFirst(_ held: [Call], _ member: HandlerQueue, _ count: Int) {
     unsafe urgent.prepend(held)
     if isShared, count > 0 { unsafe order.prepend([Stretch(member: .passUnretained(member), count: count)]) }
@@ -176,10 +161,6 @@ import Synchronization
 
   func removeUrgent(where isRemoved: (Call) -> Bool) { unsafe urgent.removeAll(where: isRemoved) }
 
-  /// Returns what comes next: one item of a handler, or as many as its worker may take at once.
-  /// `nil` if no item may be taken now. On a shared lane, removes it from the order.
-  ///
-  /// - Parameter most: The number of calls that the worker may still make.
   @inline(__always) private func nextStretch(_ most: Int) -> Stretch? {
     guard !isShared else { return nextSharedStretch(most) }
     guard let only = unsafe only else { return nil }
@@ -211,8 +192,6 @@ import Synchronization
     return nil
   }
 
-  /// The number of urgent calls, plus that of stretches, or of items of the only handler that may
-  /// be taken now.
   private var openCount: Int {
     if isShared { return unsafe order.count + urgent.count }
     return unsafe (only?._withUnsafeGuaranteedRef { $0.openCount } ?? 0) + urgent.count
@@ -220,8 +199,7 @@ import Synchronization
 
   // MARK: Workers
 
-  /// Returns a worker, which the caller starts after the unlock. Returns `nil` if the limit is
-  /// reached, or if the workers that are about to look for a call will do: one for each 16 of
+  /// The workers that are about to look for a call will do, if there is one for each 16 of
   /// ``openCount``. The caller holds `mutex`.
   @inline(__always) func wakeWorker() -> Worker? {
     let overlaps = !isInOrder || mutant(isShared ? .sharedLaneOverlaps : .laneRunsTwice)
@@ -232,7 +210,7 @@ import Synchronization
     return worker
   }
 
-  /// Takes an idle worker, or makes one. The caller holds `mutex`.
+  /// The caller holds `mutex`.
   func occupyWorker() -> Worker {
     busy += 1
     if let worker = unsafe idle.popLast() { return worker }
@@ -256,8 +234,7 @@ import Synchronization
     unsafe coming -= 1
   }
 
-  /// Makes a worker idle. Returns whether the lane keeps it. If not, the caller calls
-  /// ``forget(_:)`` after the unlock.
+  /// The caller calls ``forget(_:)`` after the unlock if the lane does not keep the worker.
   private func free(_ worker: Worker) -> Bool {
     if !mutant(.laneIsNotWoken) { busy -= 1 }
     if unsafe idle.count < mostIdle {
@@ -271,8 +248,8 @@ import Synchronization
     return false
   }
 
-  /// Keeps the graph of waits from finding a worker that the lane does not keep. Not called under
-  /// the mutex.
+  /// The graph of waits must not find a worker that the lane has dropped. Not called under the
+  /// mutex.
   private func forget(_ worker: Worker) { WaitGraph.mutex.withLock { worker.call.worker.clear() } }
 
   private struct Work: TaskWork {
@@ -282,7 +259,7 @@ import Synchronization
     @inline(__always) func run() async { await lane.drain(worker, on: nil) }
   }
 
-  /// Lets a worker that is occupied run, in a new block or task. Not called under the mutex.
+  /// Not called under the mutex.
   func start(_ worker: Worker) {
     register(worker)
     switch executor {
@@ -307,15 +284,13 @@ import Synchronization
     }
   }
 
-  /// Adds a new worker to the graph of waits.
   func register(_ worker: Worker) {
     guard unsafe worker.isNew else { return }
     unsafe worker.isNew = false
     if limit < .max { WaitGraph.mutex.withLock { unsafe nodes.append(worker) } }
   }
 
-  /// Starts a worker if something waits and one may start. On a lane with a task for each call,
-  /// starts one for each call. Not called under the mutex.
+  /// Not called under the mutex.
   func wake() {
     if isTaskForEachCall {
       while let worker = nextStart() { start(worker) }
@@ -324,7 +299,6 @@ import Synchronization
     }
   }
 
-  /// Returns a worker with the call that is next, for a lane with a task for each call.
   private func nextStart() -> Worker? {
     while true {
       var after = After()
@@ -345,8 +319,6 @@ import Synchronization
     }
   }
 
-  /// Returns whether the only handler may be called without a worker: nothing waits, and no call
-  /// runs. Then the caller makes the call, and calls ``endHere(_:calls:)``.
   func beginHere(_ member: HandlerQueue) -> Bool {
     mutex.withLock {
       guard busy == 0, unsafe member.inbox.isEmpty, unsafe !member.isPaused, unsafe urgent.isEmpty else {
@@ -357,7 +329,6 @@ import Synchronization
     }
   }
 
-  /// Ends a call without a worker.
   func endHere(_ member: HandlerQueue, calls: Int) {
     let worker = mutex.withLock { () -> Worker? in
       unsafe member.waiting &+= calls
@@ -369,27 +340,17 @@ import Synchronization
 
   // MARK: The next call of a worker
 
-  /// The work that remains after the unlock.
   struct After {
-    /// Another worker, for what still waits.
     var start: Worker?
-    /// Whether the completions have to move to the call.
     var moves = false
     private var rare: Rare?
 
-    /// The work that seldom remains. An object of its own: its fields would cost each call 60
-    /// instructions.
+    /// An object of its own: its fields would cost each call 60 instructions.
     final class Rare {
-      /// The barriers that have nothing more to wait for, each with the node at which it waits.
       var passed: [(completion: Completion, node: WaitNode)] = []
-      /// The handlers that are over.
       var over: [HandlerQueue] = []
-      /// The barriers and probes that have to wait for the calls that run, each with its node and
-      /// its handler.
       var reached: [(completion: Completion, node: WaitNode, member: HandlerQueue)] = []
-      /// The handlers that have nothing to do, and may have many keys.
       var idle: [HandlerQueue] = []
-      /// The timers of batches that have begun, and a key whose next batch gathers payloads.
       var timers: [Delay] = []
       var gathering: (member: HandlerQueue, key: KeyQueue)?
     }
@@ -421,19 +382,16 @@ import Synchronization
     case call
     /// Items that the worker may take without the mutex: see ``HandlerQueue/ready``.
     case ready
-    /// An item that is no call.
     case follower
     case nothing
   }
 
-  /// Gives a worker its next call after the one that it has made. Returns false if there is none,
-  /// or if another block or task goes on.
+  /// Returns false if there is no call, or if another block or task goes on.
   @inline(__always) func next(_ worker: Worker, _ quota: inout DrainQuota) -> Bool {
     if dequeueReady(worker, &quota) { return true }
     return search(worker, &quota)
   }
 
-  /// Gives a worker the next call of its handler that is ``HandlerQueue/ready``.
   @inline(__always) private func dequeueReady(_ worker: Worker, _ quota: inout DrainQuota) -> Bool {
     guard let member = unsafe worker.ready else { return false }
     return unsafe member._withUnsafeGuaranteedRef { member in
@@ -447,8 +405,6 @@ import Synchronization
     }
   }
 
-  /// Ends the call that a worker has made, and looks for its next one in what waits. Returns false
-  /// if there is none, or if another block or task goes on.
   @inline(never) func search(_ worker: Worker, _ quota: inout DrainQuota) -> Bool {
     // Before the worker takes all that waits once more, it spins without touching memory that
     // senders write. Meanwhile senders append calls. So each search finds more of them, and senders
@@ -504,14 +460,12 @@ import Synchronization
     }
   }
 
-  /// Lets what a worker has taken at once wait again, because the worker's quota is used up.
   private func putBackReady(of member: HandlerQueue) {
     let count = member.putBackReady()
     if isShared, count > 0 { unsafe order.prepend([Stretch(member: .passUnretained(member), count: count)]) }
   }
 
-  /// Gives a worker its next call, or items that it may take at once, of a shared lane at most
-  /// `most`. The caller holds `mutex`.
+  /// The caller holds `mutex`.
   @inline(__always) private func assign(_ worker: Worker, _ most: Int, _ after: inout After) -> Found {
     if let key = unsafe worker.released {
       unsafe worker.released = nil
@@ -555,7 +509,6 @@ extension HandlerLane {
     return await Sleeping.result(within: limit, on: clock) { await completion.waitUnlessCancelled() }
   }
 
-  /// Sends a barrier through the lane of each handler. Returns the completion that waits for them.
   private func barrier() -> Completion {
     let completion = Completion(.ticket)
     for member in allMembers {
@@ -585,13 +538,11 @@ extension HandlerLane {
     return completion
   }
 
-  /// The handlers on a shared lane, in the order in which they were added.
   private var allMembers: [HandlerQueue] {
     mutex.withLock { unsafe Array(members.values) }.sortedUnspecialized { $0.number < $1.number }.map(\.member)
   }
 
-  /// The number of occurrences that wait on the lane, without those whose calls run. Callable from
-  /// any thread that holds no mutex.
+  /// Callable from any thread that holds no mutex.
   package var waitingCount: Int { allMembers.reduce(0) { $0 + $1.waitingCount } }
 }
 

@@ -5,19 +5,13 @@
 // The caller of each function holds the mutex, unless the function says otherwise.
 
 extension HandlerQueue {
-  /// A batch whose timer has to start.
   struct Gathering {
-    /// The key of the batch, if there is one.
     var key: KeyQueue?
   }
 
   private var largestBatch: Int { (modifiers.batch?.count ?? 1) + (mutant(.batchIsTooLarge) ? 1 : 0) }
 
-  /// Appends a payload that becomes part of a batch.
-  ///
-  /// - Parameter timers: Gets the timers that are not needed any more, which the caller cancels
-  ///   after the unlock.
-  /// - Returns: The batch whose timer has to start, if it is a new one.
+  /// The caller cancels `timers` after the unlock.
   func gather(
     _ item: Item, _ payload: BorrowedPayload, _ batch: BatchRule, _ key: KeyQueue?, _ timers: inout [Delay]
   ) -> Gathering? {
@@ -56,22 +50,19 @@ extension HandlerQueue {
     }
   }
 
-  /// Appends an item for a key whose batch may begin. The caller gives the handler a place for it
-  /// in the order.
   func enqueue(_ key: KeyQueue) {
     unsafe inbox.append(Item(nil, .passUnretained(key), .key))
     unsafe key.isQueued = true
     unsafe followers += 1
   }
 
-  /// Lets all batches begin.
   func openAll(_ timers: inout [Delay]) {
     guard modifiers.batch != nil else { return }
     open(&timers)
     for key in keysInOrder { open(key, &timers) }
   }
 
-  /// Starts the timer at whose end a batch begins. Not called under the mutex.
+  /// Not called under the mutex.
   func startTimer(_ key: KeyQueue?) {
     guard let queue = batchQueue, let within = modifiers.batch?.within else { return }
     let timer = Delay(queue, delaying: [key ?? self]) { self.gatherEnded(key) }
@@ -88,7 +79,7 @@ extension HandlerQueue {
     if isNeeded { timer.start(after: within) }
   }
 
-  /// Lets a batch begin whose time is over. Not called under the mutex.
+  /// Not called under the mutex.
   private func gatherEnded(_ key: KeyQueue?) {
     var ended: [Delay] = []
     lane.mutex.withLock {
@@ -103,7 +94,6 @@ extension HandlerQueue {
     withExtendedLifetime(ended) {}
   }
 
-  /// Gives a worker a batch of what waits. The first item is a call.
   func assignBatch(_ batch: BatchRule, _ worker: Worker, _ after: inout HandlerLane.After) -> HandlerLane.Found {
     var number = unsafe min(largestBatch, inbox.count)
     if unsafe followers > 0 { number = (0..<number).first { unsafe !inbox[$0].isCall } ?? number }
@@ -119,7 +109,6 @@ extension HandlerQueue {
     return begun(worker, true, &after)
   }
 
-  /// Gives a worker a batch of one key.
   func assignBatch(_ batch: BatchRule, of key: KeyQueue, _ worker: Worker, _ after: inout HandlerLane.After)
     -> HandlerLane.Found
   {

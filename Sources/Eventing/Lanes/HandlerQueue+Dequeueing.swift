@@ -4,9 +4,6 @@ import Synchronization
 // otherwise.
 
 extension HandlerQueue {
-  /// Gives a worker the next call of this handler, or does what an item says that is no call.
-  ///
-  /// - Parameter count: The number of items that may be taken, if ``dequeuesAll``.
   func assign(_ count: Int, _ worker: Worker, _ after: inout HandlerLane.After) -> HandlerLane.Found {
     defer {
       if unsafe !probes.isEmpty, openCount <= 0 {
@@ -32,18 +29,13 @@ extension HandlerQueue {
 
   // MARK: All that waits, at once
 
-  /// The number of items that a worker takes, of successive ones in the order of a shared lane.
-  ///
-  /// If they are all that waits, the queue moves as a whole. If not, the items move one by one. So
-  /// the worker takes no more of them than it may call: it would put the rest back.
-  ///
-  /// - Parameter most: The number of calls that the worker may still make.
+  /// All that waits moves as a whole, but fewer items move one by one. So the worker takes no more
+  /// of them than it may call: it would put the rest back.
   func dequeueCount(of count: Int, _ most: Int) -> Int {
     if !dequeuesAll { return 1 }
     return unsafe count >= inbox.count ? count : min(count, most)
   }
 
-  /// Lets a worker take items without the mutex.
   private func makeReady(_ count: Int, _ worker: Worker) -> HandlerLane.Found {
     if unsafe count >= inbox.count {
       unsafe swap(&inbox, &ready)
@@ -58,8 +50,7 @@ extension HandlerQueue {
     return .ready
   }
 
-  /// Gives the worker the next call that is ready. Returns false if there is none. Called by the
-  /// worker, without the mutex.
+  /// Called by the worker, without the mutex.
   @inline(__always) func dequeueReady(_ worker: Worker) -> Bool {
     while unsafe !ready.isEmpty {
       let item = unsafe ready.takeFirst()
@@ -77,8 +68,7 @@ extension HandlerQueue {
     return false
   }
 
-  /// Does what an item says that is no call. Returns whether nothing is ready any more, and the
-  /// handler may be over.
+  /// Called without the mutex.
   @inline(never) private func reachReady(_ item: Item) -> Bool {
     if let completion = item.completion { completion.arrive(self, nil) }
     var after = HandlerLane.After()
@@ -92,7 +82,6 @@ extension HandlerQueue {
     return mayBeOver
   }
 
-  /// Lets what is ready wait again, before all else. Returns the number of items.
   func putBackReady() -> Int {
     let count = unsafe ready.count
     guard count > 0 else { return 0 }
@@ -104,21 +93,18 @@ extension HandlerQueue {
     return count
   }
 
-  /// Counts the items that move one by one, in a debug build. The caller holds the mutex.
   private func countMoves(_ count: Int) {
     #if DEBUG
       unsafe moves += count
     #endif
   }
 
-  /// Returns whether the caller may take what is ready, although a worker is busy: a call of the
-  /// handler runs, so the worker does not touch ``ready`` until that call has ended.
+  /// While a call of the handler runs, its worker does not touch ``ready``. The flag in
+  /// ``DeliveryTarget/ended`` makes it wait for the mutex when it counts the end of that call.
   ///
-  /// The flag in ``DeliveryTarget/ended`` makes the worker wait for the mutex when it counts the
-  /// end of that call. If no call runs, the worker is about to claim one. Either the claim is
-  /// refused because the handler has ended, and the worker skips what is ready by itself, or this
-  /// last call has been claimed already, and what is ready is skipped after it. A call in ``away``
-  /// has begun, too, but no worker has it; then nothing is ready.
+  /// If no call runs, the worker is about to claim one. Either the claim is refused because the
+  /// handler has ended, and the worker skips what is ready itself, or this last call has been
+  /// claimed, and the rest is skipped after it. For a call in ``away``, nothing is ready.
   func mayEmptyReady() -> Bool {
     guard dequeuesAll, unsafe away.isEmpty else { return false }
     let before = ended.bitwiseOr(.min, ordering: .acquiringAndReleasing).oldValue & .max
@@ -131,8 +117,6 @@ extension HandlerQueue {
 
   // MARK: Calls in order by key
 
-  /// If a call of the key runs, or is between two attempts, keeps an occurrence in the queue of the
-  /// key, and returns true. Otherwise makes the key active.
   private func park(_ item: Item, _ payload: UnsafeMutableRawPointer, _ key: KeyQueue) -> Bool {
     guard unsafe key.isActive, !mutant(.keysOverlap) else {
       unsafe key.isActive = true
@@ -145,7 +129,6 @@ extension HandlerQueue {
     return true
   }
 
-  /// Notes that a worker has taken a call.
   @inline(__always) func begun(_ worker: Worker, _ hasCompletion: Bool, _ after: inout HandlerLane.After)
     -> HandlerLane.Found
   {
@@ -163,7 +146,6 @@ extension HandlerQueue {
     return .call
   }
 
-  /// Gives a worker the next call of a key that it has just released.
   func assignParked(_ key: KeyQueue, _ worker: Worker, _ after: inout HandlerLane.After) -> Bool {
     if let batch = modifiers.batch {
       // Payloads that gather wait for their time, or for more of them.
@@ -186,7 +168,6 @@ extension HandlerQueue {
     return begun(worker, item.completion != nil, &after) == .call
   }
 
-  /// Does what an item says that is no call, and that has been taken out of `inbox`.
   private func reach(_ item: Item, _ worker: Worker, _ after: inout HandlerLane.After) -> HandlerLane.Found {
     unsafe followers -= 1
     unsafe inbox.recycle()
@@ -210,7 +191,6 @@ extension HandlerQueue {
     return .follower
   }
 
-  /// If nothing is left, closes a handler that has reached its end, and lets it forget its keys.
   func settle(_ after: inout HandlerLane.After) {
     guard unsafe running == 0, unsafe inbox.isEmpty else { return }
     if unsafe isEnded, unsafe !isClosed {
@@ -220,13 +200,11 @@ extension HandlerQueue {
     if let keys, keys.count > LaneKeys.leastLimit { after.add { $0.idle.append(self) } }
   }
 
-  /// Notes that a worker has got a call that had no worker.
   func noteAdopted(_ call: Call) {
     unsafe away.removeAll { $0 === call }
     if modifiers.isRestarting { unsafe current = call }
   }
 
-  /// Notes that a call has ended.
   func noteEnd(of call: Call, on worker: Worker, _ after: inout HandlerLane.After) {
     if isPipeline, unsafe entering == call.number { unsafe entering = 0 }
     unsafe call.number = 0
@@ -239,7 +217,6 @@ extension HandlerQueue {
     settle(&after)
   }
 
-  /// Lets the next call of a key begin, on the same worker.
   private func release(_ key: KeyQueue, _ worker: Worker, _ count: Int, _ after: inout HandlerLane.After) {
     key.noteEnd(count)
     key.worker.clear()
@@ -253,9 +230,6 @@ extension HandlerQueue {
 
   // MARK: Pipelines
 
-  /// Lets the next call begin, if a call still keeps the entrance closed.
-  ///
-  /// - Parameter number: The number of that call.
   func openEntrance(of number: UInt64) {
     let worker = lane.mutex.withLock { () -> Worker? in
       guard unsafe entering == number else { return nil }
@@ -265,7 +239,6 @@ extension HandlerQueue {
     if let worker { lane.start(worker) }
   }
 
-  /// The entrance that the call of a worker keeps closed; `nil` if the handler is no pipeline.
   func entrance(of worker: Worker) -> Entrance? {
     isPipeline ? Entrance(self, of: unsafe worker.call.number) : nil
   }

@@ -3,16 +3,13 @@ import Synchronization
 // Locks that hold, barriers and the end: all that stops or empties the queue of a handler.
 
 extension HandlerQueue {
-  /// Completions that no longer wait, each with the node at which it did: of calls that a lock
-  /// holds, and of barriers.
   private struct Released {
     var held: [(completion: Completion, node: WaitNode)] = []
     var passed: [(completion: Completion, node: WaitNode)] = []
-    /// The probes, which then wait for the calls that run only.
     var probes: [(completion: Completion, node: WaitNode)] = []
   }
 
-  /// Reports the calls as held, and lets the barriers pass. Never called under a mutex.
+  /// Never called under a mutex.
   private func release(_ released: Released) {
     for (completion, node) in released.held { reportHeld(completion, at: node) }
     for (completion, node) in released.passed { completion.arrive(node, nil) }
@@ -21,8 +18,6 @@ extension HandlerQueue {
 
   // MARK: Locks
 
-  /// Returns what happens to a call whose claim was refused. If a lock holds the call, takes it
-  /// away from its worker, and pauses the handler.
   func refused(_ worker: Worker) -> ClaimRefusal {
     let call = worker.call
     var released = Released()
@@ -66,7 +61,7 @@ extension HandlerQueue {
     return unsafe flags & HandlerFlags.isHolding != 0 && !isEnding ? .pause : .skip
   }
 
-  /// Lets what waits go on without its waiters. The caller holds the mutex.
+  /// The caller holds the mutex.
   private func detachAll(_ released: inout Released) {
     unsafe detach(&inbox, self, &released)
     for key in keysInOrder { unsafe detach(&key.parked, key, &released) }
@@ -87,7 +82,7 @@ extension HandlerQueue {
     }
   }
 
-  /// Goes on after a lock has ended. Isolation: core.
+  /// Isolation: core.
   func resumeWaiting() {
     lane.mutex.withLock {
       guard unsafe isPaused else { return }
@@ -117,7 +112,7 @@ extension HandlerQueue {
 
   // MARK: Barriers
 
-  /// Sends a completion behind what waits. Isolation: core.
+  /// Isolation: core.
   func enqueueBarrier(_ completion: Completion) {
     if mutant(.barrierOvertakes) { return }
     if completion.purpose == .probe, batchQueue != nil { return sendProbe(completion) }
@@ -135,7 +130,6 @@ extension HandlerQueue {
     if isPaused { pass(completion, at: self) } else { lane.wake() }
   }
 
-  /// Lets a probe wait for all but what gathers for a batch.
   private func sendProbe(_ completion: Completion) {
     let worker = lane.mutex.withLock { unsafe openCount > 0 ? lane.workers.first : nil }
     let node: WaitNode = worker ?? self
@@ -148,10 +142,8 @@ extension HandlerQueue {
     if isLate { pass(completion, at: node) }
   }
 
-  /// Lets a barrier that has been reached wait for each call that was taken before it. It waits for
-  /// each by itself: if one of them waits for the barrier, only that one is deferred.
-  ///
-  /// - Parameter node: The node at which the barrier has waited until now.
+  /// The barrier waits for each call by itself: if one of them waits for the barrier, only that one
+  /// is deferred.
   func pass(_ completion: Completion, at node: WaitNode) {
     typealias Begun = (call: Call, number: UInt64)
     let (begun, keys) = lane.mutex.withLock { () -> ([Begun], [KeyQueue]) in
@@ -185,7 +177,7 @@ extension HandlerQueue {
 
   // MARK: The end
 
-  /// Ends the handler after what it has: see ``DeliveryTarget/finish()``. Isolation: core.
+  /// Isolation: core.
   func enqueueEnd() -> Bool {
     var timers: [Delay] = []
     var dropped = Dropped()
@@ -222,8 +214,7 @@ extension HandlerQueue {
     return isIdle
   }
 
-  /// Skips what waits: the handler has ended, so these calls never begin. Neither a send nor a
-  /// payload waits for a call that hangs.
+  /// Neither a send nor a payload waits for a call that hangs.
   func skipWaiting() {
     var dropped = Dropped()
     var timers: [Delay] = []
@@ -262,11 +253,9 @@ extension HandlerQueue {
     if isOver { closeLate() } else { lane.wake() }
   }
 
-  /// The occurrences that were taken out of the queue of a handler that has ended.
   private struct Dropped: ~Copyable {
     var queues: [DroppedQueue] = []
     var calls: [Call] = []
-    /// The barriers that have nothing to wait for any more, each with the node at which it waits.
     var barriers: [(completion: Completion, node: WaitNode)] = []
   }
 
@@ -279,8 +268,7 @@ extension HandlerQueue {
     }
   }
 
-  /// Takes the payloads that wait out of the queue, and leaves barriers and the end. The caller
-  /// holds the mutex.
+  /// The caller holds the mutex.
   private func removeWaiting(_ dropped: inout Dropped) {
     let taken = DroppedQueue(self, layout)
     unsafe swap(&inbox, &taken.queue)
@@ -310,8 +298,7 @@ extension HandlerQueue {
     unsafe (gathering, parkedKeys) = (0, [:])
   }
 
-  /// Frees what a call keeps that will not go on: the entrance of a pipeline, and its key, so that
-  /// the barriers that wait for the key pass. The caller holds the mutex.
+  /// The caller holds the mutex.
   private func free(_ call: Call, _ dropped: inout Dropped) {
     if unsafe entering == call.number { unsafe entering = 0 }
     unsafe call.number = 0
@@ -323,8 +310,7 @@ extension HandlerQueue {
     }
   }
 
-  /// Ends the occurrences that were taken out of the queue: those between two attempts fail with
-  /// their last error, the others are skipped. Never called under a mutex.
+  /// Never called under a mutex.
   @inline(never) private func skip(_ dropped: consuming Dropped) {
     for call in dropped.calls {
       let barriers = lane.mutex.withLock { () -> [Completion] in

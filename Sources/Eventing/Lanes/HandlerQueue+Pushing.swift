@@ -1,7 +1,6 @@
 // Enqueueing an occurrence on a lane, or dropping it. Isolation: core.
 
 extension HandlerQueue {
-  /// Enqueues an occurrence.
   func deliver(_ payload: BorrowedPayload, _ tally: inout Delivery) {
     if mayCallHere, tally.mayCallHere, let outcome = callHere(payload) {
       return tally.report.count(outcome)
@@ -11,7 +10,6 @@ extension HandlerQueue {
     tally.enqueued &+= 1
   }
 
-  /// Enqueues a post on the event's fast path, which has no waiters and no observers.
   func deliverPost(_ payload: BorrowedPayload) {
     if mayCallHere, callHere(payload) != nil { return }
     let completion = CarriedContext.isCarrying ? Completion(.post) : nil
@@ -38,10 +36,7 @@ extension HandlerQueue {
     if let worker { begin(worker) }
   }
 
-  /// Calls the handler in a delivery on the main queue, if nothing waits on the lane and no call
-  /// runs. Does what a worker would do, with half of the instructions.
-  ///
-  /// - Returns: `nil` if the handler was not called, and the occurrence must be enqueued.
+  /// Does what a worker would do, with half of the instructions.
   @inline(__always) private func callHere(_ payload: BorrowedPayload) -> Outcome? {
     guard lane.isQuiet, case .now(let direct)? = unsafe direct, lane.beginHere(self) else { return nil }
     guard Scheduling.isOnMainQueue, mayRunNow, record.claim() else {
@@ -57,11 +52,10 @@ extension HandlerQueue {
     return outcome
   }
 
-  /// False if this thread releases the last reference to the event, and so flushes the pace of the
-  /// handler. Such a thread runs no handlers.
+  /// A thread that releases the last reference to the event, and so flushes the pace of the
+  /// handler, runs no handlers.
   private var mayRunNow: Bool { !isPaced || anchor.core != nil }
 
-  /// Enqueues an occurrence. Returns false if it was dropped.
   private func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     if completion == nil, addToBatch(payload) { return true }
     let key = unsafe keys?.key(of: payload, on: self)
@@ -70,7 +64,6 @@ extension HandlerQueue {
     return unsafe push(payload, completion, key)
   }
 
-  /// Enqueues an occurrence whose completion expects its end.
   private func push(_ payload: BorrowedPayload, _ completion: Completion?, _ key: Unmanaged<KeyQueue>?) -> Bool {
     let node: WaitNode = unsafe key?.takeUnretainedValue() ?? self
     var effects = Effects()
@@ -89,8 +82,6 @@ extension HandlerQueue {
     return finish(effects, completion, at: node)
   }
 
-  /// Adds a payload to the batch that gathers, if nothing else has to be done. Returns whether it
-  /// was added.
   private func addToBatch(_ payload: BorrowedPayload) -> Bool {
     guard batchQueue != nil, keys == nil, !buffering.isBounded, let batch = modifiers.batch else { return false }
     lane.mutex.lock()
@@ -102,8 +93,6 @@ extension HandlerQueue {
     return true
   }
 
-  /// Gives the task of a call the payload at once. Returns false if the occurrence has to wait: a
-  /// lock holds it.
   private func beginTask(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     lane.mutex.lock()
     guard unsafe !isPaused, !buffering.isBounded else {
@@ -125,8 +114,6 @@ extension HandlerQueue {
     return true
   }
 
-  /// Starts a worker; at once, in this block, if the event delivers on the main queue, and the
-  /// handler runs there.
   private func begin(_ worker: Worker) {
     if mayRunHere, Scheduling.isOnMainQueue, mayRunNow {
       lane.register(worker)
@@ -136,20 +123,16 @@ extension HandlerQueue {
     }
   }
 
-  /// The work that remains after the unlock.
   private struct Effects: ~Copyable {
     var isDropped = false
     var isHeld = false
-    /// An occurrence that was dropped to make room, with the node at which it waited.
     var dropped: (completion: Completion?, node: WaitNode)?
     var droppedPayload: OwnedPayload?
     var droppedCall: Call?
     var start: Worker?
     var gathering: Gathering?
     var timers: [Delay] = []
-    /// The barriers that waited for a dropped occurrence only.
     var after = HandlerLane.After()
-    /// The delay and the attempt of the call that the new occurrence replaces.
     var replaced: (delay: Delay?, attempt: AttemptTask?)?
     var wakes = false
   }
@@ -176,8 +159,7 @@ extension HandlerQueue {
     if lane.isTaskForEachCall { effects.wakes = true } else if openCount > 0 { effects.start = lane.wakeWorker() }
   }
 
-  /// Drops the occurrence that has waited longest. O(keys that wait and calls that a lock holds).
-  /// The caller holds the mutex.
+  /// O(keys that wait and calls that a lock holds). The caller holds the mutex.
   private func dropOldest(_ effects: inout Effects) {
     noteDequeued(1)
     let oldestKey = unsafe parkedKeys.values.min { $0.firstNumber < $1.firstNumber }

@@ -1,8 +1,5 @@
 import Synchronization
 
-/// One handler on a lane: its closure, its modifiers, and what waits for it.
-///
-/// Also a node of the graph of waits: sends wait there for calls that have not begun.
 // Safe: each field says what guards it. `lane.mutex` guards the fields from `inbox` on.
 @safe @usableFromInline package final class HandlerQueue: DeliveryTarget, @unchecked Sendable {
   let lane: HandlerLane
@@ -10,85 +7,58 @@ import Synchronization
   let buffering: Buffering
   let type: PayloadType
   let layout: PayloadLayout
-  /// The keys of the payloads that wait or run, if calls are in order by key.
   let keys: LaneKeys?
-  /// The delays between attempts; `nil` for a handler that is not tried again.
   let delays: HandlerDelays?
   let retryQueue: DelayQueue?
   let limitQueue: DelayQueue?
   let batchQueue: DelayQueue?
-  /// Whether a push appends to `inbox` and does no more: nothing is dropped, replaced or gathers
-  /// for a batch, and the lane has no task for each call.
   let isPlain: Bool
-  /// Whether the worker takes all that waits at once: see ``ready``. So it is if the lane makes one
-  /// call at a time, and nothing that waits can be dropped or become part of a batch.
+  /// The lane makes one call at a time, and nothing that waits can be dropped or become part of a
+  /// batch. So the worker takes all that waits at once.
   let dequeuesAll: Bool
-  /// Whether the lane notes the end of each call: calls overlap, have keys, or restart.
+  /// The lane notes the end of each call: calls overlap, have keys, or restart.
   let isTracked: Bool
-  /// Whether a call may begin at once, in a delivery on the main queue. False for batches: a batch
-  /// begins in a later block, with all payloads that wait by then.
+  /// A batch begins in a later block, with all payloads that wait by then.
   let mayRunHere: Bool
-  /// Whether such a call may do without a worker.
   let mayCallHere: Bool
-  /// Whether the handler has a pace.
   let isPaced: Bool
-  /// Whether a call lets the next one begin when it has opened the ``Entrance``.
   let isPipeline: Bool
-  /// The closure; `nil` when the handler is over. Read by workers only.
+  /// `nil` when the handler is over. Read by workers only.
   @exclusivity(unchecked) private(set) var body: HandlerBody?
-  /// The closure, if the first attempt of each call needs the payload only.
   @exclusivity(unchecked) private(set) var direct: DirectBody?
-  /// The items that the only worker of a lane has taken at once. It makes these calls without the
-  /// mutex. Empty unless a worker is busy with them. The worker owns the queue; while a call runs,
-  /// also the thread that holds the mutex, if ``mayEmptyReady()`` says so.
+  /// The worker that took these items owns the queue; while a call runs, also the thread that holds
+  /// the mutex, if ``mayEmptyReady()`` says so.
   @exclusivity(unchecked) var ready: PayloadQueue<Item>
   private let line = CacheLine()
 
-  /// The items that wait.
   @exclusivity(unchecked) var inbox: PayloadQueue<Item>
-  /// Whether a lock holds what waits.
   @exclusivity(unchecked) var isPaused = false
-  /// Whether the handler ends after what it has.
   @exclusivity(unchecked) var isEnding = false
-  /// Whether the end has been reached, and only calls that run and barriers are left.
+  /// After the end, only calls that run and barriers are left.
   @exclusivity(unchecked) var isEnded = false
-  /// Whether nothing is left, and no worker comes any more.
+  /// Nothing is left, and no worker comes any more.
   @exclusivity(unchecked) var isClosed = false
-  /// Whether delays end, because the handler was removed or the event has ended.
   @exclusivity(unchecked) var endsDelays = false
-  /// The number of payloads that wait. If ``dequeuesAll``, the number that were ever pushed, of
-  /// which those wait whose calls have not begun.
+  /// If ``dequeuesAll``, counts all payloads that were ever pushed.
   @exclusivity(unchecked) var waiting = 0
-  /// The number of items in `inbox` that are no calls. Not kept if ``dequeuesAll``.
   @exclusivity(unchecked) var followers = 0
-  /// The number of payloads at the end of `inbox` that wait for a batch to fill.
   @exclusivity(unchecked) var gathering = 0
   @exclusivity(unchecked) var gatherTimer: Delay?
-  /// The number of places in the order of a shared lane whose occurrences have gone.
+  /// Places in the order of a shared lane whose occurrences have gone.
   @exclusivity(unchecked) var debt = 0
-  /// The number of calls that have begun and have not ended, plus the number of payloads in the
-  /// queues of keys. 0 if ``isTracked`` is false.
+  /// Also counts payloads in the queues of keys. Kept if ``isTracked``.
   @exclusivity(unchecked) var running = 0
-  /// The last number that a call, or a payload in the queue of its key, has got.
   @exclusivity(unchecked) var lastNumber: UInt64 = 0
-  /// The number of the call that keeps the entrance of a pipeline closed; 0 for none.
   @exclusivity(unchecked) var entering: UInt64 = 0
-  /// The keys with payloads that wait for their key, or for a batch.
   @exclusivity(unchecked) var parkedKeys: [ObjectIdentifier: KeyQueue] = [:]
-  /// The calls that a lock holds, by ascending numbers.
   @exclusivity(unchecked) var held: [Call] = []
-  /// The calls without a worker that no lock holds: between attempts, or about to go on.
+  /// Calls without a worker that no lock holds: between attempts, or about to go on.
   @exclusivity(unchecked) var away: [Call] = []
-  /// The probes that wait until nothing but what gathers for a batch has not begun, each with the
-  /// worker at which it waits.
   @exclusivity(unchecked) var probes: [(completion: Completion, node: WaitNode)] = []
-  /// The call of a handler that restarts.
   @exclusivity(unchecked) var current: Call?
   #if DEBUG
-    /// The number of items that were moved between queues one by one.
     @exclusivity(unchecked) var moves = 0
   #endif
-  /// Whether the core has been asked to forget unused keys.
   private let isSweepWanted = Atomic<Bool>(false)
 
   init(
@@ -155,7 +125,6 @@ import Synchronization
     return unsafe max(0, waiting - calls.load(ordering: .relaxed) - skipped.load(ordering: .relaxed))
   }
 
-  /// Notes that payloads do not wait any more, or, if the number is negative, that they wait again.
   /// The caller holds the mutex.
   @inline(__always) func noteDequeued(_ count: Int) { if !dequeuesAll { unsafe waiting &-= count } }
 
@@ -184,8 +153,6 @@ import Synchronization
 
   package var isRetried: Bool { modifiers.retry != nil }
 
-  /// The number of payloads whose calls are between two attempts, and the number of the oldest call
-  /// that is not.
   package var delaysAndOldestCall: (delayed: Int, oldest: UInt64) {
     lane.mutex.withLock {
       let own = unsafe Unmanaged.passUnretained(self).toOpaque()
@@ -202,12 +169,11 @@ import Synchronization
     }
   }
 
-  /// Whether a worker makes a call of this handler. The caller holds the mutex.
+  /// The caller holds the mutex.
   func has(_ worker: Worker) -> Bool {
     unsafe worker.owesEnd && worker.call.member?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
   }
 
-  /// The worker of the oldest running call; `nil` if none runs.
   package var runningWorker: Worker? {
     lane.mutex.withLock {
       if !isTracked { return unsafe lane.isQuiet ? nil : lane.workers.first }
@@ -215,21 +181,19 @@ import Synchronization
     }
   }
 
-  /// The number of items that may be taken now. The caller holds the mutex.
+  /// The caller holds the mutex.
   @inline(__always) var openCount: Int {
     if unsafe isPaused || entering != 0 { return 0 }
     return unsafe inbox.count &- gathering
   }
 
-  /// The keys of ``parkedKeys``, in the order of their first payloads: the order of a hashed
-  /// collection would differ from run to run.
+  /// A hashed collection's own order would differ from run to run.
   var keysInOrder: [KeyQueue] {
     unsafe parkedKeys.isEmpty ? [] : parkedKeys.values.sortedUnspecialized { $0.firstNumber < $1.firstNumber }
   }
 
   // MARK: Keys
 
-  /// Asks the core to forget unused keys, after a burst with many keys.
   func sweepKeys() {
     guard let keys, !isSweepWanted.exchange(true, ordering: .relaxed), let core = anchor.core else { return }
     core.enqueue(
@@ -253,8 +217,7 @@ import Synchronization
     delays?.end()
   }
 
-  /// Ends the handler: no call begins any more. Releases the closure, so never called under a
-  /// mutex.
+  /// Releases the closure, so never called under a mutex.
   func close() {
     record.set(HandlerFlags.removed)
     over.publish(true)
@@ -262,14 +225,12 @@ import Synchronization
     lane.remove(self)
   }
 
-  /// Ends the handler when its last call has ended, and asks the event to unregister it.
   func closeLate() {
     close()
     anchor.core?.requestUnregistration(record)
   }
 }
 
-/// The closure of a handler that needs the payload only.
 enum DirectBody {
   case now(ErasedHandler)
   case async(ErasedAsyncHandler)

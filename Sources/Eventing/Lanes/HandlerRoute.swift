@@ -1,25 +1,12 @@
-/// The way in which a handler runs, if the handler needs more than an inline call with the payload.
 @usableFromInline enum HandlerRoute: Sendable {
-  /// Inline, with the owner if there is one.
   case call(@Sendable (HandlerArguments) throws -> Void)
-  /// Inline. The result says what later handlers receive.
   case intercept(@Sendable (HandlerArguments) throws -> InterceptorDecision)
-  /// On a lane.
   case lane(HandlerQueue)
-  /// Inline. If the closure throws, it may be called again at once: the ``RetryRule`` decides.
   case retried(RetryRule, @Sendable (HandlerArguments) throws -> Void)
-  /// The target throttles or debounces occurrences. It passes the occurrences that are left to a
-  /// second route, ``Pacer/inner``, which calls the handler.
   case paced(Pacer)
-  /// The sink puts the payload into the buffers of a sequence's iterators.
   case sequence(SequenceSink)
-  /// Inline: ``TransformedHandler/deliver`` runs on the thread that delivers. For a handler behind
-  /// a transform, `deliver` transforms the payload, and then calls the handler or its lane with the
-  /// result. For a forward, `deliver` sends the payload through another event.
   case relay(TransformedHandler)
 
-  /// - Parameter modifiers: The modifiers of the handler, if it has any. The route of a handler
-  ///   behind a transform ignores them: they apply to the handler itself.
   init(
     _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord, _ anchor: EventAnchor,
     _ modifiers: HandlerModifiers?
@@ -39,8 +26,6 @@
     }
   }
 
-  /// Makes the route of a handler as if it had no pace. If the handler has a pace, the caller puts
-  /// a ``Pacer`` before this route.
   private init(
     unpaced body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord, _ anchor: EventAnchor,
     _ modifiers: HandlerModifiers
@@ -54,7 +39,6 @@
     }
   }
 
-  /// The place where occurrences wait; `nil` if the handler runs inline.
   var target: DeliveryTarget? {
     switch self {
     case .call, .intercept, .retried: nil
@@ -65,16 +49,8 @@
     }
   }
 
-  /// Returns the closure that the fast path calls for a post; `nil` if this method makes none. For
-  /// a lane or a sequence, ``HandlerSlot/offer(_:_:_:)`` makes the closure later.
-  ///
-  /// If the handler has an owner, this method makes a closure only for the case `call`. The closure
-  /// retains the owner during the call. If the owner is gone, the closure throws
-  /// ``SlotSignal/decide``, and the slow path goes on.
-  ///
-  /// The closure of a handler with a pace stores the payload until the pace's timer fires. If the
-  /// pace cannot store the payload (``Pacer/keepPost(_:_:)``), the closure throws
-  /// ``SlotSignal/decide``, too.
+  /// The closure throws ``SlotSignal/decide``, so that the slow path goes on, if the owner is gone,
+  /// or if a pace cannot store the payload (``Pacer/keepPost(_:_:)``).
   func postBody(_ owner: Owner?, _ type: PayloadType, in core: EventCore) -> ErasedHandler? {
     switch self {
     case .call(let body):
@@ -106,9 +82,7 @@
     }
   }
 
-  /// Calls the handler, or enqueues the payload on its lane. Isolation: core.
-  ///
-  /// - Returns: False if the handler must be skipped. The caller counts the skip.
+  /// Returns false if the handler must be skipped, which the caller counts. Isolation: core.
   func deliver(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ record: DetailedRecord,
     _ anchor: EventAnchor,
@@ -139,24 +113,14 @@
   }
 }
 
-/// A handler behind a transform, or a forward: transforms the payload, and delivers the result.
 @usableFromInline struct TransformedHandler: Sendable {
   let target: DeliveryTarget?
-  /// Does what ``HandlerRoute/deliver(_:_:_:_:_:)`` does. If the transform has no result, returns
-  /// false before the claim, so that a payload that a filter rejects does not use up a once
-  /// handler, and notes that decision by ``Delivery/noteLeftOut()``.
+  /// If the transform has no result, returns false before the claim, so that a payload that a
+  /// filter rejects does not use up a once handler, and notes that by ``Delivery/noteLeftOut()``.
   let deliver: @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, inout Delivery) -> Bool
 }
 
 extension Handler {
-  /// Returns a handler that converts each incoming payload, and passes the result to this handler.
-  ///
-  /// The conversion runs synchronously, on the thread that delivers, even if this handler has a
-  /// lane.
-  ///
-  /// - Parameter convert: A closure that returns the payload for this handler, or `nil` to skip the
-  ///   handler. Its second argument holds the outcomes of the delivery so far, and its sender
-  ///   (``Delivery``).
   @inlinable func converted<Incoming: Sendable>(
     _ convert: @escaping @Sendable (Incoming, borrowing Delivery, _ eventName: String?) -> Payload?
   ) -> Handler<Incoming> {
@@ -169,15 +133,8 @@ extension Handler {
     }
   }
 
-  /// Returns a handler that converts each incoming payload by a closure that gets only the payload,
-  /// and passes the result to this handler.
-  ///
-  /// The closure does not get the outcomes of the delivery (``Delivery``), which exist only on
-  /// the slow path. So posts can reach the returned handler on the fast path. They do if this
-  /// handler has a `viewTarget`. For that it must be inline, have no owner and no modifiers, and
-  /// not be a once handler.
-  ///
-  /// - Parameter convert: Returns the payload for this handler; `nil` to skip the handler.
+  /// The conversion gets only the payload, and not the ``Delivery``, which exists only on the slow
+  /// path. So posts can reach the handler on the fast path, if it has a `viewTarget`.
   @inlinable func viewed<Incoming: Sendable>(_ convert: @escaping @Sendable (Incoming) -> Payload?) -> Handler<Incoming>
   {
     // The closure knows its target, so it does not ask for each payload whether the target is a
@@ -206,8 +163,6 @@ extension Handler {
     }
   }
 
-  /// Converts an incoming payload, and passes the result to the closure. Returns false if there is
-  /// no result, or the handler must be skipped.
   @usableFromInline typealias Conversion =
     @Sendable (BorrowedPayload, String?, inout Delivery, (BorrowedPayload, inout Delivery) -> Bool) -> Bool
 

@@ -1,13 +1,9 @@
-/// An item in the queue of a handler, without its payload.
 struct Item: PayloadHeader, Sendable {
   enum Kind: UInt {
-    /// An occurrence. Its payload lies beside the item.
     case call
-    /// The completion arrives when all calls before it have ended.
     case barrier
-    /// The handler is over when all calls before it have ended. No item follows.
+    /// An end is the last item.
     case end
-    /// A key, whose payloads wait for a batch in its own queue: see ``KeyQueue``.
     case key
     /// The place of a barrier that has gone.
     case hole
@@ -26,7 +22,7 @@ struct Item: PayloadHeader, Sendable {
   @inline(__always) var hasPayload: Bool { isCall }
   var kind: Kind { Kind(rawValue: word & 7) ?? .call }
 
-  /// The key, which its table keeps alive while an item names it.
+  /// The table keeps the key alive while an item names it.
   @inline(__always) var key: Unmanaged<KeyQueue>? {
     unsafe UnsafeRawPointer(bitPattern: word & ~7).map { unsafe Unmanaged.fromOpaque($0) }
   }

@@ -1,16 +1,11 @@
 import Dispatch
 
-/// Where the workers of a lane run.
 enum LaneExecutor: Sendable {
-  /// In blocks on a serial queue. The handlers are synchronous.
   case queue(DispatchQueue)
-  /// In blocks on the main queue. The handlers are synchronous.
   case mainBlocks
-  /// In tasks on the main actor.
   case mainTasks
-  /// In tasks. A handler that is isolated to its owner hops to it for each call.
   case tasks(UInt8?)
-  /// In a task for each call, which is a child task of the `send` that waits for it.
+  /// If a `send` waits for the call, its task is a child task of the sender.
   case taskForEachCall(UInt8?)
 
   var isMain: Bool {
@@ -25,7 +20,6 @@ enum LaneExecutor: Sendable {
 }
 
 extension ExecutionPlace {
-  /// Returns the lane of a handler: a shared one, or a new one.
   func makeLane(isSynchronous: Bool) -> HandlerLane {
     switch self {
     case .main: HandlerLane(isSynchronous ? .mainBlocks : .mainTasks)

@@ -1,29 +1,26 @@
 import Synchronization
 
-/// The calls of one key, which never overlap. Also a node of the graph of waits: sends wait there
-/// for the calls of the key that have not begun.
 // Safe: each field says what guards it.
 @safe final class KeyQueue: WaitNode, @unchecked Sendable {
-  /// The handler, which owns the table of the key.
+  /// Safe: the handler owns the table of the key.
   unowned(unsafe) let member: HandlerQueue
-  /// Whether a call of the key runs, or is between two attempts. Guarded by: lane.mutex.
+  /// True also between two attempts. Guarded by: lane.mutex.
   @exclusivity(unchecked) var isActive = false
-  /// The items that wait for the end of that call; for a handler of batches, all items of the key.
-  /// Guarded by: lane.mutex.
+  /// For a handler of batches, all items of the key. Guarded by: lane.mutex.
   @exclusivity(unchecked) var parked: PayloadQueue<Item>
-  /// The numbers of the calls in `parked`. Guarded by: lane.mutex.
+  /// Guarded by: lane.mutex.
   @exclusivity(unchecked) private(set) var numbers = Deque<UInt64>()
-  /// Whether what waits for a batch may begin. Guarded by: lane.mutex.
+  /// Payloads that wait for a batch may begin. Guarded by: lane.mutex.
   @exclusivity(unchecked) var isOpen = false
-  /// Whether an item for the key is in the queue of the handler. Guarded by: lane.mutex.
+  /// An item for the key is in the queue of the handler. Guarded by: lane.mutex.
   @exclusivity(unchecked) var isQueued = false
-  /// The timer at whose end a batch begins. Guarded by: lane.mutex.
+  /// Guarded by: lane.mutex.
   @exclusivity(unchecked) var timer: Delay?
-  /// The worker of the call. Changed under lane.mutex.
+  /// Changed under lane.mutex.
   let worker = WorkerReference()
-  /// The number of occurrences of the key that were ever pushed. Isolation: core.
+  /// Isolation: core.
   @exclusivity(unchecked) var pushed = 0
-  /// The number of these that have ended. Changed under lane.mutex.
+  /// Changed under lane.mutex.
   let ended = Atomic<Int>(0)
 
   init(_ member: HandlerQueue) {
@@ -45,7 +42,6 @@ import Synchronization
 
   var hasCalls: Bool { unsafe !numbers.isEmpty }
   var waitingCount: Int { unsafe numbers.count }
-  /// Whether a barrier waits behind a payload.
   var hasBarrier: Bool { unsafe parked.count > numbers.count }
   var firstNumber: UInt64 { unsafe numbers.first ?? .max }
 
@@ -59,13 +55,12 @@ import Synchronization
     unsafe numbers.append(number)
   }
 
-  /// Takes the first call out; barriers before it stay.
   func popCall(to address: UnsafeMutableRawPointer) -> Item? {
     guard unsafe numbers.popFirst() != nil else { return nil }
     return unsafe parked.popCall(to: address)
   }
 
-  /// Removes what comes before the first call. Barriers there have been reached.
+  /// Barriers before the first call have nothing more to wait for.
   func popFollowers(_ after: inout HandlerLane.After) {
     while unsafe !parked.isEmpty, unsafe !parked.first.isCall {
       let item = unsafe parked.takeFirst()
@@ -74,7 +69,6 @@ import Synchronization
     unsafe parked.recycle()
   }
 
-  /// Begins a batch with the first payloads. The first item is a call.
   func beginBatch(_ limit: Int, _ call: Call) {
     var number = 0
     while unsafe number < min(limit, parked.count), unsafe parked[number].isCall {
@@ -84,7 +78,6 @@ import Synchronization
     unsafe call.beginBatch(number, of: &parked, .passUnretained(self), member.layout)
   }
 
-  /// Takes all out. Returns the number of calls.
   func popAll(into queue: inout PayloadQueue<Item>) -> Int {
     let count = unsafe numbers.count
     unsafe swap(&parked, &queue)
@@ -93,8 +86,7 @@ import Synchronization
     return count
   }
 
-  /// Whether the lane still has the key, though its occurrences may have been dropped. Isolation:
-  /// core.
+  /// The lane may still have the key after its occurrences were dropped. Isolation: core.
   var isUsed: Bool {
     unsafe pushed != ended.load(ordering: .acquiring)
       || member.lane.mutex.withLock { unsafe isActive || isQueued || !parked.isEmpty }
@@ -102,7 +94,6 @@ import Synchronization
 }
 
 extension PayloadQueue where Header == Item {
-  /// Takes the first call out. Barriers before it stay. O(barriers before it)
   mutating func popCall(to address: UnsafeMutableRawPointer) -> Item {
     var distance = 0
     while !self[distance].isCall { distance += 1 }
@@ -113,10 +104,8 @@ extension PayloadQueue where Header == Item {
   }
 }
 
-/// A reference to the worker of a key's call, for the graph of waits. Does not own the worker:
-/// workers of a lane with keys live as long as the lane.
-///
-/// Set before the call begins, and cleared before another call may have the worker.
+/// Does not own the worker: workers of a lane with keys live as long as the lane. Set before the
+/// call begins, and cleared before another call may have the worker.
 @safe struct WorkerReference: ~Copyable {
   private let worker = unsafe Atomic<Unmanaged<Worker>?>(nil)
 
@@ -125,20 +114,16 @@ extension PayloadQueue where Header == Item {
   borrowing func clear() { unsafe worker.publish(nil) }
 }
 
-/// The keys of the payloads that wait on a lane, or whose calls run there. A class, because a call
-/// through a protocol would retain the object.
+/// A class, because a call through a protocol would retain the object.
 class LaneKeys: @unchecked Sendable {
-  /// Returns the key of a payload that is about to be pushed. Runs the user's code. Isolation:
-  /// core.
+  /// Runs the user's code. Isolation: core.
   func key(of payload: BorrowedPayload, on member: HandlerQueue) -> Unmanaged<KeyQueue> {
     preconditionFailure("each table overrides key(of:on:)")
   }
-  /// Forgets the keys for which nothing waits and no call runs. Isolation: core.
+  /// Isolation: core.
   func sweep() {}
-  /// The number of keys, unused ones included.
   var count: Int { 0 }
 
-  /// The smallest number of keys at which the unused ones are forgotten.
   static let leastLimit = 1_024
 }
 

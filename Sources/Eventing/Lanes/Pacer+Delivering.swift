@@ -3,18 +3,14 @@ import Synchronization
 // The delivery of the occurrence that has waited for the pace.
 
 extension Pacer {
-  /// The reason for which the occurrence that waits is delivered now.
   enum Reason {
-    /// Its time has come.
     case inTime
-    /// A `quiesce` does not wait for the pace, or a lock has ended.
     case early
-    /// The handler ends, so no lock holds the occurrence.
     case end
   }
 
-  /// Delivers the occurrence that waits, unless a lock holds it. If the delivery ends the
-  /// handler, the core unregisters it at its next `unregisterDead()`. Isolation: core.
+  /// If the delivery ends the handler, the core unregisters it at its next `unregisterDead()`.
+  /// Isolation: core.
   func deliverPending(_ reason: Reason, for observers: Observers?) {
     guard unsafe !pending.isEmpty, reason == .end || !holdPending() else { return }
     var taken = PayloadQueue<PacedOccurrence>(type)
@@ -37,12 +33,8 @@ extension Pacer {
     noteHeld()
   }
 
-  /// Decides once more, as the event did when the occurrence came, whether the handler may be
-  /// called. If so, passes the occurrence to the handler. Does not use `EventCore.visit`, which
-  /// would pass the payload through the handler's view. If there is a view, the payload has come
-  /// out of it already.
-  ///
-  /// - Returns: Whether a lock, which has just begun, holds the occurrence.
+  /// Not by `EventCore.visit`, which would pass the payload through the handler's view, out of
+  /// which it has come already. Returns whether a lock that has just begun holds the occurrence.
   private func deliver(
     _ payload: BorrowedPayload, _ occurrence: PacedOccurrence, for observers: Observers?, _ reason: Reason
   ) -> Bool {
@@ -83,8 +75,6 @@ extension Pacer {
     return false
   }
 
-  /// Passes an occurrence to the handler. Binds the ``CallCell`` of a traced occurrence meanwhile,
-  /// in which a trace finds the cause of what an inline handler sends.
   private func passAlone(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout Delivery
   ) -> Bool {
@@ -92,7 +82,6 @@ extension Pacer {
     return CallCell.$current.withValue(cell) { pass(payload, owner, &tally) }
   }
 
-  /// Returns whether a lock holds the occurrence that waits. If so, keeps it until the lock ends.
   func holdPending() -> Bool {
     let flags = record.state.load(ordering: .acquiring)
     guard flags & HandlerFlags.ended == 0, flags & HandlerFlags.lockedAtAll != 0, flags & HandlerFlags.isHolding != 0
@@ -101,7 +90,6 @@ extension Pacer {
     return true
   }
 
-  /// Reports once that a lock holds the occurrence that waits, and lets its waiters go on.
   private func noteHeld() {
     guard unsafe !isHeldReported else { return }
     unsafe isHeldReported = true

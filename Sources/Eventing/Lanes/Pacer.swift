@@ -1,28 +1,19 @@
 import Synchronization
 
-/// The pace of a handler: lets through only some of the occurrences, and some of them later.
-///
-/// The pace decides inside the core. A timer that rings asks the core to call `timerEnded()`.
 // Safe: the fields that change are touched inside the core. After the end of the event, the core's
 // `deinit` touches them, and then the block that the `deinit` starts: see `isLeft`.
 @usableFromInline package final class Pacer: DeliveryTarget, @unchecked Sendable {
   private let pace: Pace
-  /// The handler behind the pace.
   let inner: HandlerRoute
-  /// The lane of the handler; `nil` if it runs inline.
   let lane: DeliveryTarget?
   private let queue: DelayQueue
   let type: PayloadType
-  /// The occurrence that waits, if there is one.
   @exclusivity(unchecked) var pending: PayloadQueue<PacedOccurrence>
-  /// Whether observers and waiters know that a lock holds the occurrence that waits.
   @exclusivity(unchecked) var isHeldReported = false
-  /// The timer that runs, if any. If a timer rings while a lock holds the occurrence that waits, a
-  /// throttle starts its next timer when the lock ends; a debounce, with the next payload.
+  /// If a timer rings while a lock holds the occurrence that waits, a throttle starts its next
+  /// timer when the lock ends; a debounce, with the next payload.
   @exclusivity(unchecked) private var timer: Delay?
-  /// The time at which a debounce ends, on the clock of `queue`.
   @exclusivity(unchecked) private var deadline = Duration.zero
-  /// The time at which a debounce ends at the latest; `nil` if there is no such limit.
   @exclusivity(unchecked) private var latest: Duration?
 
   init(
@@ -37,17 +28,13 @@ import Synchronization
     super.init(record, anchor)
   }
 
-  /// Returns what the occurrence in `pending` waits for in the wait graph: the lane of the handler,
-  /// or nothing if the handler runs inline.
   package override func needs(_ goal: Invocation) -> WaitNeeds { lane.map { .any([$0]) } ?? .free }
 
-  /// The target that counts the calls: the lane of the handler if there is one, otherwise this one.
   package override var counters: DeliveryTarget { lane ?? self }
 
   // MARK: For the core
 
-  /// Passes an occurrence to the handler, or stores it in `pending`. Returns false if the handler
-  /// must be skipped. Isolation: core.
+  /// Isolation: core.
   func deliver(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout Delivery
   ) -> Bool {
@@ -80,11 +67,7 @@ import Synchronization
     return true
   }
 
-  /// Stores the payload of a post until the timer fires, in place of the payload that waits. The
-  /// fast path calls this. Isolation: core.
-  ///
-  /// - Returns: `false` if nothing was stored, and the slow path must handle the post: no timer
-  ///   runs, or the pace is a debounce and no payload waits.
+  /// The slow path must handle the post if the result is false. Isolation: core.
   func keepPost(_ payload: BorrowedPayload, _ sequence: UInt64) -> Bool {
     guard unsafe timer != nil else { return false }
     if case .debounce(let pause, _) = pace.kind {
@@ -98,7 +81,6 @@ import Synchronization
     return true
   }
 
-  /// Stores an occurrence in `pending`, in place of the one that waits.
   private func keep(_ payload: BorrowedPayload, _ tally: inout Delivery) {
     let completion = tally.completionForLane()
     if let completion, completion.isAwaited { completion.expect(self) }
@@ -130,7 +112,6 @@ import Synchronization
     timer.start(after: delay)
   }
 
-  /// Asks the core to call `timerEnded()`.
   private func askCore() {
     guard let core = anchor.core else { return }
     _ = core.enqueue(drainer: Drainer.pool) { pendingWork in
@@ -141,8 +122,7 @@ import Synchronization
     Scheduling.concurrentBlock { withExtendedLifetime(core) {} }
   }
 
-  /// Delivers the occurrence that waits. If later payloads have put off the end of a debounce,
-  /// starts the timer again instead. Isolation: core.
+  /// Later payloads may have put off the end of a debounce. Isolation: core.
   private func timerEnded() {
     guard let timer = unsafe timer, !timer.isWaiting else { return }
     unsafe self.timer = nil
@@ -162,7 +142,7 @@ import Synchronization
 
   // MARK: The end, barriers and locks
 
-  /// Delivers the occurrence that waits, and ends the lane of the handler. Isolation: core.
+  /// Isolation: core.
   override func finish() -> Bool {
     unsafe timer?.cancel()
     unsafe timer = nil
@@ -179,19 +159,16 @@ import Synchronization
     return lane.finish()
   }
 
-  /// Whether an occurrence waits for an inline handler of an event that is gone. The core's
-  /// `deinit` starts a block that delivers it: the thread that released the event runs no handler.
+  /// An occurrence waits for an inline handler of an event that is gone. The core's `deinit` starts
+  /// a block that delivers it, because the thread that released the event runs no handler.
   var isLeft: Bool { unsafe lane == nil && anchor.core == nil && !pending.isEmpty }
 
-  /// Delivers the occurrence that still waited when the event was released: see ``isLeft``.
   func deliverLeft(for observers: Observers?) {
     deliverPending(.end, for: observers)
     record.set(HandlerFlags.removed)
   }
 
-  /// Delivers the occurrence that waits, unless a lock holds it, and begins the interval of a
-  /// throttle anew. For a probe, does nothing of this. Then sends the completion through the
-  /// handler's lane, if there is one. Isolation: core.
+  /// A probe leaves what waits for the pace. Isolation: core.
   override func sendBarrier(_ completion: Completion) {
     if completion.purpose != .probe, unsafe !pending.isEmpty, !holdPending() {
       if case .throttle(let interval) = pace.kind {
