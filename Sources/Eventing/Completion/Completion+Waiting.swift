@@ -4,9 +4,6 @@ import Synchronization
 // all outstanding work except the work that waits for this waiter.
 
 extension Completion {
-  /// Waits until all outstanding work is done, except work that waits for the calling task.
-  ///
-  /// Runs the `.task` handlers of a `send` as child tasks meanwhile.
   package func wait() async -> SendReport {
     let id = purpose == .send ? 1 : addWaiter(Invocation.current)  // `init` has added the waiter of a send, as number 1
     let wait = beginWait(id)
@@ -30,8 +27,6 @@ extension Completion {
     return report
   }
 
-  /// The report, if no work is outstanding and no `.task` handler has to be started; otherwise
-  /// `nil`.
   package var finishedReport: SendReport? {
     withMutex {
       guard isDelivered, open == 0, children.isEmpty else { return nil }
@@ -41,10 +36,6 @@ extension Completion {
     }
   }
 
-  /// Waits for the completion of a ticket like ``wait()``, but returns at once if the task is
-  /// cancelled. Removes the waiter in either case.
-  ///
-  /// - Returns: Whether all outstanding work is done, except work that waits for the calling task.
   func waitUnlessCancelled() async -> Bool {
     let id = addWaiter(Invocation.current)
     let wait = beginWait(id)
@@ -64,8 +55,6 @@ extension Completion {
     }
   }
 
-  /// Waits until the event has delivered the occurrence of a ticket. Returns how many handlers have
-  /// taken it.
   func waitForDelivery() async -> SendTicket.Acceptance {
     let id = addWaiter(nil, isForDelivery: true)
     defer { removeWaiter(id) }
@@ -77,7 +66,6 @@ extension Completion {
     }
   }
 
-  /// Ends the wait of a task that was cancelled.
   private func giveUp(_ id: Int) {
     let continuation = unsafe withMutex { () -> UnsafeContinuation<Void, Never>? in
       let i = waiter(id)
@@ -88,7 +76,6 @@ extension Completion {
     unsafe continuation?.resume()
   }
 
-  /// Tells the instruments that a waiter waits; `nil` if there are none.
   private func beginWait(_ id: Int) -> WatchedWait? {
     let notes = unsafe notes
     if let wait = notes?.wait { return wait.with(self) }
@@ -96,8 +83,6 @@ extension Completion {
     return Instruments.began(notes?.kind ?? (purpose == .send ? .send : .ticket), at: notes?.anchor, self, as: id)
   }
 
-  /// In a debug build, reports the work that a waiter does not wait for, if there is any, by a
-  /// ``CycleReport``.
   private func reportCycle(_ id: Int) {
     #if DEBUG
       if isTracked, let (executionSlot, nodes) = withMutex({ nodesDeferred(waiter(id)) }),
@@ -108,10 +93,8 @@ extension Completion {
     #endif
   }
 
-  /// Waits until a waiter has a reason to wake, and returns the reason.
-  ///
-  /// While another thread is about to deliver the occurrence, first spins: a suspended task wakes
-  /// up through the pool, which takes about 40 µs on a busy machine.
+  /// Spins while another thread is about to deliver: a suspended task wakes up through the pool,
+  /// which takes about 40 µs on a busy machine.
   private func nextWake(_ id: Int) async -> Wake {
     var spinsLeft = purpose == .send ? Completion.mostSpins : 0
     while true {
@@ -126,11 +109,8 @@ extension Completion {
     }
   }
 
-  /// The number of spins, of ``Thread/spinLimit`` rounds each, before a send that found its event
-  /// busy suspends.
   private static let mostSpins = 16
 
-  /// Suspends a waiter until it may wake, or has given up.
   private func suspendUntilReady(_ id: Int) async {
     unsafe await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
       let mayGoOn = withMutex {
@@ -143,13 +123,6 @@ extension Completion {
     }
   }
 
-  /// Adds a waiter. Work that waits for the waiter's own call is deferred: the waiter does not wait
-  /// for that work.
-  ///
-  /// - Parameters:
-  ///   - invocation: The invocation that waits, if the waiting task belongs to one.
-  ///   - isForDelivery: Whether the task only waits until the event has delivered the occurrence.
-  /// - Returns: The number of the waiter.
   func addWaiter(_ invocation: Invocation?, isForDelivery: Bool = false) -> Int {
     withMutex {
       nextWaiter += 1
@@ -164,8 +137,6 @@ extension Completion {
     }
   }
 
-  /// Removes a waiter. Also removes the wait from the execution slot of the waiter's invocation,
-  /// even if that invocation is over and the wait blocks nothing any more.
   private func removeWaiter(_ id: Int) {
     let removed = withMutex {
       let removed = waiters.remove(at: waiter(id))

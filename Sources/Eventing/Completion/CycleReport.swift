@@ -9,14 +9,11 @@
 #endif
 import Synchronization
 
-/// Reports, in a debug build, handlers that would wait for themselves (G16), once for each handler.
-///
-/// No task hangs: the send of such a handler does not wait for the handlers that wait for this
-/// send, and its report counts these as deferred. But the author of the sending handler may expect
-/// the deferred handlers to have run.
+/// No task hangs if a handler would wait for itself (G16). But the author of the sending handler
+/// may expect the deferred handlers to have run.
 package enum CycleReport {
   #if DEBUG
-    /// Writes a report, by default to standard error. Guarded by: mutex.
+    /// Guarded by: mutex.
     // Safe: guarded by `mutex`.
     nonisolated(unsafe) private static var sink: @Sendable (String) -> Void = { line in
       let bytes = Array(line.utf8)
@@ -24,7 +21,6 @@ package enum CycleReport {
     }
     private static let mutex = UnfairMutex()
 
-    /// Passes the reports to another closure, too. Tests use this.
     package static func alsoTell(_ other: @escaping @Sendable (String) -> Void) {
       mutex.withLock {
         let before = unsafe sink
@@ -35,8 +31,6 @@ package enum CycleReport {
       }
     }
 
-    /// Reports a handler whose send or quiesce does not wait for some lanes, because the calls
-    /// there wait for that handler. Does nothing if the handler was reported before.
     static func tell(_ sender: DeliveryTarget, waitingFor others: [String]) {
       guard !sender.isReported.exchange(true, ordering: .relaxed) else { return }
       let sink = mutex.withLock { unsafe self.sink }

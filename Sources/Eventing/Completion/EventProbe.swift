@@ -1,13 +1,10 @@
 import Synchronization
 
-/// Tells whether an event has done all the work that it had when the probe was made, except calls
-/// that sleep and work that waits for such calls.
-///
-/// A probe is a barrier, but no task is suspended for it.
+/// A barrier for which no task is suspended. Calls that sleep, and work that waits for them, don't
+/// count.
 package final class EventProbe: Sendable {
   private let completion = Completion(.probe)
-  /// The invocation of the handler that makes the probe. If no handler makes it, this is a new
-  /// invocation, for which nothing waits. The probe ignores work that waits for this invocation.
+  /// The probe ignores work that waits for this invocation. Nothing waits for a new one.
   private let goal = Invocation.current ?? Invocation(ExecutionSlot())
   private let lastSequence = Atomic<UInt64>(0)
 
@@ -19,12 +16,9 @@ package final class EventProbe: Sendable {
     core.enqueue(.barrier(completion))
   }
 
-  /// The number of the last occurrence that the event delivered before it ran the change that this
-  /// probe enqueued. Valid after ``isOver(except:)`` has returned true.
+  /// Valid after ``isOver(except:)`` has returned true.
   package var sequence: UInt64 { lastSequence.load(ordering: .acquiring) }
 
-  /// Returns whether nothing is left of the work except calls that sleep and work that waits for
-  /// such calls.
   package func isOver(except sleeping: [SleepingWork]) -> Bool {
     let nodes = Set(sleeping.lazy.filter(\.isCurrent).map(\.id))
     return completion.withMutex {
@@ -34,7 +28,6 @@ package final class EventProbe: Sendable {
     }
   }
 
-  /// The handlers that have work left, in words.
   package var remaining: String {
     #if DEBUG
       let nodes = completion.withMutex { completion.outstanding.values.map(\.node) }

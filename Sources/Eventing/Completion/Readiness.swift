@@ -1,7 +1,5 @@
 import Synchronization
 
-/// A closure of a transport that hears when an event may be ready for occurrences again, and when
-/// it is finished.
 package final class ReadinessListener: Sendable {
   let announce: @Sendable (_ isFinished: Bool) -> Void
 
@@ -9,12 +7,7 @@ package final class ReadinessListener: Sendable {
 }
 
 extension Event {
-  /// Returns whether an occurrence could reach a handler now: the event is neither locked nor
-  /// finished, and has a handler. Interceptors do not count. The owner of the handler may be gone.
-  ///
-  /// - Parameter countsLocked: Whether handlers count that are locked, and for which the lock holds
-  ///   nothing.
-  /// - Complexity: O(1); O(*n*) if the first *n* handlers do not count.
+  /// Interceptors do not count. O(1); O(*n*) if the first *n* handlers do not count.
   package nonisolated func mayDeliver(countsLocked: Bool) -> Bool {
     core.mutex.withLock {
       guard unsafe !core.isEventLocked, unsafe !core.isFinished else { return false }
@@ -30,38 +23,29 @@ extension Event {
     }
   }
 
-  /// Sets the closure that hears of each change after which ``mayDeliver(countsLocked:)`` may
-  /// return true: a handler was added, or a lock has ended, by whatever call. The closure also
-  /// hears of each ``HandlerRegistry/finish()``. Set once, before the event is shared.
-  ///
-  /// - Parameter announce: It runs on the thread that made the change, also inside the event, under
-  ///   no mutex, and must not wait. Its argument is whether the event is finished.
+  /// The closure runs on the thread that made the change, also inside the event, under no mutex,
+  /// and must not wait. Set once, before the event is shared.
   package nonisolated func onReadiness(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) {
     _ = core.pendingWork.readinessReference.set(ReadinessListener(announce))
   }
 }
 
 extension KeyedEvent {
-  /// Returns whether an occurrence could reach a handler of some key now: see
-  /// `Event.mayDeliver(countsLocked:)`.
   package func mayDeliver(countsLocked: Bool) -> Bool { event.mayDeliver(countsLocked: countsLocked) }
 
-  /// Sets the closure that hears when the event may be ready: see `Event.onReadiness(_:)`.
   package func onReadiness(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) {
     event.onReadiness(announce)
   }
 }
 
 extension EventQuestion {
-  /// Sets the closure that hears when the question is finished: see `Event.onReadiness(_:)`.
   package func onReadiness(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) {
     event.onReadiness(announce)
   }
 }
 
 extension EventCore {
-  /// Tells the transport, if there is one, that the event may be ready for occurrences again, or is
-  /// finished. Never called under a mutex.
+  /// Never called under a mutex.
   func announceReadiness(isFinished: Bool = false) {
     // Safe: the core retains it.
     guard let pendingWork = unsafe pendingWorkReference.lend() else { return }
@@ -70,8 +54,7 @@ extension EventCore {
 }
 
 extension PriorityTable {
-  /// Returns whether an occurrence could reach a handler of the table now: see
-  /// `Event.mayDeliver(countsLocked:)`. The caller holds `core.mutex`.
+  /// The caller holds `core.mutex`.
   fileprivate func hasHandler(_ countsLocked: Bool) -> Bool {
     var next = unsafe first
     while let bucket = unsafe next {

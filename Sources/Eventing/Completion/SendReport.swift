@@ -56,14 +56,11 @@ public struct SendReport: Sendable {
   }
 
   @usableFromInline var counts: Counts
-  /// The stored value of ``failures``.
   @usableFromInline var thrown: [HandlerFailure]
 
-  /// The numbers of a report, without its failures.
-  ///
-  /// They take 24 bytes, so that a report has 32, which Swift returns in registers. More handlers
-  /// than 32 bits can count would take 480 GB. The rarer outcomes have 21 bits each, and stay at
-  /// 2,097,151: so many handlers on lanes, or with a holding buffer, take about 1 GB.
+  /// Takes 24 bytes, so that a report has 32, which Swift returns in registers. More handlers than
+  /// 32 bits can count would take 480 GB. The rarer outcomes have 21 bits each, and stay at
+  /// 2,097,151.
   @usableFromInline struct Counts: Sendable {
     @usableFromInline var sequence: UInt64
     @usableFromInline var delivered: UInt32
@@ -125,7 +122,6 @@ extension SendReport: CustomStringConvertible {
 }
 
 extension SendReport {
-  /// Counts the outcome of one handler.
   package mutating func count(_ outcome: Outcome) {
     switch outcome {
     case .delivered: delivered += 1
@@ -136,7 +132,6 @@ extension SendReport {
     }
   }
 
-  /// Adds the counts and failures of another report on the occurrence.
   package mutating func add(_ other: SendReport) {
     sequence = other.sequence
     delivered += other.delivered
@@ -147,7 +142,6 @@ extension SendReport {
     failures += other.failures
   }
 
-  /// Sorts the failures in the order of the handlers.
   mutating func sortFailures() {
     if failures.count > 1 { failures = failures.sortedUnspecialized { $0.isBefore($1) } }
   }
