@@ -9,8 +9,7 @@ extension Completion {
     for i in waiters.indices { waiters[i].deferredNodes.remove(ObjectIdentifier(node)) }  // the address may be reused
   }
 
-  /// The search may read `waiters` (`nodes(for:)`), so no exclusive access to `waiters` may be
-  /// open.
+  /// No exclusive access to `waiters` may be open, because the search may read them.
   func mustDefer(_ node: WaitNode, _ waiter: Waiter) -> Bool {
     guard let invocation = waiter.invocation, invocation.isCurrent,
       !waiter.deferredNodes.contains(ObjectIdentifier(node))
@@ -52,7 +51,6 @@ extension Completion {
     isDelivered && (waiters[waiter].isForDelivery || !children.isEmpty || open == deferredNodes(waiter))
   }
 
-  /// Removes calls from `children`, so that the waiter starts each once.
   func readiness(of waiter: Int) -> Wake? {
     guard isReady(waiter) else { return nil }
     if !children.isEmpty {

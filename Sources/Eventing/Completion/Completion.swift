@@ -1,10 +1,6 @@
 import Synchronization
 
-/// Created only where needed: for a `send` that meets a lane or a busy event, for a `submit` or a
-/// `quiesce`, and for an occurrence that is forwarded, observed, or enqueued with a sender or
-/// task-local values.
-///
-/// "Guarded by: mutex" means the mutex that ``withMutex(_:)`` locks.
+/// Most posts need none. "Guarded by: mutex" means the mutex that ``withMutex(_:)`` locks.
 // Safe: each field says what guards it.
 @usableFromInline package final class Completion: @unchecked Sendable {
   @usableFromInline enum Purpose: Sendable {
@@ -16,9 +12,7 @@ import Synchronization
   }
 
   let purpose: Purpose
-  /// Whether the wait graph has the completion: that of a ticket, a barrier, a probe, or a `send`
-  /// by a handler's call or by a loop that senders wait for. While an ``Instrument`` is on, of any
-  /// `send`.
+  /// False for a forwarded occurrence in its target: see ``root``.
   package let isTracked: Bool
   private let ownMutex = UnfairMutex()
 
@@ -147,8 +141,7 @@ import Synchronization
   /// Called before another thread has the completion, and before the other notes.
   func noteOrigin() { unsafe notes = CompletionNotes(origin: TraceOrigin(), kind: nil, anchor: nil) }
 
-  /// An instrument knows the wait of a send before the handlers are called. Called before another
-  /// thread has the completion.
+  /// An instrument knows the wait of a send before the handlers are called.
   fileprivate func note(_ kind: WatchedWait.Kind, at anchor: EventAnchor?) {
     let wait = kind == .send && account == nil ? Instruments.began(kind, at: anchor, self, as: 1).with(nil) : nil
     unsafe notes = CompletionNotes(origin: notes?.origin, kind: kind, anchor: anchor, wait: wait)
@@ -156,7 +149,6 @@ import Synchronization
 
   var isSend: Bool { unsafe purpose == .send || needsNoRoom }
 
-  /// A lane has to bind the context, or to tell observers, around a call.
   var isBound: Bool { unsafe context != nil || observed != nil }
 
   package var occurrence: (event: EventIdentity, sequence: UInt64)? {
@@ -192,8 +184,8 @@ import Synchronization
     }
   }
 
-  /// From now on the work is blocked if the call or slot is, and no longer only with the whole
-  /// lane.
+  /// From now on only the call or slot, and no longer the whole lane, decides whether the work is
+  /// blocked.
   func moveOutstanding(of lane: WaitNode, on executionSlot: WaitNode) {
     if let root { return root.moveOutstanding(of: lane, on: executionSlot) }
     guard isTracked else { return }

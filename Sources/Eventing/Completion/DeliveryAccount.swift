@@ -1,14 +1,10 @@
 package import Synchronization
 
-/// A transport acknowledges an occurrence that handlers have handled. So each decision that leaves
-/// a handler out for a property of this very occurrence is noted by ``noteLeftOut()``: every other
-/// skip means that the handler has not handled the occurrence.
-///
-/// The methods may be called inside the event, and under no mutex.
+/// A transport acknowledges an occurrence that handlers have handled. Each decision that leaves a
+/// handler out for a property of this very occurrence is noted by ``noteLeftOut()``: every other
+/// skip means that the handler has not handled it. Called under no mutex, also inside the event.
 package protocol DeliveryAccount: AnyObject, Sendable {
-  /// The subjects that the message came through by forwards.
   var origin: (any Sendable)? { get }
-  /// The transport has delivered the occurrence before, and a handler failed.
   var isRepeated: Bool { get }
   var makeMark: (@Sendable () -> any OccurrenceMark)? { get }
   func tell(_ fate: OccurrenceFate)
@@ -37,13 +33,11 @@ extension DeliveryAccount {
 }
 
 extension Delivery {
-  /// The caller counts the handler as skipped.
   @usableFromInline @inline(never) func noteLeftOut() { completion?.account?.noteLeftOut() }
 }
 
 extension Event {
-  /// Belongs to no handler, so no cycle of waits goes through it. Never sleeps because of an
-  /// overload.
+  /// Never sleeps because of an overload. No cycle of waits goes through it.
   package nonisolated func begin(_ payload: Payload, accountedIn account: any DeliveryAccount) -> Completion {
     begin(payload, Completion(accountedIn: account))
   }

@@ -1,7 +1,6 @@
 import Synchronization
 
-/// A barrier for which no task is suspended. Calls that sleep, and work that waits for them, don't
-/// count.
+/// A barrier for which no task is suspended.
 package final class EventProbe: Sendable {
   private let completion = Completion(.probe)
   /// The probe ignores work that waits for this invocation. Nothing waits for a new one.

@@ -10,8 +10,7 @@ import Synchronization
 /// call. Then that call gets an `Invocation` of its own; see ``RuntimeSPI/references(to:)``.
 @usableFromInline package final class Invocation: Sendable {
   package let executionSlot: ExecutionSlot
-  /// A task that still has the invocation then has outlived its call, and nothing waits for that
-  /// call.
+  /// A task that still has the invocation then has outlived its call.
   let isOver = Atomic<Bool>(false)
 
   package init(_ executionSlot: ExecutionSlot) { self.executionSlot = executionSlot }

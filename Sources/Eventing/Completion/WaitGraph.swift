@@ -5,8 +5,7 @@ import Synchronization
 /// goal of the search, or waits for a blocked node. Before a call waits for a lane that it blocks,
 /// a ``CycleSearch`` defers the work there. So no cycle is ever closed (G16).
 @usableFromInline package enum WaitGraph {
-  /// Guards the waits of the nodes, each ``Completion`` that is part of the graph, and
-  /// ``ConsumerTasks``.
+  /// Guards the waits of the nodes, the completions of the graph, and ``ConsumerTasks``.
   package static let mutex = UnfairMutex()
 
   #if DEBUG
@@ -23,7 +22,6 @@ import Synchronization
   /// is deep. The caller holds `mutex`.
   struct CycleSearch {
     let goal: Invocation
-    /// These are blocked by something outside of the graph.
     private let sleeping: Set<ObjectIdentifier>
     /// A cycle leads to one of these again, which is then assumed to be blocked. If its own visit
     /// finds it free, the search forgets which other nodes it found blocked meanwhile.
@@ -36,10 +34,8 @@ import Synchronization
     private struct Frame {
       let id: ObjectIdentifier
       let nodes: [WaitNode]
-      /// True if one blocked node of `nodes` blocks the visited node; false if one free node frees
-      /// it.
+      /// True if one blocked node blocks the visited one; false if one free node frees it.
       let decisive: Bool
-      /// The length of `trail` when the visit began.
       let mark: Int
       var next = 0
     }
@@ -64,7 +60,6 @@ import Synchronization
       return answer ?? false
     }
 
-    /// `nil` if a visit has begun.
     private mutating func look(at node: WaitNode) -> Bool? {
       WaitGraph.count()
       let id = ObjectIdentifier(node)
@@ -114,7 +109,6 @@ package enum WaitNeeds {
     preconditionFailure("a wait node is a lane, an execution slot or an iterator buffer")
   }
 
-  /// `nil` if calls of several handlers run here, or of none.
   package var handlerID: UInt64? { nil }
   package var eventAnchor: EventAnchor? { nil }
 
@@ -123,15 +117,14 @@ package enum WaitNeeds {
   #endif
 }
 
-// Safe: each field says what guards it.
+// Safe: each field says what guards it. The callers of `add`, `remove` and `waitCount` hold
+// `WaitGraph.mutex`.
 @usableFromInline package class ExecutionSlot: WaitNode, @unchecked Sendable {
-  /// Set if a lane made the slot for its only handler, and otherwise 0.
   let handler: UInt64
 
   /// Guarded by: WaitGraph.mutex.
   private var waits: [SlotWait] = []
 
-  /// The caller holds `WaitGraph.mutex`.
   final func add(_ wait: SlotWait) {
     WaitGraph.count()
     unsafe wait.index = waits.count
@@ -139,7 +132,7 @@ package enum WaitNeeds {
   }
 
   /// O(1), because one call may have thousands of waits, and a search would delay all other sends
-  /// of the process. The caller holds `WaitGraph.mutex`.
+  /// of the process.
   final func remove(_ wait: SlotWait) {
     WaitGraph.count()
     let last = waits.removeLast()
@@ -148,7 +141,6 @@ package enum WaitNeeds {
     unsafe last.index = wait.index
   }
 
-  /// The caller holds `WaitGraph.mutex`.
   final var waitCount: Int { waits.count }
 
   #if DEBUG

@@ -1,19 +1,15 @@
 public import Synchronization
 
-/// The carried values of one sender, and the traced call that sent.
 @usableFromInline final class CarriedContext: Sendable {
-  /// The number of task-locals that are carried, and of running traces.
+  /// Counts carried task-locals and running traces.
   @usableFromInline static let sources = Atomic<Int>(0)
-  /// Whether any task-local is carried.
   static let isOn = Atomic<Bool>(false)
 
   @inlinable static var isCarrying: Bool { sources.load(ordering: .relaxed) > 0 && isNeeded }
 
-  /// Whether the caller has something to carry.
   @usableFromInline @inline(never) static var isNeeded: Bool { isOn.load(ordering: .relaxed) || CallCell.cause != 0 }
 
   private let values: [any ContextValue]
-  /// The call that sent; `nil` for none. Never changes.
   private let cell: CallCell?
 
   private init(_ values: [any ContextValue], _ cause: UInt64) {
@@ -21,19 +17,16 @@ public import Synchronization
     cell = cause == 0 ? nil : CallCell(cause)
   }
 
-  /// Returns the carried values of the calling task, or `nil` if none are carried.
   static func current() -> CarriedContext? {
     guard isCarrying else { return nil }
     return CarriedContext(isOn.load(ordering: .acquiring) ? ContextRegistry.shared.capture() : [], CallCell.cause)
   }
 
-  /// The cell to bind for what a handler sends. `nil` if there is none, or if the handler's own
-  /// call, which is traced and begins now, has bound its cell already.
+  /// `nil` also if the handler's own call, which is traced, has bound its cell already.
   private var cellToBind: CallCell? {
     cell != nil && CallCell.current?.call.load(ordering: .relaxed) != CallCell.unused ? cell : nil
   }
 
-  /// Runs `body` with the values bound.
   @inline(never) func run<Result>(_ body: () -> Result) -> Result {
     guard let cell = cellToBind else { return run(from: 0, body) }
     return CallCell.$current.withValue(cell) { run(from: 0, body) }
@@ -43,8 +36,7 @@ public import Synchronization
     index == values.count ? body() : values[index].bind { run(from: index + 1, body) }
   }
 
-  /// Runs an asynchronous `body` with the values bound. Does not leave the actor `place` before or
-  /// after `body`, and suspends only where `body` does.
+  /// Does not leave the actor `place` before or after `body`, and suspends only where `body` does.
   @inline(never) func run<Result>(on place: isolated (any Actor)?, _ body: () async -> Result) async
     -> Result
   {

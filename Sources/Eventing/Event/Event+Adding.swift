@@ -21,7 +21,6 @@ extension Event: EventSource {
   // An event alone need not be retained, which saves 48 instructions (x86-64 Linux).
   @inlinable @discardableResult public nonisolated func remove(_ token: HandlerToken) -> Bool { core.remove(token) }
 
-  /// Adds an inline handler without options.
   @inlinable nonisolated func addInline(
     once: Bool, _ source: SourceLine, _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {

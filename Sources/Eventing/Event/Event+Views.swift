@@ -24,7 +24,6 @@ extension EventSource {
   public nonisolated var occurrences: some EventSource<EventOccurrence<Payload>> { OccurrenceView(source: self) }
 }
 
-/// A view of an event that cannot send.
 struct SourceView<Payload: Sendable>: EventSource {
   let event: Event<Payload>
 
@@ -33,7 +32,6 @@ struct SourceView<Payload: Sendable>: EventSource {
   func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 }
 
-/// A view whose handlers receive whole occurrences.
 struct OccurrenceView<Source: EventSource>: EventSource {
   let source: Source
 
@@ -43,7 +41,6 @@ struct OccurrenceView<Source: EventSource>: EventSource {
   func add(_ handler: Handler<EventOccurrence<Source.Payload>>) -> HandlerToken { source.add(ofPayloads(handler)) }
   func remove(_ token: HandlerToken) -> Bool { source.remove(token) }
 
-  /// Returns a handler of payloads that passes whole occurrences on to `handler`.
   private func ofPayloads(_ handler: Handler<EventOccurrence<Source.Payload>>) -> Handler<Source.Payload> {
     var handler = handler.converted { (payload: Source.Payload, tally, name) in
       EventOccurrence(

@@ -30,8 +30,7 @@
 public final actor Event<Payload: Sendable> {
   @usableFromInline nonisolated var name: String? { core.name }
 
-  /// The event's executor and all of its state. Code that is isolated to the event runs between two
-  /// occurrences.
+  /// Code that is isolated to the event runs between two occurrences.
   @usableFromInline nonisolated let core: EventCore
 
   /// The event's own serial executor, which runs isolated code between two occurrences.
@@ -61,15 +60,13 @@ public final actor Event<Payload: Sendable> {
     NewEvents.tell(core)
   }
 
-  /// Creates an event, but does not yet tell the observers of new events. For a bus: if another
-  /// thread has meanwhile stored an event for this type or name in the bus, the bus discards this
-  /// one. Otherwise the bus calls ``tellObservers()``. Also for the library's own events, of which
-  /// observers and inspections are never told: see ``NoPayload``.
+  /// A bus calls ``tellObservers()`` later, unless it discards the event because another thread has
+  /// stored one. Observers and inspections are never told of the library's own events: see
+  /// ``NoPayload``.
   package init(untold name: String?) {
     core = EventCore(Payload.self, name)
   }
 
-  /// Tells the observers of new events about this event.
   nonisolated func tellObservers() { NewEvents.tell(core) }
 
   // Cancels the posts of `post(_:after:)` whose time has not come. The core's `deinit` would cancel
@@ -77,7 +74,6 @@ public final actor Event<Payload: Sendable> {
   deinit { core.cancelLaterPosts() }
 }
 
-/// The payload of events that are tools of the library. No inspection lists them.
 package struct NoPayload: Sendable {}
 
 /// An event that carries no value.
@@ -163,7 +159,6 @@ extension Event {
 }
 
 extension Event {
-  /// Retains an object until the event is released.
   package nonisolated func keep(_ object: any AnyObject & Sendable) {
     let pendingWork = core.pendingWork
     core.mutex.withLock { unsafe pendingWork.ownedObjects.append(object) }

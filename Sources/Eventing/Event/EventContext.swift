@@ -45,15 +45,14 @@ public enum EventContext {
   public static var executor: (any TaskExecutor)? { Scheduling.currentSimulation ?? Scheduling.executor }
 }
 
-/// The task-local values that are carried in this process.
 // Safe: `captures` and `next` are guarded by `mutex`.
 final class ContextRegistry: @unchecked Sendable {
   static let shared = ContextRegistry()
 
   private let mutex = UnfairMutex()
-  /// Closures that read the values, each with the number of its registration. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var captures: [(id: Int, capture: @Sendable () -> any ContextValue)] = []
-  /// The number that ``add(_:)`` gave to the closure that it registered last. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) private var next = 0
 
   func add(_ capture: @escaping @Sendable () -> any ContextValue) -> Int {
@@ -77,7 +76,6 @@ final class ContextRegistry: @unchecked Sendable {
     withExtendedLifetime(gone) {}
   }
 
-  /// Returns the values that the carried task-locals have in the calling task.
   func capture() -> [any ContextValue] {
     // Copied, because an array that is changed in place under the mutex must not be read without
     // the mutex.

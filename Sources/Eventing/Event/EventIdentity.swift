@@ -38,16 +38,14 @@ extension KeyedEvent {
 }
 
 extension EventCore {
-  /// Returns the identity of the event, as observers know it. Callable from any thread.
+  /// Callable from any thread.
   package var identity: EventIdentity {
     EventIdentity(
       name: name, number: anchor.number, payloadType: (type as? any PayloadEnvelope.Type)?.contents ?? type)
   }
 }
 
-/// A payload that the library makes of the values that users send.
 protocol PayloadEnvelope {
-  /// The type of the values that users send.
   static var contents: Any.Type { get }
 }
 
@@ -55,6 +53,5 @@ extension KeyedPayload: PayloadEnvelope {
   static var contents: Any.Type { (key: Key, payload: Payload).self }
 }
 
-/// Marks the payload type of an event that delivers the changes of observed values.
 package protocol ChangePayload {}
 extension ValueChange: ChangePayload {}

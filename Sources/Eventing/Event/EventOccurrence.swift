@@ -13,7 +13,6 @@ public struct EventOccurrence<Payload: Sendable>: Sendable {
 }
 
 extension EventOccurrence {
-  /// Returns the occurrence with another payload.
   func with<Other: Sendable>(_ payload: Other) -> EventOccurrence<Other> {
     EventOccurrence<Other>(payload: payload, sender: sender, eventName: eventName, sequence: sequence, instant: instant)
   }

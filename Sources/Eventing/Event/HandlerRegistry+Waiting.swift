@@ -76,7 +76,6 @@ extension HandlerRegistry {
 }
 
 extension HandlerTable {
-  /// Returns whether there is an event, and a condition holds for each.
   func allSatisfy(_ condition: (EventCore) -> Bool) -> Bool {
     var (count, isTrue) = (0, true)
     forEach { core in
@@ -86,11 +85,7 @@ extension HandlerTable {
     return count > 0 && isTrue
   }
 
-  /// Waits until no call for an occurrence sent before is running or queued: for one event after
-  /// the other, and then for the combinations of an observed value.
-  ///
-  /// - Parameter orUntilCancelled: Whether a cancellation of the task ends the wait.
-  /// - Returns: Whether no such call is left.
+  /// One event after the other, and then the combinations of an observed value.
   func quiesce(orUntilCancelled: Bool) async -> Bool {
     for event in events where await !event.core.quiesce(orUntilCancelled: orUntilCancelled) { return false }
     guard case .event(let core, .observed) = content else { return true }
@@ -101,11 +96,8 @@ extension HandlerTable {
 }
 
 extension EventCore {
-  /// Waits until no call for an occurrence sent before is running or queued, and then until no call
-  /// of a handler of ``Event/deadLetters`` is, for a letter that was posted before.
-  ///
-  /// - Parameter orUntilCancelled: Whether a cancellation of the task ends the wait.
-  /// - Returns: Whether no such call is left.
+  /// Then also waits for the handlers of ``Event/deadLetters``, for a letter that was posted
+  /// before.
   nonisolated(nonsending) func quiesce(orUntilCancelled: Bool) async -> Bool {
     let completion = Completion(.ticket)
     noteWait(.quiesce, completion)

@@ -23,8 +23,6 @@ public protocol HandlerRegistry: Sendable {
 ///
 /// Only this library makes one. A table retains its event or bus.
 public struct HandlerTable: Sendable {
-  /// The kind of an event, by the object that owns it: an ``Event``, a ``KeyedEvent``, an
-  /// ``Observed`` or an ``EventQuestion``.
   @usableFromInline package enum Kind: String, Sendable { case event, keyed, observed, question }
   @usableFromInline enum Content: Sendable {
     case event(BorrowedCore, Kind)
@@ -34,7 +32,6 @@ public struct HandlerTable: Sendable {
 
   @inlinable init(content: Content) { self.content = content }
 
-  /// The events in the order in which they were made.
   var events: [any AnyEvent] {
     switch content {
     case .event(let core, _): [core.event]
@@ -42,7 +39,6 @@ public struct HandlerTable: Sendable {
     }
   }
 
-  /// Calls a closure with the core of each event. Allocates nothing for one event.
   func forEach(_ body: (EventCore) -> Void) {
     switch content {
     case .event(let core, _): core.lend(body)
@@ -50,11 +46,8 @@ public struct HandlerTable: Sendable {
     }
   }
 
-  /// Calls a closure with the core of the event that a handler belongs to.
-  ///
-  /// - Parameter orBusHandler: Whether to look among the handlers of all events of a bus, too. A
-  ///   private event has the token of such a handler: see ``BusHandler``.
-  /// - Returns: The result of the closure; `false` if the handler belongs to another event.
+  /// With `orBusHandler`, also finds a handler of a whole bus, whose token belongs to a private
+  /// event.
   @inline(__always) func with(
     _ token: HandlerToken, orBusHandler: Bool = false, _ body: (EventCore) -> Bool
   ) -> Bool {
@@ -66,14 +59,11 @@ public struct HandlerTable: Sendable {
 }
 
 extension HandlerTable {
-  /// Removes a handler of an event of a bus, or a handler of all its events.
   @usableFromInline func removeFromBus(_ token: HandlerToken) -> Bool {
     with(token, orBusHandler: true) { $0.remove(token.record) }
   }
 }
 
-/// A core, and the object that retains it: an ``Event``, or the storage of an ``Observed``.
-///
 /// To retain the core takes 100 instructions, because a weak reference leads to it, and to look up
 /// the conformance of the generic object takes 600 (x86-64 Linux). Most methods need neither.
 // Safe: the object retains the core as long as it exists itself.
@@ -91,19 +81,16 @@ extension HandlerTable {
     object = storage
   }
 
-  /// Calls a closure with the core.
   @inline(__always) func lend<Result>(_ body: (EventCore) -> Result) -> Result {
     defer { _fixLifetime(object) }
     return unsafe core._withUnsafeGuaranteedRef(body)
   }
 
-  /// Removes a handler.
   @inlinable @inline(__always) func remove(_ token: HandlerToken) -> Bool {
     defer { _fixLifetime(object) }
     return unsafe core._withUnsafeGuaranteedRef { core in core.remove(token) }
   }
 
-  /// The event.
   var event: any AnyEvent {
     guard let event = object as? any AnyEvent ?? value?.anyEvent else {
       preconditionFailure("the object is an event, or has one")
@@ -111,7 +98,6 @@ extension HandlerTable {
     return event
   }
 
-  /// The storage of an ``Observed``; `nil` for other objects.
   var value: (any CombinedValue)? { object as? any CombinedValue }
 }
 

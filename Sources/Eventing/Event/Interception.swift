@@ -21,7 +21,6 @@ public struct Interception<Payload: Sendable>: Sendable {
   /// Keeps the occurrence from the handlers that follow; the report counts them as skipped.
   public static var stop: Interception { Interception(decision: .stop) }
 
-  /// Returns the decision with another payload, made of the one that is passed on.
   package func map<Whole: Sendable>(_ transform: (Payload) -> Whole) -> Interception<Whole> {
     switch decision {
     case .proceed: .proceed
@@ -30,7 +29,6 @@ public struct Interception<Payload: Sendable>: Sendable {
     }
   }
 
-  /// The decision without the type of the payload.
   fileprivate var erased: InterceptorDecision {
     switch decision {
     case .proceed: .proceed
@@ -215,7 +213,6 @@ extension KeyedEvent {
   }
 }
 
-/// An ``Interception`` without the type of the payload.
 @usableFromInline enum InterceptorDecision: Sendable {
   case proceed
   case substitute(Substitute)
@@ -224,28 +221,21 @@ extension KeyedEvent {
   var isStop: Bool { if case .stop = self { true } else { false } }
 }
 
-/// A payload that an interceptor has put in the place of the one that was sent.
 @usableFromInline final class Substitute: Sendable {
   private let payload: OwnedPayload
 
   init(_ payload: some Sendable) { self.payload = OwnedPayload(payload) }
 
-  /// The payload. Valid as long as this object exists.
   var borrowed: BorrowedPayload { payload.borrowed }
 }
 
 extension Delivery {
-  /// The payload for the handlers that follow.
   enum ForLaterHandlers: UInt8 {
-    /// The payload that the handlers before them received.
     case same
-    /// ``Delivery/substitute``, from now on.
     case substitute
-    /// Nothing: they are skipped.
     case nothing
   }
 
-  /// Applies the decision of an interceptor.
   mutating func apply(_ decision: InterceptorDecision) {
     switch decision {
     case .proceed: break
@@ -256,9 +246,6 @@ extension Delivery {
     }
   }
 
-  /// Returns the payload for the next handler.
-  ///
-  /// - Parameter payload: The payload that the handler before it received.
   mutating func payloadForLater(_ payload: BorrowedPayload) -> BorrowedPayload {
     guard forLaterHandlers == .substitute, let substitute else { return payload }
     forLaterHandlers = .same

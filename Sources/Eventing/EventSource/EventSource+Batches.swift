@@ -64,7 +64,6 @@ extension EventSource {
   }
 }
 
-/// A view of arrays of another source's payloads.
 struct BatchSource<Base: EventSource>: EventSource {
   let base: Base
   let rule: BatchRule
@@ -78,15 +77,12 @@ struct BatchSource<Base: EventSource>: EventSource {
 }
 
 extension Handler {
-  /// Returns a handler of single payloads, which gives them to this handler of arrays in batches.
   package func batched<Element: Sendable>(
     of count: Int, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
   ) -> Handler<Element> where Payload == [Element] {
     batched(BatchRule(of: Element.self, count, limit, clock), nil)
   }
 
-  /// Returns a handler of single payloads, which gives them to this handler of arrays in batches of
-  /// one key.
   package func batched<Element: Sendable, Key: Hashable & Sendable>(
     of count: Int, within limit: Duration? = nil, by key: @escaping @Sendable (Element) -> Key,
     clock: any Clock<Duration> = ContinuousClock()
@@ -122,10 +118,8 @@ extension Handler {
     return handler
   }
 
-  /// Returns a closure that passes batches through a private event, whose only handler is this one.
-  ///
-  /// What belongs to a record, such as the name, is left to the record of the batches. The
-  /// occurrences of a batch go on: their paths, and their transport's accounts.
+  /// A private event passes batches on to this handler. The occurrences of a batch go on: their
+  /// paths, and their transport's accounts.
   private func passage(_ record: DetailedRecord, _ anchor: EventAnchor) -> BatchPassage {
     var handler = self
     handler.isOnce = false
@@ -148,11 +142,6 @@ extension Handler {
 }
 
 extension Completion {
-  /// Creates the completion of a batch that goes on through an event of its own.
-  ///
-  /// - Parameters:
-  ///   - completions: Those of the batch's occurrences. A post may have none.
-  ///   - anchor: That of the event that made the batch.
   fileprivate convenience init(of completions: [Completion], at anchor: EventAnchor) {
     let accounts = completions.compactMap(\.account)
     self.init(
@@ -162,7 +151,6 @@ extension Completion {
 }
 
 extension SendReport {
-  /// The outcome for the only handler of an event, which did not throw.
   fileprivate var outcomeOfOnlyHandler: Outcome {
     if delivered > 0 { return .delivered }
     if dropped > 0 { return .dropped }
@@ -171,8 +159,6 @@ extension SendReport {
 }
 
 extension ExecutionPlace {
-  /// The place where a handler that was added here takes batches: a lane, because what waits there
-  /// makes a batch.
   fileprivate var forBatches: ExecutionPlace {
     switch self {
     case .inline: SyncDelivery.background.place

@@ -36,7 +36,6 @@ extension EventSource {
   }
 }
 
-/// The view that ``EventSource/removeDuplicates(by:)`` returns.
 struct DistinctSource<Source: EventSource>: EventSource {
   let source: Source
   let areEqual: @Sendable (Source.Payload, Source.Payload) -> Bool
@@ -75,10 +74,8 @@ struct DistinctSource<Source: EventSource>: EventSource {
   }
 }
 
-/// The payload that a handler was called with last, or that its lane has taken last.
-///
-/// Payloads are compared outside of the mutex: `==` is the user's code. No two threads compare at
-/// once, because the core lets one thread in at a time.
+/// Compared outside of the mutex, because `==` is the user's code. No two threads compare at once,
+/// because the core lets one thread in at a time.
 private final class LastPayload<Payload: Sendable>: Sendable {
   private let areEqual: @Sendable (Payload, Payload) -> Bool
   private let last = Guarded<Remembered?>(nil)
@@ -86,18 +83,13 @@ private final class LastPayload<Payload: Sendable>: Sendable {
   private struct Remembered: Sendable {
     let payload: Payload
     let losses: Int
-    /// The object that tells what became of the payload, if a transport brought it.
     let fate: OccurrenceFate?
   }
 
   init(_ areEqual: @escaping @Sendable (Payload, Payload) -> Bool) { self.areEqual = areEqual }
 
-  /// Returns whether the last payload equals a new one.
-  ///
-  /// - Parameter losses: The number of payloads that the handler's lane has skipped or dropped. If
-  ///   that number has changed since the last payload, the last payload may be among them, and the
-  ///   result is false. It is false, too, if the transport got the last payload back, because no
-  ///   handler has handled that one.
+  /// False if `losses` has changed, because the lane may have lost the last payload, or if the
+  /// transport got that payload back: no handler has handled it.
   func isEqual(to payload: Payload, _ losses: Int) -> Bool {
     guard let last = last.withLock({ $0 }), last.losses == losses,
       last.fate?.isHandedBack.load(ordering: .acquiring) != true
@@ -105,9 +97,6 @@ private final class LastPayload<Payload: Sendable>: Sendable {
     return areEqual(last.payload, payload)
   }
 
-  /// - Parameter losses: The number of payloads that the handler's lane had skipped or dropped
-  ///   before it took this payload.
-  /// - Parameter fate: What becomes of the payload, if a transport brought it.
   func set(_ payload: Payload, _ losses: Int, _ fate: OccurrenceFate?) {
     var replaced: Remembered? = Remembered(payload: payload, losses: losses, fate: fate)
     last.withLock { swap(&$0, &replaced) }
@@ -116,7 +105,5 @@ private final class LastPayload<Payload: Sendable>: Sendable {
 }
 
 extension DeliveryTarget {
-  /// The number of occurrences that the lane has skipped or dropped, so that they did not reach the
-  /// handler.
   fileprivate var losses: Int { skipped.load(ordering: .acquiring) &+ dropped.load(ordering: .acquiring) }
 }

@@ -45,11 +45,9 @@ extension EventSource {
   }
 }
 
-/// A source of the payloads that a closure makes of another source's payloads.
 @usableFromInline struct ConvertedSource<Base: EventSource, Payload: Sendable>: EventSource {
   @usableFromInline let base: Base
-  /// How a dead letter gets the payload of `base` from a result of `convert`. A filter returns the
-  /// payload itself.
+  /// Makes the payload of `base` for a dead letter. A filter returns the payload itself.
   @usableFromInline let letter: LetterPayload
   @usableFromInline let convert: @Sendable (Base.Payload) -> Payload?
 

@@ -47,7 +47,6 @@ extension EventSource {
     _ first: Handler<Payload>, _ second: Handler<Payload>, _ more: Handler<Payload>...
   ) -> [HandlerToken] { add(contentsOf: [first, second] + more) }
 
-  /// Adds a synchronous handler.
   @inlinable @inline(__always) nonisolated func addSync(
     _ options: [HandlerOption<Payload>], _ delivery: SyncDelivery, once: Bool, _ fileID: StaticString, _ line: UInt,
     _ body: @escaping @Sendable (Payload) throws -> Void
@@ -59,8 +58,7 @@ extension EventSource {
     return addDetailed(options, delivery, once, SourceLine(fileID, line), body)
   }
 
-  /// Adds a synchronous handler that is not inline, or has options. Not inlined, so that call sites
-  /// stay small.
+  /// Not inlined, so that call sites stay small.
   @inlinable @inline(never) nonisolated func addDetailed(
     _ options: [HandlerOption<Payload>], _ delivery: SyncDelivery, _ once: Bool, _ source: SourceLine,
     _ body: @escaping @Sendable (Payload) throws -> Void

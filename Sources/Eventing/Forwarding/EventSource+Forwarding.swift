@@ -48,18 +48,8 @@ extension EventSource {
     return add(handler)
   }
 
-  /// Forwards the results of a closure to a far end: a place that is not an event. `Event.enter`
-  /// may bring a result back from there. An occurrence that came through the far end is skipped.
-  ///
-  /// - Parameters:
-  ///   - object: The forward ends when this object is released; `nil` for no such object. It is
-  ///     held weakly.
-  ///   - place: The name of the destination, for inspections.
-  ///   - label: The text that distinguishes this forward from others to one destination, for
-  ///     inspections.
-  ///   - transform: A closure that makes a result; `nil` forwards nothing.
-  ///   - farEnd: A closure that returns the far end of a result.
-  ///   - body: A closure that receives the result, on the thread that delivers.
+  /// Skips an occurrence that came through the far end, from which `Event.enter` may bring a result
+  /// back. The forward ends when `object` is released, which it holds weakly.
   package nonisolated func forwardOut<Other, FarEnd: Hashable & Sendable>(
     until object: (any AnyObject & Sendable)?, as place: String, label: String? = nil,
     _ transform: @escaping @Sendable (Payload) -> Other?,
@@ -94,20 +84,8 @@ extension EventSource {
 }
 
 extension EventSource {
-  /// Forwards the results of a closure out of the process, in order. A `send` waits for `body`, and
-  /// its report has the error that `body` throws.
-  ///
-  /// The calls of `body` form a pipeline: a call begins when the call before it has ended, or has
-  /// called `entered`. At most 64 calls run at the same time.
-  ///
-  /// - Parameters:
-  ///   - owner: The forward ends when this object is released.
-  ///   - place: The name of the destination, for inspections.
-  ///   - transform: A closure that makes a result from a payload and, if a transport brought the
-  ///     payload, the way that it came along. It runs where the event delivers. `nil` forwards
-  ///     nothing.
-  ///   - body: A closure that takes the result away. It calls `entered` when later results cannot
-  ///     overtake this one. Any thread may call `entered`.
+  /// Calls of `body` form a pipeline. The next call begins when this one has ended, or has called
+  /// `entered`, on any thread, because later results cannot overtake it. A `send` waits for `body`.
   package nonisolated func forwardAway<Other: Sendable>(
     ownedBy owner: some AnyObject & Sendable, as place: String,
     _ transform: @escaping @Sendable (Payload, (any Sendable)?) -> Other?,
@@ -127,15 +105,11 @@ extension EventSource {
   }
 }
 
-/// The path, the sender and the waiting completion of a forwarded occurrence.
 package struct ForwardingContext: Sendable {
   fileprivate let path: ForwardingPath
   fileprivate let sender: (any AnyObject & Sendable)?
-  /// The completion of the occurrence in the event that forwards it; `nil` if nothing waits for the
-  /// occurrence.
   fileprivate let waiting: Completion?
 
-  /// The context of an occurrence that begins at a far end.
   fileprivate init(from farEnd: some Hashable & Sendable) {
     path = ForwardingPath(farEnd: farEnd, after: nil)
     sender = nil
@@ -150,12 +124,10 @@ package struct ForwardingContext: Sendable {
 }
 
 extension Event {
-  /// Delivers a value that `EventSource.forwardOut` handed over, unless it came through this event.
   package nonisolated func enter(_ payload: Payload, _ context: ForwardingContext) {
     if !context.path.contains(core.anchor) { take(payload, context) }
   }
 
-  /// Delivers a value that begins at a far end. No forward takes the value back to that far end.
   package nonisolated func enter(_ payload: Payload, from farEnd: some Hashable & Sendable) {
     take(payload, ForwardingContext(from: farEnd))
   }
@@ -166,9 +138,6 @@ extension Event {
 }
 
 extension EventCore {
-  /// Takes an occurrence over from a handler of another event, unless it came through this event.
-  ///
-  /// - Returns: What ``HandlerRoute/deliver(_:_:_:_:_:)`` returns.
   func takeOver(
     _ payload: BorrowedPayload, from record: DetailedRecord, _ anchor: EventAnchor, _ tally: inout Delivery
   ) -> Bool {
@@ -183,8 +152,6 @@ extension EventCore {
     return true
   }
 
-  /// Delivers a forwarded payload, or enqueues it if the event is busy or the thread is too deep in
-  /// deliveries.
   fileprivate func take(_ payload: BorrowedPayload, _ context: ForwardingContext) {
     let path = context.path
     let completion = Completion(along: path, from: context.sender, waiting: context.waiting)

@@ -26,10 +26,8 @@ extension EventSource {
   }
 }
 
-/// A view of the latest payloads of several sources.
-///
-/// Each source forwards to a private event, whose order is that of the tuples. That event forwards
-/// the tuples to another private event, which has the handlers: a locked one misses no payload.
+/// Each source forwards to a private event, whose order is that of the tuples. A second private
+/// event has the handlers, so that a locked one misses no payload.
 struct LatestSource<each Part: Sendable>: EventSource {
   typealias Payload = (repeat each Part)
 
@@ -81,14 +79,12 @@ struct LatestSource<each Part: Sendable>: EventSource {
   }
 }
 
-/// A payload of one of the sources of a ``LatestSource``.
 private struct LatestPart: Sendable {
-  /// The number of the source.
   let index: Int
   let latest: any Sendable
 }
 
-/// A payload that may be an optional: a plain cast would take it for none.
+/// A payload may be an optional, which a plain cast would take for no payload.
 private struct Latest<Payload: Sendable>: Sendable {
   let payload: Payload
 }

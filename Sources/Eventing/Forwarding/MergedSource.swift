@@ -20,7 +20,6 @@ extension EventSource {
   }
 }
 
-/// A view of the payloads of several sources, which forward to a private event.
 struct MergedSource<Payload: Sendable>: EventSource {
   let sources: [any EventSource<Payload>]
   private let joined = JoinedEvents()
@@ -37,15 +36,11 @@ struct MergedSource<Payload: Sendable>: EventSource {
   func remove(_ token: HandlerToken) -> Bool { joined.remove(token) }
 }
 
-/// The private events behind a view of several sources, by their numbers. Each has the handlers
-/// that were added together, and lives as long as the sources forward to it.
+/// Each event has the handlers that were added together, and lives as long as the sources forward
+/// to it.
 final class JoinedEvents: Sendable {
   private let numbers = Guarded<Set<UInt64>>([])
 
-  /// Adds handlers to a private event.
-  ///
-  /// - Parameter begin: Makes the sources forward to the event, and returns the tokens of the
-  ///   forwards. When the last of the handlers has gone, these are removed.
   func add<Payload: Sendable>(
     _ handlers: [Handler<Payload>], to event: Event<Payload>, forwarding begin: () -> [HandlerToken]
   ) -> [HandlerToken] {
@@ -70,7 +65,6 @@ final class JoinedEvents: Sendable {
     numbers.withLock { $0.contains(token.anchor.number) } && token.remove()
   }
 
-  /// The forwards to one private event. The closures of the event's handlers retain them.
   private final class Forwards: Sendable {
     let tokens = Guarded<[HandlerToken]>([])
     private let number: UInt64

@@ -1,9 +1,7 @@
 import Dispatch
 
-/// A strong reference to the target of a forward.
-///
-/// Releasing a chain of such forwards recurses: the end of each target releases the next. After 32
-/// targets the release continues on a queue, so that a chain of any length fits the stack.
+/// Releasing a chain of such forwards recurses. After 32 targets the release continues on a queue,
+/// so that a chain of any length fits the stack.
 @safe final class StrongTarget<Payload: Sendable>: Sendable {
   // Safe: retained in `init`, and released once, in `deinit`.
   private let target: Unmanaged<Event<Payload>>
@@ -26,8 +24,6 @@ import Dispatch
   }
 }
 
-/// The number of nested releases of targets on this stack. Each release ends an event. The end of
-/// that event releases the target to which the event forwarded: the next nested release.
 private enum ReleaseDepth {
   @TaskLocal static var current = 0
 }

@@ -43,12 +43,7 @@ public struct Handler<Payload: Sendable>: Sendable {
     return copy
   }
 
-  /// Returns a copy that ends with an owner.
-  ///
-  /// The owner is held weakly, and strongly for the length of a call. If the handler's closure
-  /// receives its owner, or is isolated to an actor, the handler keeps the owner that it has.
-  ///
-  /// - Parameter owner: The object that the handler belongs to. It replaces an earlier owner.
+  /// A handler whose closure receives its owner, or is isolated to an actor, keeps its owner.
   package func owned(by owner: some AnyObject & Sendable) -> Handler {
     var copy = self
     if !options.isOwnerBound { copy.options.owner = Owner(owner, on: place) }

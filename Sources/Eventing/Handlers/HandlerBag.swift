@@ -5,9 +5,8 @@
 public final class HandlerBag: Sendable {
   private let mutex = UnfairMutex()
   // Safe: `tokens` and `limit` are guarded by `mutex`.
-  /// The tokens, in the order of insertion. Guarded by: mutex.
+  /// Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var tokens: [HandlerToken] = []
-  /// The number of tokens beyond which an insertion discards those of ended handlers.
   /// Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var limit = 64
 
@@ -16,14 +15,8 @@ public final class HandlerBag: Sendable {
 
   deinit { removeAll() }
 
-  /// Adds a token to the bag.
-  ///
-  /// An insertion sometimes discards the tokens of ended handlers: if the bag holds more than 64
-  /// tokens, and more than twice as many as the last such insertion left. Otherwise a bag keeps all
-  /// its tokens.
-  ///
-  /// - Parameter token: The token of a handler of any event.
-  /// - Complexity: O(1), amortized.
+  /// Sometimes discards the tokens of ended handlers: if there are over 64 tokens, and over twice
+  /// as many as the last such insertion left. So it is O(1), amortized.
   func insert(_ token: HandlerToken) {
     let gone = mutex.withLock { () -> [HandlerToken] in
       unsafe tokens.append(token)
@@ -32,9 +25,7 @@ public final class HandlerBag: Sendable {
     withExtendedLifetime(gone) {}  // released outside the mutex
   }
 
-  /// Drops the tokens of ended handlers. The caller holds `mutex`.
-  ///
-  /// - Returns: All tokens that the bag had. The caller must release them after the unlock.
+  /// The caller holds `mutex`, and releases the returned tokens after the unlock.
   private func takeGone() -> [HandlerToken] {
     let all = unsafe tokens
     unsafe tokens = all.filter { !$0.record.has(HandlerFlags.ended) }

@@ -5,8 +5,7 @@
 ///
 /// A filter retains nothing but its texts and keys.
 public struct HandlerFilter: Sendable {
-  /// Returns whether a handler is selected. Compares keys, which is the user's code, so the caller
-  /// holds no mutex.
+  /// Compares keys, which is the user's code, so the caller holds no mutex.
   let isIncluded: @Sendable (Candidate) -> Bool
   /// The filter as text, for a log.
   public let description: String
@@ -53,7 +52,6 @@ public struct HandlerFilter: Sendable {
     forwarding(toObject: target)
   }
 
-  /// The forwards to one target: an event, or the object at whose release the forward ends.
   package static func forwarding(toObject target: AnyObject) -> HandlerFilter {
     let id = ObjectIdentifier(target)
     return HandlerFilter("forwarding(to: \(type(of: target)))") {
@@ -87,7 +85,6 @@ public struct HandlerFilter: Sendable {
 }
 
 extension HandlerFilter {
-  /// A handler, as a filter sees it.
   package struct Candidate {
     package let record: HandlerRecord
     let key: AnyKeyBox?

@@ -213,10 +213,7 @@ extension HandlerOption: CustomStringConvertible {
   public var description: String { setting.description }
 }
 
-/// The rule of ``HandlerOption/inOrder(by:)``. For each lane of the handler, it makes a table of
-/// the keys whose payloads wait or run on that lane.
 struct KeyRule: Sendable {
-  /// Returns a new table of keys for one lane.
   let makeKeys: @Sendable () -> LaneKeys
 
   init<Payload: Sendable, Key: Hashable & Sendable>(by key: @escaping @Sendable (Payload) -> Key) {
@@ -224,7 +221,6 @@ struct KeyRule: Sendable {
   }
 }
 
-/// An option without the payload's type.
 enum HandlerSetting: Sendable {
   case name(String)
   case tags([String])
@@ -240,7 +236,6 @@ enum HandlerSetting: Sendable {
 }
 
 extension HandlerSetting {
-  /// Whether it decides when calls are made, and how.
   var isAboutCalls: Bool {
     switch self {
     case .name, .tags, .priority, .once, .several: false
@@ -250,7 +245,6 @@ extension HandlerSetting {
 }
 
 extension [HandlerSetting] {
-  /// The priority that they set; `nil` for none.
   var priority: Int? {
     reduce(nil) { found, setting in
       switch setting {
@@ -281,7 +275,6 @@ extension HandlerSetting: CustomStringConvertible {
 }
 
 extension AnyHandler {
-  /// Applies options, in their order.
   mutating func apply(_ settings: [HandlerSetting]) {
     for setting in settings { apply(setting) }
     guard let modifiers = options.modifierBox?.modifiers, !body.isTransformed else { return }
@@ -318,7 +311,6 @@ extension AnyHandler {
     }
   }
 
-  /// Writes a warning, in a debug build.
   private func warn(_ text: String) {
     #if DEBUG
       Warning.tell("\(self): \(text)")

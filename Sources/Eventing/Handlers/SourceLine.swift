@@ -1,9 +1,6 @@
-/// The file and the line where a handler was made, in two machine words.
-///
-/// The place of an inline handler without options is known in debug builds only: in a release build
-/// its record has no room for a place.
+/// In a release build, the record of an inline handler without options has no room for a place.
 @usableFromInline struct SourceLine: Sendable {
-  /// The address of the file's identifier, a literal that ends with a zero byte; 0 for no place.
+  /// The address of a literal that ends with a zero byte; 0 for no place.
   @usableFromInline let address: UInt
   @usableFromInline let number: UInt32
 
@@ -19,10 +16,8 @@
     self.init(address: address, number: UInt32(truncatingIfNeeded: line))
   }
 
-  /// The value for a handler whose place is not known.
   @inlinable @inline(__always) static var none: SourceLine { SourceLine(address: 0, number: 0) }
 
-  /// Returns the place in a debug build, and ``none`` in a release build.
   @inlinable @inline(__always) static func whileDebugging(_ fileID: StaticString, _ line: UInt) -> SourceLine {
     #if DEBUG
       SourceLine(fileID, line)
@@ -31,7 +26,6 @@
     #endif
   }
 
-  /// The identifier of the file, with its module: `Shop/Orders.swift`.
   var fileID: String? {
     // Safe: the address is that of a literal, which is never freed.
     unsafe UnsafePointer<CChar>(bitPattern: address).map { unsafe String(cString: $0) }
@@ -39,7 +33,6 @@
 
   var line: Int? { address == 0 ? nil : Int(number) }
 
-  /// Returns the name of the file and the line, for a log: `Orders.swift:12`.
   static func text(_ fileID: String?, _ line: Int?) -> String? {
     guard let fileID, let line else { return nil }
     return "\(fileID.split(separator: "/").last ?? ""):\(line)"
@@ -47,7 +40,6 @@
 }
 
 extension HandlerToken {
-  /// The name of the file and the line where the handler was made, for a log.
   package var sourceText: String? { SourceLine.text(fileID, line) }
 
   /// The file where the handler was made, with its module: `Shop/Orders.swift`.

@@ -364,7 +364,6 @@ extension HandlerQueue {
     if let worker { lane.start(worker) } else if lane.isTaskForEachCall { lane.wake() }
   }
 
-  /// In the child task of a `send`, so that cancelling the sender ends the delay.
   func sleep(_ worker: Worker, for delay: Duration) async -> Bool {
     guard let queue = retryQueue, let delays else { return true }
     let (call, sleeper) = (worker.call, Sleeper())

@@ -11,7 +11,6 @@ extension Buffering {
     }
   }
 
-  /// Isolation: core.
   func decision(waiting: Int, _ completion: Completion?) -> Decision {
     if case .paced = kind, unsafe completion?.needsNoRoom == true { return .keep }
     return decision(waiting: waiting, isSend: completion?.isSend == true)

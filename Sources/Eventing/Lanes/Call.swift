@@ -3,7 +3,9 @@ import Synchronization
 /// A worker uses one object for call after call. Only a call that outlives the drain of its worker
 /// leaves the worker: between two attempts, or under a lock that holds it.
 // Safe: the worker that has the call owns all fields that do not say otherwise. While no worker has
-// the call, `lane.mutex` guards them.
+// the call, `lane.mutex` guards them. The callers of `beginBatch`, `dropFirstOfBatch` and `detach`
+// hold the mutex. Those of `makeBatch` and the functions that clear do not, because payloads are
+// copied or destroyed.
 @safe final class Call: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) private(set) var member: Unmanaged<HandlerQueue>?
   @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer?
@@ -86,7 +88,6 @@ import Synchronization
 
   // MARK: Batches
 
-  /// The caller holds the mutex.
   func beginBatch(
     _ number: Int, of queue: inout PayloadQueue<Item>, _ key: Unmanaged<KeyQueue>?, _ layout: PayloadLayout
   ) {
@@ -103,8 +104,7 @@ import Synchronization
     unsafe gathered = consume taken
   }
 
-  /// Called after the claim, because until then a lock may hold the payloads, and a bound may drop
-  /// some of them. Not called under a mutex.
+  /// Called after the claim: until then a lock may hold the payloads, and a bound may drop some.
   func makeBatch(_ rule: BatchRule) {
     guard unsafe rare.isBatch, var taken = unsafe gathered.take() else { return }
     guard !taken.isEmpty else {
@@ -117,7 +117,6 @@ import Synchronization
     unsafe gathered = consume taken
   }
 
-  /// The caller holds the mutex.
   func dropFirstOfBatch(_ dropped: inout (completion: Completion?, node: WaitNode)?) -> OwnedPayload? {
     unsafe count -= 1
     guard var taken = unsafe gathered.take() else { return nil }
@@ -157,7 +156,6 @@ import Synchronization
     return all
   }
 
-  /// The caller holds the mutex.
   func detach() -> [Completion] {
     var waiters = DetachedWaiters()
     unsafe completion = waiters.detach(completion)
@@ -170,12 +168,10 @@ import Synchronization
     return waiters.calls
   }
 
-  /// Not called under a mutex.
   @inline(__always) func clearPayload() {
     unsafe member.unsafelyUnwrapped._withUnsafeGuaranteedRef { unsafe $0.layout.destroy(place) }
   }
 
-  /// Not called under a mutex.
   func clear() {
     unsafe completion = nil
     guard unsafe isRare else { return clearPayload() }

@@ -45,12 +45,10 @@ package import Synchronization
   // Callable from any thread that holds no mutex.
   package var waitingCount: Int { 0 }
 
-  /// Counts calls that could begin, but lack a free queue, actor or thread.
   package var unbegunCount: Int { waitingCount }
 
   package final var sharedLane: HandlerLane? { if case .lane(let lane, _) = record.place { lane } else { nil } }
 
-  /// `nil` for a sink, and for a pace before an inline handler, which count no ends of calls.
   package var runningCalls: RunningCount? { nil }
 
   /// Isolation: core.
@@ -153,6 +151,5 @@ package import Synchronization
 
 package struct RunningCount {
   package var count: Int
-  /// Stays while the oldest running call is the same one.
   package var oldest: UInt64
 }

@@ -8,8 +8,6 @@
   import Android
 #endif
 
-/// On the main queue the clock is read before each further call, so a drain lasts at most 4 ms and
-/// one call.
 package struct DrainQuota {
   static var calls: Int { 256 }
   static var nanoseconds: UInt64 { 4_000_000 }

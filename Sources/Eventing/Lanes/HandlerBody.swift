@@ -5,7 +5,6 @@
   case async(@Sendable (HandlerArguments) async throws -> Void)
   case mainAsync(@MainActor @Sendable (HandlerArguments) async throws -> Void)
   case isolated(@Sendable (isolated any Actor, HandlerArguments) async throws -> Void)
-  /// The result is the outcome for the batch's occurrences.
   case passing(BatchPassage)
   case perRecord(@Sendable (DetailedRecord, EventAnchor) -> HandlerBody)
   case intercept(@Sendable (HandlerArguments) throws -> InterceptorDecision)

@@ -36,8 +36,7 @@ extension HandlerLane {
     while await drainBound(worker, &quota, on: place) {}
   }
 
-  /// Ends when no call is left, or when a call has left a task behind, which keeps the invocation.
-  /// Returns whether there is another call.
+  /// Ends early if a call has left a task behind, which keeps the invocation.
   private func drainBound(_ worker: Worker, _ quota: inout DrainQuota, on place: isolated (any Actor)?) async -> Bool {
     let invocation = unsafe Unmanaged.passRetained(Invocation(worker))
     return await Context.invocation.withValue(unsafe invocation.takeRetainedValue()) {

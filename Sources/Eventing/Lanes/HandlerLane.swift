@@ -47,7 +47,6 @@ import Synchronization
   @exclusivity(unchecked) private var members: [ObjectIdentifier: (number: Int, member: HandlerQueue)] = [:]
   @exclusivity(unchecked) private var lastNumber = 0
   @exclusivity(unchecked) private var onlyMember: HandlerQueue?
-  /// `onlyMember`, without a retain.
   @exclusivity(unchecked) private var only: Unmanaged<HandlerQueue>?
   @exclusivity(unchecked) private var order = Deque<Stretch>()
   /// Calls that come before the order: their delay is over, or the lock that held them.
@@ -63,7 +62,6 @@ import Synchronization
     set { busyCount.store(newValue, ordering: .relaxed) }
   }
   private let busyCount = Atomic<Int>(0)
-  /// Workers that spin count, too.
   @exclusivity(unchecked) private var coming = 0
   /// Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var nodes: [Worker] = []
@@ -98,7 +96,6 @@ import Synchronization
 
   var isInOrder: Bool { limit == 1 }
 
-  /// A hint for a caller that does not hold `mutex`.
   @inline(__always) var isQuiet: Bool { busy == 0 }
 
   /// The caller holds `WaitGraph.mutex`.
@@ -197,10 +194,9 @@ import Synchronization
     return unsafe (only?._withUnsafeGuaranteedRef { $0.openCount } ?? 0) + urgent.count
   }
 
-  // MARK: Workers
+  // MARK: Workers. The functions up to `free(_:)` are called under `mutex`, the others under none
 
-  /// The workers that are about to look for a call will do, if there is one for each 16 of
-  /// ``openCount``. The caller holds `mutex`.
+  /// One worker that is about to look for a call will do for each 16 of ``openCount``.
   @inline(__always) func wakeWorker() -> Worker? {
     let overlaps = !isInOrder || mutant(isShared ? .sharedLaneOverlaps : .laneRunsTwice)
     guard busy < limit || isInOrder && overlaps, unsafe coming == 0 || overlaps && openCount > 16 * coming
@@ -210,7 +206,6 @@ import Synchronization
     return worker
   }
 
-  /// The caller holds `mutex`.
   func occupyWorker() -> Worker {
     busy += 1
     if let worker = unsafe idle.popLast() { return worker }
@@ -234,7 +229,7 @@ import Synchronization
     unsafe coming -= 1
   }
 
-  /// The caller calls ``forget(_:)`` after the unlock if the lane does not keep the worker.
+  /// If the lane does not keep the worker, the caller calls ``forget(_:)`` after the unlock.
   private func free(_ worker: Worker) -> Bool {
     if !mutant(.laneIsNotWoken) { busy -= 1 }
     if unsafe idle.count < mostIdle {
@@ -248,8 +243,7 @@ import Synchronization
     return false
   }
 
-  /// The graph of waits must not find a worker that the lane has dropped. Not called under the
-  /// mutex.
+  /// The graph of waits must not find a worker that the lane has dropped.
   private func forget(_ worker: Worker) { WaitGraph.mutex.withLock { worker.call.worker.clear() } }
 
   private struct Work: TaskWork {
@@ -259,7 +253,6 @@ import Synchronization
     @inline(__always) func run() async { await lane.drain(worker, on: nil) }
   }
 
-  /// Not called under the mutex.
   func start(_ worker: Worker) {
     register(worker)
     switch executor {
@@ -290,7 +283,6 @@ import Synchronization
     if limit < .max { WaitGraph.mutex.withLock { unsafe nodes.append(worker) } }
   }
 
-  /// Not called under the mutex.
   func wake() {
     if isTaskForEachCall {
       while let worker = nextStart() { start(worker) }
@@ -380,13 +372,11 @@ import Synchronization
 
   enum Found {
     case call
-    /// Items that the worker may take without the mutex: see ``HandlerQueue/ready``.
     case ready
     case follower
     case nothing
   }
 
-  /// Returns false if there is no call, or if another block or task goes on.
   @inline(__always) func next(_ worker: Worker, _ quota: inout DrainQuota) -> Bool {
     if dequeueReady(worker, &quota) { return true }
     return search(worker, &quota)

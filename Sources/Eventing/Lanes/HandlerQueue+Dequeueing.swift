@@ -99,12 +99,10 @@ extension HandlerQueue {
     #endif
   }
 
-  /// While a call of the handler runs, its worker does not touch ``ready``. The flag in
-  /// ``DeliveryTarget/ended`` makes it wait for the mutex when it counts the end of that call.
-  ///
-  /// If no call runs, the worker is about to claim one. Either the claim is refused because the
-  /// handler has ended, and the worker skips what is ready itself, or this last call has been
-  /// claimed, and the rest is skipped after it. For a call in ``away``, nothing is ready.
+  /// While a call of the handler runs, its worker does not touch ``ready``: the flag makes it wait
+  /// for the mutex when it counts the end of the call. If no call runs, the worker is about to
+  /// claim one. If that claim is refused, the worker skips what is ready itself; if not, the rest
+  /// is skipped after the call. For a call in ``away``, nothing is ready.
   func mayEmptyReady() -> Bool {
     guard dequeuesAll, unsafe away.isEmpty else { return false }
     let before = ended.bitwiseOr(.min, ordering: .acquiringAndReleasing).oldValue & .max

@@ -1,6 +1,9 @@
 import Synchronization
 
-// Locks that hold, barriers and the end: all that stops or empties the queue of a handler.
+// Locks that hold, barriers and the end: all that stops or empties the queue of a handler. The
+// functions that the event calls are isolated to the core. The caller of `refusal(of:)`, and of
+// each function that fills a `Released` or `Dropped`, holds the mutex; `release(_:)` and `skip(_:)`
+// end what was taken out, and are called under no mutex.
 
 extension HandlerQueue {
   private struct Released {
@@ -9,7 +12,6 @@ extension HandlerQueue {
     var probes: [(completion: Completion, node: WaitNode)] = []
   }
 
-  /// Never called under a mutex.
   private func release(_ released: Released) {
     for (completion, node) in released.held { reportHeld(completion, at: node) }
     for (completion, node) in released.passed { completion.arrive(node, nil) }
@@ -51,7 +53,6 @@ extension HandlerQueue {
     return refusal
   }
 
-  /// The caller holds the mutex.
   private func refusal(of call: Call) -> ClaimRefusal {
     if unsafe call.attempts == 0 || record.has(HandlerFlags.removed) { return unsafe refusal(isEnding: isEnding) }
     if call.isGivenUp { return .skip }
@@ -61,7 +62,6 @@ extension HandlerQueue {
     return unsafe flags & HandlerFlags.isHolding != 0 && !isEnding ? .pause : .skip
   }
 
-  /// The caller holds the mutex.
   private func detachAll(_ released: inout Released) {
     unsafe detach(&inbox, self, &released)
     for key in keysInOrder { unsafe detach(&key.parked, key, &released) }
@@ -82,7 +82,6 @@ extension HandlerQueue {
     }
   }
 
-  /// Isolation: core.
   func resumeWaiting() {
     lane.mutex.withLock {
       guard unsafe isPaused else { return }
@@ -112,7 +111,6 @@ extension HandlerQueue {
 
   // MARK: Barriers
 
-  /// Isolation: core.
   func enqueueBarrier(_ completion: Completion) {
     if mutant(.barrierOvertakes) { return }
     if completion.purpose == .probe, batchQueue != nil { return sendProbe(completion) }
@@ -177,7 +175,6 @@ extension HandlerQueue {
 
   // MARK: The end
 
-  /// Isolation: core.
   func enqueueEnd() -> Bool {
     var timers: [Delay] = []
     var dropped = Dropped()
@@ -268,7 +265,6 @@ extension HandlerQueue {
     }
   }
 
-  /// The caller holds the mutex.
   private func removeWaiting(_ dropped: inout Dropped) {
     let taken = DroppedQueue(self, layout)
     unsafe swap(&inbox, &taken.queue)
@@ -298,7 +294,6 @@ extension HandlerQueue {
     unsafe (gathering, parkedKeys) = (0, [:])
   }
 
-  /// The caller holds the mutex.
   private func free(_ call: Call, _ dropped: inout Dropped) {
     if unsafe entering == call.number { unsafe entering = 0 }
     unsafe call.number = 0
@@ -310,7 +305,6 @@ extension HandlerQueue {
     }
   }
 
-  /// Never called under a mutex.
   @inline(never) private func skip(_ dropped: consuming Dropped) {
     for call in dropped.calls {
       let barriers = lane.mutex.withLock { () -> [Completion] in

@@ -1,4 +1,5 @@
-// Enqueueing an occurrence on a lane, or dropping it. Isolation: core.
+// Enqueueing an occurrence on a lane, or dropping it. Isolation: core. The callers of `append` and
+// `dropOldest` hold the mutex.
 
 extension HandlerQueue {
   func deliver(_ payload: BorrowedPayload, _ tally: inout Delivery) {
@@ -52,8 +53,7 @@ extension HandlerQueue {
     return outcome
   }
 
-  /// A thread that releases the last reference to the event, and so flushes the pace of the
-  /// handler, runs no handlers.
+  /// A thread that releases the event, and so flushes the pace of the handler, runs no handlers.
   private var mayRunNow: Bool { !isPaced || anchor.core != nil }
 
   private func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
@@ -137,7 +137,6 @@ extension HandlerQueue {
     var wakes = false
   }
 
-  /// The caller holds the mutex.
   private func append(
     _ payload: BorrowedPayload, _ completion: Completion?, _ key: Unmanaged<KeyQueue>?, _ effects: inout Effects
   ) {
@@ -159,7 +158,7 @@ extension HandlerQueue {
     if lane.isTaskForEachCall { effects.wakes = true } else if openCount > 0 { effects.start = lane.wakeWorker() }
   }
 
-  /// O(keys that wait and calls that a lock holds). The caller holds the mutex.
+  /// O(keys that wait and calls that a lock holds)
   private func dropOldest(_ effects: inout Effects) {
     noteDequeued(1)
     let oldestKey = unsafe parkedKeys.values.min { $0.firstNumber < $1.firstNumber }

@@ -1,6 +1,7 @@
 import Synchronization
 
-// Safe: each field says what guards it. `lane.mutex` guards the fields from `inbox` on.
+// Safe: each field says what guards it. `lane.mutex` guards the fields from `inbox` on. The callers
+// of `noteDequeued`, `has`, `openCount` and `keysInOrder` hold it.
 @safe @usableFromInline package final class HandlerQueue: DeliveryTarget, @unchecked Sendable {
   let lane: HandlerLane
   let modifiers: HandlerModifiers
@@ -13,8 +14,7 @@ import Synchronization
   let limitQueue: DelayQueue?
   let batchQueue: DelayQueue?
   let isPlain: Bool
-  /// The lane makes one call at a time, and nothing that waits can be dropped or become part of a
-  /// batch. So the worker takes all that waits at once.
+  /// One call at a time, and nothing that waits can be dropped or become part of a batch.
   let dequeuesAll: Bool
   /// The lane notes the end of each call: calls overlap, have keys, or restart.
   let isTracked: Bool
@@ -23,7 +23,7 @@ import Synchronization
   let mayCallHere: Bool
   let isPaced: Bool
   let isPipeline: Bool
-  /// `nil` when the handler is over. Read by workers only.
+  /// Read by workers only.
   @exclusivity(unchecked) private(set) var body: HandlerBody?
   @exclusivity(unchecked) private(set) var direct: DirectBody?
   /// The worker that took these items owns the queue; while a call runs, also the thread that holds
@@ -125,7 +125,6 @@ import Synchronization
     return unsafe max(0, waiting - calls.load(ordering: .relaxed) - skipped.load(ordering: .relaxed))
   }
 
-  /// The caller holds the mutex.
   @inline(__always) func noteDequeued(_ count: Int) { if !dequeuesAll { unsafe waiting &-= count } }
 
   package override var unbegunCount: Int {
@@ -169,7 +168,6 @@ import Synchronization
     }
   }
 
-  /// The caller holds the mutex.
   func has(_ worker: Worker) -> Bool {
     unsafe worker.owesEnd && worker.call.member?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
   }
@@ -181,7 +179,6 @@ import Synchronization
     }
   }
 
-  /// The caller holds the mutex.
   @inline(__always) var openCount: Int {
     if unsafe isPaused || entering != 0 { return 0 }
     return unsafe inbox.count &- gathering

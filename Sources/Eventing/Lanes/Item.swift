@@ -2,10 +2,8 @@ struct Item: PayloadHeader, Sendable {
   enum Kind: UInt {
     case call
     case barrier
-    /// An end is the last item.
     case end
     case key
-    /// The place of a barrier that has gone.
     case hole
   }
 

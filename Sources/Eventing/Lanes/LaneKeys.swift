@@ -60,7 +60,6 @@ import Synchronization
     return unsafe parked.popCall(to: address)
   }
 
-  /// Barriers before the first call have nothing more to wait for.
   func popFollowers(_ after: inout HandlerLane.After) {
     while unsafe !parked.isEmpty, unsafe !parked.first.isCall {
       let item = unsafe parked.takeFirst()

@@ -9,8 +9,7 @@ extension Pacer {
     case end
   }
 
-  /// If the delivery ends the handler, the core unregisters it at its next `unregisterDead()`.
-  /// Isolation: core.
+  /// The core unregisters an ended handler at its next `unregisterDead()`. Isolation: core.
   func deliverPending(_ reason: Reason, for observers: Observers?) {
     guard unsafe !pending.isEmpty, reason == .end || !holdPending() else { return }
     var taken = PayloadQueue<PacedOccurrence>(type)
@@ -33,8 +32,7 @@ extension Pacer {
     noteHeld()
   }
 
-  /// Not by `EventCore.visit`, which would pass the payload through the handler's view, out of
-  /// which it has come already. Returns whether a lock that has just begun holds the occurrence.
+  /// Not by `EventCore.visit`: the payload has come out of the handler's view already.
   private func deliver(
     _ payload: BorrowedPayload, _ occurrence: PacedOccurrence, for observers: Observers?, _ reason: Reason
   ) -> Bool {

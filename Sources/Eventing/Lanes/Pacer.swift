@@ -1,7 +1,8 @@
 import Synchronization
 
-// Safe: the fields that change are touched inside the core. After the end of the event, the core's
-// `deinit` touches them, and then the block that the `deinit` starts: see `isLeft`.
+// Safe: the fields that change are touched inside the core, where all functions but `askCore()` are
+// called. After the end of the event, the core's `deinit` touches them, and then the block that the
+// `deinit` starts: see `isLeft`.
 @usableFromInline package final class Pacer: DeliveryTarget, @unchecked Sendable {
   private let pace: Pace
   let inner: HandlerRoute
@@ -34,7 +35,6 @@ import Synchronization
 
   // MARK: For the core
 
-  /// Isolation: core.
   func deliver(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout Delivery
   ) -> Bool {
@@ -67,7 +67,7 @@ import Synchronization
     return true
   }
 
-  /// The slow path must handle the post if the result is false. Isolation: core.
+  /// If the result is false, the slow path must handle the post.
   func keepPost(_ payload: BorrowedPayload, _ sequence: UInt64) -> Bool {
     guard unsafe timer != nil else { return false }
     if case .debounce(let pause, _) = pace.kind {
@@ -122,7 +122,6 @@ import Synchronization
     Scheduling.concurrentBlock { withExtendedLifetime(core) {} }
   }
 
-  /// Later payloads may have put off the end of a debounce. Isolation: core.
   private func timerEnded() {
     guard let timer = unsafe timer, !timer.isWaiting else { return }
     unsafe self.timer = nil
@@ -142,7 +141,6 @@ import Synchronization
 
   // MARK: The end, barriers and locks
 
-  /// Isolation: core.
   override func finish() -> Bool {
     unsafe timer?.cancel()
     unsafe timer = nil
@@ -168,7 +166,7 @@ import Synchronization
     record.set(HandlerFlags.removed)
   }
 
-  /// A probe leaves what waits for the pace. Isolation: core.
+  /// A probe leaves what waits for the pace.
   override func sendBarrier(_ completion: Completion) {
     if completion.purpose != .probe, unsafe !pending.isEmpty, !holdPending() {
       if case .throttle(let interval) = pace.kind {

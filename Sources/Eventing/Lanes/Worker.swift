@@ -1,13 +1,12 @@
 import Synchronization
 
 // Safe: each field says what guards it. While the worker is not idle, its block or task owns the
-// other fields.
+// other fields. The callers of `adopt`, `leaveCall` and `end` hold the mutex.
 @safe package final class Worker: ExecutionSlot, @unchecked Sendable {
   /// The worker owns the call. A strong reference would be retained by each use.
   @exclusivity(unchecked) private var ownCall: Unmanaged<Call>
   @exclusivity(unchecked) var hasCall = false
   @exclusivity(unchecked) var dequeuedAll = false
-  /// The worker has taken items of this handler at once: see ``HandlerQueue/ready``.
   @exclusivity(unchecked) var ready: Unmanaged<HandlerQueue>?
   @exclusivity(unchecked) var owesEnd = false
   @exclusivity(unchecked) var released: Unmanaged<KeyQueue>?
@@ -44,7 +43,6 @@ import Synchronization
 
   var member: HandlerQueue { unsafe call.member.unsafelyUnwrapped.takeUnretainedValue() }
 
-  /// The caller holds the mutex.
   func adopt(_ call: Call) {
     setCall(call)
     let member = member
@@ -53,7 +51,7 @@ import Synchronization
     member.noteAdopted(call)
   }
 
-  /// Others go on with the object of the call. The caller holds the mutex.
+  /// Others go on with the object of the call.
   func leaveCall() {
     let next = Call()
     next.reserve(for: member)
@@ -61,7 +59,6 @@ import Synchronization
     unsafe owesEnd = false
   }
 
-  /// The caller holds the mutex.
   @inline(__always) func end(_ after: inout HandlerLane.After) {
     unsafe owesEnd = false
     withCall { call in
