@@ -217,7 +217,6 @@ import Synchronization
 
   func finishDelivery(_ outcomes: SendReport) { unsafe Scheduling.resume(endDelivery(outcomes)) }
 
-  /// The caller resumes the waiters.
   func endDelivery(_ outcomes: SendReport) -> [UnsafeContinuation<Void, Never>] {
     if let root {
       root.ownAccount?.note(outcomes)

@@ -9,8 +9,7 @@
 #endif
 import Synchronization
 
-/// No task hangs if a handler would wait for itself (G16). But the author of the sending handler
-/// may expect the deferred handlers to have run.
+/// No task hangs, but the author may expect the deferred handlers to have run (G16).
 package enum CycleReport {
   #if DEBUG
     /// Guarded by: mutex.

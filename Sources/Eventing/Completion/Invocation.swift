@@ -17,9 +17,8 @@ import Synchronization
 
   func end() { isOver.publish(true) }
 
-  /// Called before the lane reports the outcome. Otherwise the sender could learn of the end of the
-  /// call while such a task still counts as part of it. If the task then sent to the handler, the
-  /// `send` would defer the handler, although the call was over.
+  /// Called before the lane reports the outcome. Otherwise a `send` by such a task could still
+  /// defer the handler, although the sender of the call already knows that the call is over.
   @inline(__always) static func endIfShared(
     _ invocation: Unmanaged<Invocation>, since references: UInt
   ) -> Bool {

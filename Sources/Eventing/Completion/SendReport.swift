@@ -58,9 +58,8 @@ public struct SendReport: Sendable {
   @usableFromInline var counts: Counts
   @usableFromInline var thrown: [HandlerFailure]
 
-  /// Takes 24 bytes, so that a report has 32, which Swift returns in registers. More handlers than
-  /// 32 bits can count would take 480 GB. The rarer outcomes have 21 bits each, and stay at
-  /// 2,097,151.
+  /// Takes 24 bytes, so that a report has 32, which Swift returns in registers. The rarer outcomes
+  /// have 21 bits each, and stay at 2,097,151.
   @usableFromInline struct Counts: Sendable {
     @usableFromInline var sequence: UInt64
     @usableFromInline var delivered: UInt32

@@ -2,19 +2,17 @@ public import Synchronization
 
 // Entering and leaving a core, and the event's anchor.
 extension EventCore {
-  /// Isolation: core.
+  // Isolation of the three variables: core.
   @inlinable var hasOwners: Bool {
     get { unsafe traits & 1 != 0 }
     set { unsafe traits = newValue ? traits | 1 : traits & ~1 }
   }
 
-  /// Isolation: core.
   @inlinable var mustEnqueue: Bool {
     get { unsafe traits & 2 != 0 }
     set { unsafe traits = newValue ? traits | 2 : traits & ~2 }
   }
 
-  /// Isolation: core.
   @inlinable var idle: UInt { mustEnqueue ? CoreState.mustEnqueue : 0 }
 
   @inlinable @inline(__always) func enter() -> UInt {

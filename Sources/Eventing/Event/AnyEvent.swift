@@ -2,7 +2,6 @@ protocol AnyEvent: Actor, HandlerRegistry {
   nonisolated var name: String? { get }
   nonisolated var core: EventCore { get }
   nonisolated func source<Other: Sendable>(of type: Other.Type, for handler: BusHandler) -> any EventSource<Other>
-  /// Other events forward payloads to an event whose payload type is that of a protocol.
   nonisolated var isOfProtocol: Bool { get }
 }
 

@@ -1,7 +1,6 @@
 public import Synchronization
 
 @usableFromInline final class CarriedContext: Sendable {
-  /// Counts carried task-locals and running traces.
   @usableFromInline static let sources = Atomic<Int>(0)
   static let isOn = Atomic<Bool>(false)
 

@@ -30,7 +30,6 @@
 public final actor Event<Payload: Sendable> {
   @usableFromInline nonisolated var name: String? { core.name }
 
-  /// Code that is isolated to the event runs between two occurrences.
   @usableFromInline nonisolated let core: EventCore
 
   /// The event's own serial executor, which runs isolated code between two occurrences.
@@ -60,9 +59,8 @@ public final actor Event<Payload: Sendable> {
     NewEvents.tell(core)
   }
 
-  /// A bus calls ``tellObservers()`` later, unless it discards the event because another thread has
-  /// stored one. Observers and inspections are never told of the library's own events: see
-  /// ``NoPayload``.
+  /// A bus may still discard the event, and otherwise calls ``tellObservers()``. Observers are
+  /// never told of the library's own events.
   package init(untold name: String?) {
     core = EventCore(Payload.self, name)
   }

@@ -85,7 +85,6 @@ extension HandlerTable {
     return count > 0 && isTrue
   }
 
-  /// One event after the other, and then the combinations of an observed value.
   func quiesce(orUntilCancelled: Bool) async -> Bool {
     for event in events where await !event.core.quiesce(orUntilCancelled: orUntilCancelled) { return false }
     guard case .event(let core, .observed) = content else { return true }
@@ -96,8 +95,7 @@ extension HandlerTable {
 }
 
 extension EventCore {
-  /// Then also waits for the handlers of ``Event/deadLetters``, for a letter that was posted
-  /// before.
+  /// Also waits for the handlers of ``Event/deadLetters``.
   nonisolated(nonsending) func quiesce(orUntilCancelled: Bool) async -> Bool {
     let completion = Completion(.ticket)
     noteWait(.quiesce, completion)

@@ -64,8 +64,8 @@ extension HandlerTable {
   }
 }
 
-/// To retain the core takes 100 instructions, because a weak reference leads to it, and to look up
-/// the conformance of the generic object takes 600 (x86-64 Linux). Most methods need neither.
+/// Retaining the core takes 100 instructions, because a weak reference leads to it, and looking up
+/// the conformance of the generic object 600 (x86-64 Linux).
 // Safe: the object retains the core as long as it exists itself.
 @safe @usableFromInline struct BorrowedCore: Sendable {
   @usableFromInline let core: Unmanaged<EventCore>

@@ -118,8 +118,7 @@ extension Handler {
     return handler
   }
 
-  /// A private event passes batches on to this handler. The occurrences of a batch go on: their
-  /// paths, and their transport's accounts.
+  /// The paths and the transport's accounts of a batch's occurrences go on through a private event.
   private func passage(_ record: DetailedRecord, _ anchor: EventAnchor) -> BatchPassage {
     var handler = self
     handler.isOnce = false

@@ -36,8 +36,7 @@ struct MergedSource<Payload: Sendable>: EventSource {
   func remove(_ token: HandlerToken) -> Bool { joined.remove(token) }
 }
 
-/// Each event has the handlers that were added together, and lives as long as the sources forward
-/// to it.
+/// Each event lives as long as the sources forward to it.
 final class JoinedEvents: Sendable {
   private let numbers = Guarded<Set<UInt64>>([])
 

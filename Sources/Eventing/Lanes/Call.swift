@@ -28,7 +28,6 @@ import Synchronization
   @exclusivity(unchecked) var rare = Rare()
   @exclusivity(unchecked) var gathered: PayloadQueue<Item>?
   @exclusivity(unchecked) private var batch: OwnedPayload?
-  /// A lock that holds nothing began between two attempts.
   var isGivenUp: Bool { unsafe isRare && rare.timer?.isGivenUp.load(ordering: .acquiring) == true }
 
   struct Rare {

@@ -92,7 +92,6 @@ package import Synchronization
     calls.publish(calls.load(ordering: .relaxed) &+ 1)
   }
 
-  /// Finds out in the same step whether another thread takes what the worker had ready.
   @inline(__always) final func countEnd(_ count: Int = 1) {
     if ended.wrappingAdd(count, ordering: .acquiringAndReleasing).oldValue < 0 { awaitEmptying() }
   }

@@ -1,5 +1,4 @@
-/// Detached under the mutex of a lane that a lock pauses. After the unlock, observers are told, and
-/// sends count the calls as held.
+/// After the unlock, observers are told, and sends count the calls as held.
 struct DetachedWaiters {
   private(set) var calls: [Completion] = []
 

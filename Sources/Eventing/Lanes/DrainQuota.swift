@@ -28,8 +28,7 @@ package struct DrainQuota {
   var isOver: Bool { left == 0 || (end.map { hasBegun && DrainQuota.now >= $0 } ?? false) }
 
   #if os(Linux) || os(Android)
-    /// On some virtual machines, reading the exact clock enters the kernel, and reading the coarse
-    /// one does not.
+    /// On some virtual machines, only reading the exact clock enters the kernel.
     private static let clock: clockid_t = {
       var resolution = timespec()
       let isKnown = unsafe clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) == 0

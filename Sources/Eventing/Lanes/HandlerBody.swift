@@ -9,8 +9,7 @@
   case perRecord(@Sendable (DetailedRecord, EventAnchor) -> HandlerBody)
   case intercept(@Sendable (HandlerArguments) throws -> InterceptorDecision)
   case sequence(SequenceHub)
-  /// The event calls the first closure on the fast path. If it has to look at the handler's state,
-  /// it uses what the second closure makes.
+  /// The event calls the first closure on the fast path, and what the second one makes otherwise.
   case view(ErasedView, @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
   case relay(@Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
 }

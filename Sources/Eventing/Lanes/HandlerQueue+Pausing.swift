@@ -140,8 +140,7 @@ extension HandlerQueue {
     if isLate { pass(completion, at: node) }
   }
 
-  /// The barrier waits for each call by itself: if one of them waits for the barrier, only that one
-  /// is deferred.
+  /// If one of the calls waits for the barrier, only that one is deferred.
   func pass(_ completion: Completion, at node: WaitNode) {
     typealias Begun = (call: Call, number: UInt64)
     let (begun, keys) = lane.mutex.withLock { () -> ([Begun], [KeyQueue]) in

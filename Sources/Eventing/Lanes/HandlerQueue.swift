@@ -34,7 +34,6 @@ import Synchronization
   @exclusivity(unchecked) var inbox: PayloadQueue<Item>
   @exclusivity(unchecked) var isPaused = false
   @exclusivity(unchecked) var isEnding = false
-  /// After the end, only calls that run and barriers are left.
   @exclusivity(unchecked) var isEnded = false
   /// Nothing is left, and no worker comes any more.
   @exclusivity(unchecked) var isClosed = false

@@ -133,8 +133,8 @@ extension Handler {
     }
   }
 
-  /// The conversion gets only the payload, and not the ``Delivery``, which exists only on the slow
-  /// path. So posts can reach the handler on the fast path, if it has a `viewTarget`.
+  /// Posts have no ``Delivery``, and can reach the handler on the fast path if it has a
+  /// `viewTarget`.
   @inlinable func viewed<Incoming: Sendable>(_ convert: @escaping @Sendable (Incoming) -> Payload?) -> Handler<Incoming>
   {
     // The closure knows its target, so it does not ask for each payload whether the target is a

@@ -3,9 +3,11 @@ import Synchronization
 // An event with observers or with an `unhandled` event sets `mustEnqueue`, so `enter()` fails: each
 // occurrence is enqueued, and the mailbox drained at once. An event with a history does so, too,
 // but delivers a post at once if it is idle. Other events pay nothing.
+//
+// Isolation: core, except that any thread may call `observe`, `change`, `forgetObservers`,
+// `isTraced` and `postTraced`.
 
 extension EventCore {
-  /// Callable from any thread.
   package func observe(in instrument: any EventInstrument) {
     let (anchor, event) = (anchor, identity)
     // Occurrences note their senders from now on. The drain may clear `isTraced` before it comes to
@@ -22,15 +24,12 @@ extension EventCore {
     }
   }
 
-  /// Callable from any thread.
   func change(_ body: @escaping @Sendable () -> Void) {
     if enqueue(.change(body, by: Thread.current)) { OverloadControl.slowDown() }
   }
 
-  /// Callable from any thread.
   package func forgetObservers() { change { _ = self.livingObservers() } }
 
-  /// Called by the drain. Isolation: core.
   func livingObservers() -> Observers? {
     guard let anchor = anchorReference.load(), let before = unsafe anchor.observers else { return nil }
     let living = before.living
@@ -42,26 +41,22 @@ extension EventCore {
     return living
   }
 
-  /// Called by the drain, which copies ``mustEnqueue`` into the state word when it leaves.
-  /// Isolation: core.
+  /// The drain copies ``mustEnqueue`` into the state word when it leaves.
   func updateMustEnqueue() {
     let isUnhandledWanted = pendingWork.unhandledReference.load() != nil
     mustEnqueue = unsafe pendingWork.history != nil || anchor.observers != nil || isUnhandledWanted
   }
 
-  /// Isolation: core.
   @inline(__always) func reportHandler(_ record: HandlerRecord, isAdded: Bool) {
     if withAnchor({ unsafe $0.observers != nil }) { reportToObservers(of: record, isAdded: isAdded) }
   }
 
-  /// Isolation: core.
   @inline(never) func reportToObservers(of record: HandlerRecord, isAdded: Bool) {
     guard let observers = unsafe anchor.observers else { return }
     let token = HandlerToken(record, anchor)
     observers.tell { isAdded ? $0.added(token, of: observers.event) : $0.removed(token, of: observers.event) }
   }
 
-  /// Isolation: core.
   func observed(_ sequence: UInt64) -> ObservedOccurrence? {
     unsafe anchorReference.load()?.observers.map { ObservedOccurrence(observers: $0, sequence: sequence) }
   }
@@ -96,7 +91,6 @@ extension EventCore {
     unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.isTraced.load(ordering: .relaxed) } ?? false
   }
 
-  /// Binds the ``CallCell`` if the event is traced. Isolation: core.
   @inline(never) func visitAlone(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
   ) {
@@ -110,7 +104,6 @@ extension EventCore {
     if enqueue(payload, completion) { OverloadControl.slowDown() }
   }
 
-  /// Isolation: core.
   @inline(never) func watched(
     _ payload: BorrowedPayload, _ completion: Completion?, _ tally: inout Delivery,
     _ deliver: (inout Delivery) -> Void

@@ -4,13 +4,12 @@ import Synchronization
 // that. Releasing a record's last reference could run user code. So the results retain each record,
 // and none is released under the mutex.
 extension EventCore {
-  /// The caller is inside the core, or holds `mutex`.
+  // The callers of the two functions are inside the core, or hold `mutex`.
   @inline(never) package func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
     unsafe table.forEachSlot(body)
     unsafe pendingWorkReference.load()?.keyIndex?.forEach { unsafe $0.table.forEachSlot(body) }
   }
 
-  /// The caller is inside the core, or holds `mutex`.
   @inline(never) func forEachRecord(_ body: (HandlerRecord) -> Void) {
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record

@@ -30,14 +30,15 @@
     unsafe bounded = BoundedBuffer(buffering, type)
   }
 
-  /// The caller holds `hub.mutex`.
+  // The callers of the functions up to `takeWaiter()` hold `hub.mutex`. After the unlock, they
+  // release or resume the results.
   @inline(__always) func append(_ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?) {
     unsafe marks.append(mark, after: items.count)
     unsafe items.append(PayloadAlone(), payload)
   }
 
-  /// A refused payload's share of the mark stays open. The caller holds `hub.mutex`, and releases
-  /// the returned mark after the unlock, because that may tell a transport of the loss.
+  /// A refused payload's share of the mark stays open. The release of the result may tell a
+  /// transport of a loss.
   func note(_ mark: (any OccurrenceMark)?, _ outcome: BoundedBuffer.AppendOutcome) -> (any OccurrenceMark)? {
     guard outcome.isTaken else { return nil }
     let gone = unsafe outcome.hasReplaced ? marks.popFirst() : nil
@@ -45,7 +46,6 @@
     return gone
   }
 
-  /// The caller holds `hub.mutex`.
   func putBack(_ batch: inout PayloadQueue<PayloadAlone>) {
     if batch.isEmpty { return }
     while unsafe !items.isEmpty {
@@ -55,14 +55,12 @@
     unsafe swap(&items, &batch)
   }
 
-  /// The caller holds `hub.mutex`.
   func copyContents(of other: IteratorBuffer) {
     unsafe items = other.items.copy()
     unsafe bounded = other.bounded.copy()
     unsafe marks = other.marks.copy()
   }
 
-  /// The caller holds `hub.mutex`, and releases the content after the unlock.
   func takeContents(_ buffering: Buffering, _ type: PayloadType) -> BufferContents {
     let contents = BufferContents(buffering, type)
     unsafe swap(&items, &contents.items)
@@ -71,7 +69,6 @@
     return contents
   }
 
-  /// The caller holds `hub.mutex`, and resumes after the unlock.
   func takeWaiter() -> UnsafeContinuation<Void, Never>? {
     guard let taken = unsafe waiter else { return nil }
     unsafe waiter = nil

@@ -1,6 +1,6 @@
 import Synchronization
 
-// Safe: the hub guards its own state, and the sink has no other.
+// Safe: the hub guards its own state, and the sink has no other. Isolation of the functions: core.
 @usableFromInline final class SequenceSink: DeliveryTarget, @unchecked Sendable {
   let hub: SequenceHub
 
@@ -12,7 +12,6 @@ import Synchronization
 
   override var waitingCount: Int { hub.waitingCount }
 
-  /// Isolation: core.
   func deliver(_ payload: BorrowedPayload, _ tally: inout Delivery) {
     if hub.isBounded { return deliverBounded(payload, &tally) }
     hub.give(payload, tally.makeMark())
@@ -20,13 +19,11 @@ import Synchronization
     tally.report.delivered &+= 1
   }
 
-  /// Isolation: core.
   @inline(__always) func deliverPost(_ payload: BorrowedPayload) {
     hub.give(payload, nil)
     countCallAlone()
   }
 
-  /// Isolation: core.
   func deliverBounded(_ payload: BorrowedPayload, _ tally: inout Delivery) {
     let (taken, missing) = hub.give(payload, &tally)
     dropped.wrappingAdd(missing, ordering: .relaxed)
@@ -35,7 +32,6 @@ import Synchronization
     if taken > 0 { tally.report.delivered &+= 1 } else { tally.report.dropped &+= 1 }
   }
 
-  /// Isolation: core.
   override func finish() -> Bool {
     hub.end(isRemoved: record.has(HandlerFlags.removed))
     record.set(HandlerFlags.spent)  // not `removed`: that flag keeps iterators from taking the payloads that wait
