@@ -21,7 +21,7 @@
     }
   }
 
-  /// The caller holds `core.mutex`. Isolation: core.
+  // The callers of `link` and `unlink` are inside the core, and hold `core.mutex`.
   func link(_ table: KeyTable) {
     guard unsafe !table.isLinked else { return }
     unsafe table.isLinked = true
@@ -30,7 +30,6 @@
     unsafe first = table
   }
 
-  /// The caller holds `core.mutex`. Isolation: core.
   func unlink(_ table: KeyTable) {
     guard unsafe table.isLinked else { return }
     unsafe table.isLinked = false

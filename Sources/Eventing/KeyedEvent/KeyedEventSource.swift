@@ -20,7 +20,6 @@ extension KeyedEvent {
   public var source: some KeyedEventSource<Key, Payload> { KeyedSourceView(event: self) }
 }
 
-/// A view of a keyed event that cannot send.
 private struct KeyedSourceView<Key: Hashable & Sendable, Payload: Sendable>: KeyedEventSource {
   let event: KeyedEvent<Key, Payload>
 

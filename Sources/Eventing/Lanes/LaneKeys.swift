@@ -119,7 +119,6 @@ class LaneKeys: @unchecked Sendable {
   func key(of payload: BorrowedPayload, on member: HandlerQueue) -> Unmanaged<KeyQueue> {
     preconditionFailure("each table overrides key(of:on:)")
   }
-  /// Isolation: core.
   func sweep() {}
   var count: Int { 0 }
 

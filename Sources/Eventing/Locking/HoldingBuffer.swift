@@ -45,10 +45,9 @@ final class HoldingBuffer: WaitNode, @unchecked Sendable {
 
   override func needs(_ goal: Invocation) -> WaitNeeds { .free }
 
-  /// Isolation: core.
+  // Isolation of the two functions: core.
   func noteCount() { unsafe knownCount.store(items.count, ordering: .relaxed) }
 
-  /// Isolation: core.
   func replace(_ sequence: UInt64, with payload: BorrowedPayload) {
     guard
       let place = unsafe (0..<items.count).first(where: {

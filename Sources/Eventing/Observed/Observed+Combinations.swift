@@ -4,9 +4,8 @@ protocol ValueCombination: AnyObject, Sendable {
   func collect() -> Bool
   var core: EventCore { get }
 
-  /// The caller holds `core.mutex` of the first value.
+  // The callers of the two functions hold `core.mutex` of the first value.
   func use()
-  /// The caller holds `core.mutex` of the first value.
   func endUse() -> Bool
   func drop()
   func end()

@@ -195,14 +195,13 @@ extension Observed {
       return isOverloaded || isCombinationOverloaded
     }
 
-    /// The caller holds `core.mutex`.
+    // The callers of the two functions hold `core.mutex`.
     private func keepReplayValue() {
       guard unsafe pendingWork.replayValue.isCurrent else { return }
       unsafe pendingWork.replayValue.value = OwnedPayload(ValueChange<Value>(old: nil, new: box.current))
       unsafe pendingWork.replayValue.isCurrent = false
     }
 
-    /// The caller holds `core.mutex`.
     private func append(
       _ change: ValueChange<Value>, to pendingWork: PendingWork, _ completion: Completion?, isPriorTold: Bool
     ) {

@@ -97,7 +97,7 @@ import Synchronization
     }
   }
 
-  /// Isolation: core.
+  // Isolation of the two functions: core.
   func note(_ payload: BorrowedPayload, _ sequence: UInt64, from sender: (any AnyObject & Sendable)?) {
     unsafe past.append(Past(sequence: sequence, sender: sender), payload)
     guard unsafe past.count > limit else { return }
@@ -105,7 +105,6 @@ import Synchronization
     unsafe past.destroyTaken()
   }
 
-  /// Isolation: core.
   func copyOfPast(_ mutex: borrowing UnfairMutex) -> PayloadQueue<Past> {
     mutex.withLock { saveLatest() }
     return unsafe past.copy()

@@ -14,10 +14,9 @@ package struct EventReference: Sendable, Hashable {
   package static func == (a: EventReference, b: EventReference) -> Bool { a.anchor === b.anchor }
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(anchor)) }
 
-  /// Never read under a mutex.
+  // Both variables read a weak reference, so never under a mutex.
   package var isAlive: Bool { anchor.core != nil }
 
-  /// Never read under a mutex.
   package var isFinished: Bool { anchor.core.map { core in core.mutex.withLock { unsafe core.isFinished } } ?? true }
 
   package nonisolated(nonsending) func quiesce() async {

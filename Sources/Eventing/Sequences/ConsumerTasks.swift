@@ -14,7 +14,7 @@ enum ConsumerTasks {
     return WaitGraph.mutex.withLock { unsafe all[task]?.invocation }
   }
 
-  /// The caller holds `WaitGraph.mutex`.
+  // The callers of the two functions hold `WaitGraph.mutex`.
   static func join(_ task: UInt64) -> Invocation {
     let known = unsafe all[task] ?? (Invocation(ExecutionSlot()), 0)
     unsafe all[task] = (known.invocation, known.iterators + 1)
@@ -22,7 +22,6 @@ enum ConsumerTasks {
     return known.invocation
   }
 
-  /// The caller holds `WaitGraph.mutex`.
   static func leave(_ task: UInt64) {
     guard let known = unsafe all[task] else { return }
     if known.iterators > 1 {

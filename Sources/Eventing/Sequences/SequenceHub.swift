@@ -72,14 +72,12 @@
     if unsafe index < buffers.count { unsafe buffers[index].index = index }
   }
 
-  /// Takes the mutex.
   var waitingCount: Int {
     var most = 0
     mutex.withLock { forEachBuffer { buffer in most = unsafe max(most, buffer.items.count + buffer.bounded.count) } }
     return most
   }
 
-  /// Takes the mutex.
   func listen<Payload: Sendable>(to source: some EventSource<Payload>, named name: String? = nil) {
     var handler = Handler<Payload>(.sequence(buffering), .sequence(self))
     handler.options.name = name
