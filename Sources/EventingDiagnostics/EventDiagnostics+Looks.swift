@@ -13,7 +13,7 @@ extension EventDiagnostics {
     fileprivate var calls: [UInt64: Int] = [:]
     /// By the number of the handler; `nil` before the first look.
     fileprivate var lanes: [UInt64: Backlog]?
-    /// Calls waited and none ran; by the number of the handler.
+    /// Lanes on which calls waited and none ran, by the number of the handler.
     fileprivate var stalls: [UInt64: Stall] = [:]
   }
 

@@ -29,7 +29,7 @@ public final class EventDiagnostics: EventObserver, Sendable {
 
   fileprivate struct Handlers {
     var members: [UInt64: Member] = [:]
-    /// Doubles with each report.
+    /// The limit doubles with each report.
     var limit: Int
   }
 

@@ -28,7 +28,7 @@ extension WaitingSends {
     /// The longest wait comes first.
     private let entries: [Entry]
     private var nodes: [ObjectIdentifier: Node] = [:]
-    /// The event may still have to deliver their occurrences. By the anchor.
+    /// Entries whose occurrences the event may still have to deliver, by its anchor.
     private var undelivered: [ObjectIdentifier: [Int]] = [:]
     /// Nodes and entries that were looked at, for tests.
     private(set) var steps = 0
@@ -52,7 +52,7 @@ extension WaitingSends {
       }
     }
 
-    /// And the nodes that it waits for. The caller holds `WaitGraph.mutex`.
+    /// Also inserts the nodes that the node waits for. The caller holds `WaitGraph.mutex`.
     private mutating func insert(_ node: WaitNode, _ goal: Invocation) {
       guard nodes[ObjectIdentifier(node)] == nil else { return }
       nodes[ObjectIdentifier(node)] = Node(object: node)
@@ -99,8 +99,9 @@ extension WaitingSends {
     /// Waits that cannot end before the lane begins a call: see ``waits(for:)``.
     mutating func waits(behind lane: LaneLoad) -> [Wait] { waits(for: [lane.lane.counters]) }
 
-    /// The longest first, and at most ``most``. A node that waits for a blocked one is blocked,
-    /// too: a call that is queued behind the call, or another handler on the same ``HandlerLane``.
+    /// Returns at most ``most`` waits, the longest first. A node that waits for a blocked one is
+    /// blocked, too: a call that is queued behind the call, or another handler on the same
+    /// ``HandlerLane``.
     mutating func waits(for blocked: [WaitNode]) -> [Wait] {
       var queue = blocked.map { ObjectIdentifier($0) }
       var seen = Set(queue)

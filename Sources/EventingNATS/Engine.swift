@@ -21,27 +21,28 @@
       var connection: LibraryConnection
       var isConnected = true
       var isClosed = false
-      /// Afterwards no subscription is added: the close would not wait for its messages.
+      /// Once a close has begun, no subscription is added, because the close would not wait for its
+      /// messages.
       var isClosing = false
       var waiting: [(deadline: ContinuousClock.Instant, isOver: OneShot<Void>)] = []
       var subscriptions: [ObjectIdentifier: any EngineSubscription] = [:]
       var kept: [ObjectIdentifier: KeptSubscription] = [:]
-      /// A thread restores the connection, or subscriptions that the server has refused.
+      /// A thread is restoring the connection, or subscriptions that the server has refused.
       var isReviving = false
       var mustRevive = false
       var largestMessage: Int
       var lastInbox = 0
     }
 
-    /// The connection of libnats. If the server ends it, the engine makes another.
+    /// If the server ends the connection, the engine makes another one.
     var connection: LibraryConnection { state.withLock { $0.connection } }
     let sendQueue: SendQueue
     let pendingRequests = PendingRequests()
     let budget = PublishBudget()
     let incidents = Incidents()
     let failures = FailedAttempts()
-    /// The number of messages and replies without a stream that were not sent, because the
-    /// connection was closed before.
+    /// Counts messages and replies without a stream that were not sent, because the connection was
+    /// closed before.
     private let unsent = Guarded(0)
     let publishTimeout: Duration
     let identity: String
@@ -197,7 +198,7 @@
       return sendQueue.send(message)
     }
 
-    /// False if the connection was closed. An incident reports any other failure.
+    /// Returns false if the connection was closed. An incident reports any other failure.
     func reply(_ message: Outgoing, from subject: String) -> Bool {
       var message = message
       message.isSent = { [incidents, unsent] reason in

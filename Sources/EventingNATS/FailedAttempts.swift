@@ -12,13 +12,13 @@
 
     private struct Entry: Sendable {
       var count: Int
-      /// Counts all entries that were ever made.
+      /// Entries are numbered in the order in which they were made.
       let number: UInt64
     }
 
     private struct State: Sendable {
       var entries: [Key: Entry] = [:]
-      /// In the order in which entries were made. Some may have been removed.
+      /// Keys in the order of their entries, some of which may have been removed.
       var order = Deque<(key: Key, number: UInt64)>()
       var last: UInt64 = 0
 
@@ -33,7 +33,7 @@
       }
     }
 
-    /// Beyond this limit, the oldest are forgotten.
+    /// Beyond this limit, the oldest entries are forgotten.
     static let limit = 65_536
     private let state = Guarded(State())
 

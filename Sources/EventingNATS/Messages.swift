@@ -4,13 +4,14 @@
   import Foundation
 
   enum MessageHeader {
-    /// A stream detects repeated messages by it.
+    /// A stream detects repeated messages by this id.
     static let id = "Nats-Msg-Id"
     /// Set in a message that the server itself sends.
     static let status = "Status"
-    /// The requested messages that the server has not sent when it ends a request.
+    /// Counts the requested messages that the server has not sent when it ends a request.
     static let unsent = "Nats-Pending-Messages"
-    /// Joined by colons. libnats 3.4.1 takes the next line for the value of a header without one.
+    /// Names the headers without a value, joined by colons: libnats 3.4.1 would take the next line
+    /// for the value of such a header.
     static let empty = "Eventing-Empty"
     static let description = "Description"
     /// Set in a reply without an answer.

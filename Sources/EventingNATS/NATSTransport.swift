@@ -30,7 +30,7 @@
       return promises
     }
 
-    /// Reserved: the largest body is smaller by this than the largest message.
+    /// The largest body is this much smaller than the largest message.
     static let headerRoom = 8_192
 
     /// The limit holds for all headers of a stored message together.

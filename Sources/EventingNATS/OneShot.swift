@@ -44,6 +44,6 @@
     }
   }
 
-  /// Pauses in a cancelled task, too.
+  /// A cancelled task pauses, too.
   func pause(_ duration: Duration) async { await OneShot().value(until: .now + duration, or: ()) }
 #endif

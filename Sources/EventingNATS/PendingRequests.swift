@@ -17,7 +17,7 @@
       case cancelled
     }
 
-    /// The wait for other replies after one that is no answer.
+    /// After a reply that is no answer, a request waits this long for other replies.
     static let graceTime = Duration.milliseconds(500)
 
     private struct Entry: Sendable {

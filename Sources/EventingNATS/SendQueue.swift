@@ -6,7 +6,7 @@
   extension LibraryConnection {
     enum Sent {
       case sent
-      /// libnats or the engine connects again.
+      /// libnats or the engine is connecting again.
       case away
       /// libnats has ended the connection.
       case late(within: Duration)
@@ -14,7 +14,7 @@
     }
   }
 
-  /// One thread sends. A frozen server may block it for seconds, so it's none of Swift's pool.
+  /// One thread sends. A frozen server may block it for seconds, so it isn't one of Swift's pool.
   final class SendQueue: Sendable {
     private struct State: Sendable {
       var items: [Outgoing] = []
@@ -31,7 +31,7 @@
     private let write: @Sendable (Outgoing) -> LibraryConnection.Sent
 
     /// Each try blocks all other messages, and ends the connection. A server that was frozen takes
-    /// the message on the next one.
+    /// the message on the next connection.
     static let mostLateWrites = 3
 
     /// - Parameters:

@@ -5,9 +5,9 @@
 
   /// Makes streams and consumers through the server's JetStream interface.
   struct StreamAdmin: Sendable {
-    /// Afterwards the server redelivers a message without a verdict.
+    /// After this time, the server redelivers a message without a verdict.
     static let ackWait = Duration.seconds(10)
-    /// Afterwards the server deletes an idle consumer without a group.
+    /// After this time, the server deletes an idle consumer without a group.
     static let forgetting = Duration.seconds(300)
     private let engine: Engine
 

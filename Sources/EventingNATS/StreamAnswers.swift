@@ -24,7 +24,7 @@
       var filter: String?
       var ackPolicy: String?
       var maxDeliver: Int?
-      /// The consumer delivers here without being asked.
+      /// Set if the consumer delivers to this subject without being asked.
       var deliverSubject: String?
       var start: String?
       var startPosition: UInt64?
@@ -46,8 +46,8 @@
     }
 
     struct Place: Decodable {
-      /// Counted from 1 over all deliveries of the consumer; 0 before the first. A redelivery has a
-      /// new number, and the old position.
+      /// Deliveries of the consumer are counted from 1; 0 before the first. A redelivery has a new
+      /// number, and the old position.
       var number: UInt64
       var position: UInt64
 
@@ -115,7 +115,7 @@
     var start = "new"
     var startPosition: UInt64?
     var startTime: String?
-    /// Afterwards the server deletes an idle consumer; `nil` for never.
+    /// After this time, the server deletes an idle consumer; `nil` for never.
     var inactiveThreshold: Int64?
     var ackWait: Int64
     var ackPolicy = "explicit"

@@ -18,7 +18,7 @@ enum EventRegistry {
     var events: [UInt64: RegisteredEvent] = [:]
     var buses: [RegisteredBus] = []
     var lastBus: UInt64 = 0
-    /// `join` removes the events that are gone above this number.
+    /// Above this number of entries, `join` removes the events that are gone.
     var limit = 64
   }
 
@@ -95,7 +95,7 @@ enum EventRegistry {
 
   static var count: Int { entries.withLock { $0.events.count } }
 
-  /// Added by ``include(_:)``.
+  /// Buses that ``include(_:)`` has added.
   static var buses: [(id: UInt64, bus: EventBus)] {
     let all = entries.withLock { $0.buses }
     return all.compactMap { entry in entry.bus.map { (entry.id, $0) } }

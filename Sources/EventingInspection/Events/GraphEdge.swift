@@ -4,7 +4,7 @@ import Eventing
 struct GraphEdge: Hashable, Sendable {
   enum Kind: String, Sendable { case forward, bus, key, lane, bridge }
 
-  /// `event:12`, `handler:7`, `lane:3`, `bus:1`, `out:notifications`.
+  /// Written as `event:12`, `handler:7`, `lane:3`, `bus:1` or `out:notifications`.
   struct Place: Hashable, Sendable, CustomStringConvertible {
     enum Kind: String, Sendable { case event, handler, lane, bus, out }
     let kind: Kind

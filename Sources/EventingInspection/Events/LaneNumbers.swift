@@ -1,7 +1,7 @@
 import Eventing
 
-/// One number for all handlers of one queue, actor or shared lane, or of the main actor. Never used
-/// again in a process.
+/// All handlers of one queue, actor or shared lane, or of the main actor, have one number. A
+/// process never uses a number again.
 enum LaneNumbers {
   private struct Table {
     var entries: [ObjectIdentifier: Entry] = [:]

@@ -5,7 +5,7 @@ struct PolledWait: Equatable, Sendable {
   let kind: WatchedWait.Kind
   let event: UInt64
   let sequence: UInt64?
-  /// At most 64.
+  /// At most 64 handlers are listed.
   let handlers: [UInt64]
   /// Also counts handlers that ``handlers`` leaves out. 0 if ``kind`` is `next`.
   let waitsFor: Int
@@ -13,7 +13,7 @@ struct PolledWait: Equatable, Sendable {
   let by: UInt64?
   /// A time on the ``InspectionClock``.
   let since: UInt64
-  /// Not waited for, because they wait for the call.
+  /// The call does not wait for these handlers, because they wait for the call.
   let deferred: [UInt64]
 
   static func all() -> [PolledWait] { InspectionInstrument.shared.waits }

@@ -37,7 +37,7 @@ final class RegisteredEvent: Sendable {
 
   private static func number(of kind: HandlerTable.Kind) -> UInt8 { UInt8(kinds.firstIndex(of: kind) ?? 0) }
 
-  /// By the number of the event: its queue, and the requests that are under way.
+  /// Queues by the number of the event, each with the number of requests that are under way.
   private static let locks = Guarded<[UInt64: (queue: DispatchQueue, count: Int)]>([:])
 
   /// Requests for one event take effect in order, on a queue and not on the caller's thread,

@@ -20,10 +20,10 @@ final class Poller {
   /// gets a whole one.
   private(set) var forgottenTick: UInt64 = 0
   private var revision: UInt64?
-  /// By the number of the handler. `nil` until a warning needs a title.
+  /// Places by the number of the handler; `nil` until a warning needs a title.
   private var handlerPlaces: [UInt64: (event: Int, handler: Int)]?
 
-  /// Clients that have not been told of older ones get a whole update.
+  /// Clients that have not been told of older removals get a whole update.
   static let mostGone = 4_096
 
   func rest() {
@@ -81,7 +81,7 @@ final class Poller {
 
   func title(ofEvent id: UInt64) -> String { index(of: id).map { Warnings.title(events[$0]) } ?? "event \(id)" }
 
-  /// Without a name, the file and line, or the number.
+  /// A handler without a name is shown by its file and line, or by its number.
   func title(ofHandler id: UInt64) -> String {
     let places = handlerPlaces ?? findHandlerPlaces()
     guard let place = places[id] else { return "handler \(id)" }

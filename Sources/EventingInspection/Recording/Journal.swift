@@ -23,7 +23,7 @@ final class Journal: Sendable {
     var nextLine = 1
     /// The first line that is not written because of an error.
     var end = Int.max
-    /// Not taken for writing yet.
+    /// No thread has taken these lines for writing yet.
     var lines: [Int: [UInt8]] = [:]
     /// Lines that tell of no occurrence: the first line, names of events, and gaps. They stand
     /// before the occurrence `before`.
@@ -89,8 +89,8 @@ final class Journal: Sendable {
     }
   }
 
-  /// For one write. The thread that writes may be one that posts; a post waits for one write at
-  /// most, as a rule.
+  /// The size of one write. The thread that writes may be one that posts; a post waits for one
+  /// write at most, as a rule.
   private static let batch = 262_144
 
   /// Compared before encoding, so each thread that encodes may exceed it by one line.

@@ -12,7 +12,7 @@ final class Connection {
   private var output: [[UInt8]] = []
   private var sent = 0
   private var queued = 0
-  /// Their lines are made when `output` has room.
+  /// Lines of these are made when `output` has room.
   var pending: [PendingOutput] = []
   var subscriptions: [Subscription] = []
   var lastSubscription: UInt64 = 0
@@ -51,7 +51,7 @@ final class Connection {
 
   var wantsToWrite: Bool { queued > 0 || !pending.isEmpty }
 
-  /// Not if the connection is ending, too much waits for the client, or it has sent too much in
+  /// False if the connection is ending, too much waits for the client, or it has sent too much in
   /// this second.
   func wantsToRead(at now: UInt64) -> Bool {
     !isEnding && pending.count < limits.pending && queued < limits.queue / 2 && !isOverBudget(at: now)

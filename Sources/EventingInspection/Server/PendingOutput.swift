@@ -1,6 +1,6 @@
 import Eventing
 
-/// Made line by line, when there is room for a line.
+/// Lines are made one by one, when there is room for a line.
 struct PendingOutput {
   /// `nil` for an answer, or for the records of a trace.
   let subscription: UInt64?
@@ -17,7 +17,7 @@ struct PendingOutput {
     let number: UInt64
     let isWhole: Bool
     let missed: Int
-    /// Only the first line has them.
+    /// Only the first line has these rows.
     var gone: [GoneRow]
   }
 

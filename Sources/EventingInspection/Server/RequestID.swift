@@ -1,4 +1,4 @@
-/// Given by a client, and repeated in the answer.
+/// A client chooses the id, and the answer repeats it.
 enum RequestID: Sendable {
   case number(Int)
   case text(String)

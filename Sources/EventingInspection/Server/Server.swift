@@ -25,7 +25,7 @@ final class Server: Sendable {
   let refusedCount = Atomic<Int>(0)
   let malformedCount = Atomic<Int>(0)
   let missedCount = Atomic<Int>(0)
-  /// For a test.
+  /// Only a test reads this.
   let mostWaiting = Atomic<Int>(0)
 
   init(_ file: SocketFile, allowsControl: Bool, _ limits: ClientLimits) throws(InspectionError) {
@@ -138,7 +138,7 @@ final class Server: Sendable {
     return next <= now ? 0 : Int32(clamping: (next - now) / 1_000_000 + 1)
   }
 
-  /// False if the process has no descriptor for another client.
+  /// Returns false if the process has no descriptor for another client.
   private func accept(_ connections: inout [Connection], _ poller: Poller, _ now: UInt64) -> Bool {
     for _ in 0..<16 {
       guard let descriptor = Descriptors.accept(file.descriptor) else {

@@ -10,7 +10,7 @@
     /// to any of them.
     let isSecure: Bool
     let timeout: Duration
-    /// The time for one message on the socket, after which libnats ends the connection.
+    /// If one message takes longer on the socket, libnats ends the connection.
     var writeDeadline = Duration.seconds(5)
     let secrets: Secrets
 
@@ -85,8 +85,8 @@
       return text
     }
 
-    /// The sum for all servers is a little longer than the timeout, so the timeout of this library
-    /// always ends the wait first.
+    /// For all servers together, this is a little longer than the timeout, so that the timeout of
+    /// this library always ends the wait first.
     var millisecondsForEach: Int64 { (timeout / servers.count).milliseconds + 50 }
 
     var loginFile: LoginFile {
@@ -114,7 +114,7 @@
       return try LibraryConnection(self, events)
     }
 
-    /// - Parameter lacksTLS: The server offers no TLS, but the options require it.
+    /// With `lacksTLS`, the server offers no TLS, but the options require it.
     func failure(_ text: String, lacksTLS: Bool) -> TransportError {
       let places = servers.map(shownAddress).joined(separator: ", ")
       if text.lowercased().hasPrefix("timeout") { return lateness }

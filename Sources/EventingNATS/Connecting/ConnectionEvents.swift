@@ -2,7 +2,7 @@
   import Eventing
   import EventingTransport
 
-  /// Reported by libnats on its own threads.
+  /// libnats reports the events on its own threads.
   final class ConnectionEvents: Sendable {
     enum Kind: Sendable {
       case lost
@@ -29,7 +29,7 @@
       self.loginFile = loginFile
     }
 
-    /// Passes the event on after all earlier ones.
+    /// Events are passed on in their order.
     func tell(_ kind: Kind) {
       state.withLock { $0.waiting.append(kind) }
       tellWaiting()

@@ -3,7 +3,7 @@
   import Foundation
 
   struct LibraryError: Error, CustomStringConvertible {
-    /// The text has no credentials.
+    /// The text contains no credentials.
     let text: String
     var isLate = false
 

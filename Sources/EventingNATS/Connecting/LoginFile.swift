@@ -2,7 +2,7 @@
   import EventingTransport
   import Foundation
 
-  /// A user's secret key, and perhaps the JWT. Read again for each connection.
+  /// The file has a user's secret key, and perhaps the JWT. It is read again for each connection.
   struct LoginFile: Sendable {
     /// libnats 3.4.1 encodes a signature that begins with a zero byte, one in 256, as no signature.
     /// After a server has refused two logins in a row, libnats no longer tries it. So this process

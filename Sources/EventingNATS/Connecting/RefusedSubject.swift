@@ -1,5 +1,5 @@
 #if NATS
-  /// Found in the error text with which a server refuses a publish or a subscription.
+  /// The error text with which a server refuses a publish or a subscription names the subject.
   struct RefusedSubject {
     enum Verb: String { case publish = "Publish", subscribe = "Subscription" }
 

@@ -2,8 +2,8 @@
   import EventingTransport
   import Foundation
 
-  /// Removed from the texts of libnats and of servers before these are shown. The mirror and the
-  /// description contain none.
+  /// The secrets are removed from the texts of libnats and of servers before these are shown. The
+  /// mirror and the description contain none.
   struct Secrets: Sendable, CustomReflectable, CustomStringConvertible {
     /// The longest secret comes first.
     private let texts: [String]

@@ -25,7 +25,7 @@
       return (try? JSONDecoder().decode(Info.self, from: Data(line.dropFirst(5).utf8)))?.version
     }
 
-    /// The line, or the part that came; `nil` if the server cannot be reached.
+    /// `nil` if the server cannot be reached. If only a part of the line came, returns that part.
     private static func line(_ host: String, _ port: Int, _ wait: Duration) -> String? {
       var hints = unsafe addrinfo()
       unsafe hints.ai_socktype = streamKind

@@ -8,7 +8,7 @@
     struct Item: Sendable {
       var number: UInt64 = 0
       let message: RemoteMessage
-      /// `nil` without a stream.
+      /// `nil` if the message comes from no stream.
       let reply: String?
       /// The consumer that has sent the message; empty without a stream.
       var consumer = ""
@@ -18,7 +18,7 @@
       var waiting: [Item] = []
       var head = 0
       var inHand: [UInt64: Item] = [:]
-      /// The verdict, or the return to the server, is known, and not carried out yet.
+      /// The verdict, or the return to the server, is decided, but not carried out yet.
       var settling: [UInt64: Item] = [:]
       var last: UInt64 = 0
       var isOpen = true
@@ -100,7 +100,8 @@
       }
     }
 
-    /// To be returned to the server. Until ``finish(_:)``, ``drain(within:)`` waits for each.
+    /// The caller returns these messages to the server. Until ``finish(_:)``, ``drain(within:)``
+    /// waits for each.
     func settleWaiting() -> [Item] {
       state.withLock { state in
         let items = Array(state.waiting[state.head...])
@@ -142,7 +143,7 @@
       }
     }
 
-    /// False if ``wake()`` was called meanwhile, so that the task must look again.
+    /// Returns false if ``wake()`` was called meanwhile, so that the task must look again.
     func stopPumping() -> Bool {
       state.withLock { state in
         defer { state.mustLook = false }

@@ -9,7 +9,7 @@
     var begin: @Sendable (RemoteMessage) -> any BegunMessage { get }
     var engine: Engine { get }
     var filter: String { get }
-    /// `nil` without a stream.
+    /// `nil` if the messages come from no stream.
     var streamName: String? { get }
 
     /// Called by the task that passes messages to handlers, before it takes each one.

@@ -6,7 +6,7 @@
   final class PlainSubscription: InflowSubscription {
     private struct State: Sendable {
       var library: KeptSubscription?
-      /// Not reported by an incident yet. libnats counts its own drops.
+      /// Drops that no incident has reported yet. libnats counts its own drops.
       var dropped = 0
       /// The number of drops by libnats at the last check.
       var droppedBefore = 0

@@ -1,5 +1,5 @@
 #if NATS
-  /// Named by a program for the reply to its request.
+  /// A program names this subject for the reply to its request.
   enum ReplySubject {
     /// An inbox, whose first word begins with `_`.
     ///

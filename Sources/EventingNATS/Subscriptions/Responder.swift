@@ -11,7 +11,8 @@
       var lastNumber: UInt64 = 0
       var drainers: [OneShot<Void>] = []
       var dropped = 0
-      /// Dropped since the last report, because their reply would go to no inbox.
+      /// Requests that were dropped since the last report, because their reply would go to no
+      /// inbox.
       var hostile: (count: Int, subject: String) = (0, "")
       /// Counts replies that were made after the connection was closed, and not reported yet.
       var unsent = 0

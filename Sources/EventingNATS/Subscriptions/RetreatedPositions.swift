@@ -14,7 +14,7 @@
     static let limit = 65_536
     private static let pause = StreamAdmin.ackWait
     private var positions: Set<UInt64> = []
-    /// The smallest one without room in ``positions``, or one before it.
+    /// The smallest position without room in ``positions``, or one before it.
     private var further: UInt64?
     private var nextQuestion = ContinuousClock.now + pause
 

@@ -94,8 +94,9 @@
       wake()
     }
 
-    /// For redelivery to any member, before all other messages. The server does not keep the order
-    /// between verdicts and pulls, so the next pull waits until the last verdict is confirmed.
+    /// The server redelivers these to any member, before all other messages. It does not keep the
+    /// order between verdicts and pulls, so the next pull waits until the last verdict is
+    /// confirmed.
     func giveBackInOrder(_ items: [Inflow.Item]) {
       let items = items.filter(isCurrent)
       guard let last = items.last, let reply = last.reply else { return }

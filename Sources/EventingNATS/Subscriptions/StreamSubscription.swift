@@ -8,7 +8,6 @@
     struct State: Sendable {
       var library: KeptSubscription?
       var pulls = StreamPulls()
-      /// The result of the last check.
       var isReady = true
       var pausedUntil = ContinuousClock.now
       var nextHeartbeat = ContinuousClock.now + StreamAdmin.ackWait / 3
@@ -31,7 +30,6 @@
       var restoringFailure: String?
       /// Texts that an incident has told.
       var toldTexts: Set<String> = []
-      /// The number of the last delivery that arrived.
       var lastNumber: UInt64 = 0
 
       /// If the server repeats messages, because it has forgotten earlier deliveries, returns the
