@@ -31,8 +31,8 @@ import Synchronization
   let root: Completion?
   private let ownAccount: (any DeliveryAccount)?
 
-  /// The amount of outstanding work: one for each event that has not delivered yet (this one, and
-  /// those forwarded to), and one for each item on a lane. Guarded by: mutex.
+  /// One for each event that has not delivered yet (this one, and those forwarded to), and one for
+  /// each item on a lane. Guarded by: mutex.
   var open = 1
   /// Guarded by: mutex.
   package var isDelivered = false

@@ -48,8 +48,7 @@ extension EventSource {
     return add(handler)
   }
 
-  /// Skips an occurrence that came through the far end, from which `Event.enter` may bring a result
-  /// back. The forward ends when `object` is released, which it holds weakly.
+  /// Skips an occurrence that came through the far end. Holds `object` weakly, and ends with it.
   package nonisolated func forwardOut<Other, FarEnd: Hashable & Sendable>(
     until object: (any AnyObject & Sendable)?, as place: String, label: String? = nil,
     _ transform: @escaping @Sendable (Payload) -> Other?,

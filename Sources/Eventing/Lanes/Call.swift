@@ -23,11 +23,13 @@ import Synchronization
   @exclusivity(unchecked) var attempts = 0
   @exclusivity(unchecked) var count = 1
   let worker = WorkerReference()
+  /// The completions wait at the call, and not at its key or its handler any more.
   @exclusivity(unchecked) var hasMoved = false
   @exclusivity(unchecked) var isRare = false
   @exclusivity(unchecked) var rare = Rare()
   @exclusivity(unchecked) var gathered: PayloadQueue<Item>?
   @exclusivity(unchecked) private var batch: OwnedPayload?
+  /// A lock that holds nothing began between two attempts.
   var isGivenUp: Bool { unsafe isRare && rare.timer?.isGivenUp.load(ordering: .acquiring) == true }
 
   struct Rare {

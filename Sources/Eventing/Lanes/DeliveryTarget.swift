@@ -33,7 +33,8 @@ package import Synchronization
 
   package var counters: DeliveryTarget { self }
 
-  // Isolation: core. `finish()` returns whether the lane is over now.
+  // Isolation: core. `finish()` returns whether the lane is over now. `abandon()` skips what waits,
+  // although a call of the handler that has ended may still run.
   func finish() -> Bool { preconditionFailure("each lane overrides finish()") }
   func abandon() {}
   func sendBarrier(_ completion: Completion) {
@@ -45,6 +46,7 @@ package import Synchronization
   // Callable from any thread that holds no mutex.
   package var waitingCount: Int { 0 }
 
+  /// Calls that could begin, but have no free queue, actor or thread.
   package var unbegunCount: Int { waitingCount }
 
   package final var sharedLane: HandlerLane? { if case .lane(let lane, _) = record.place { lane } else { nil } }

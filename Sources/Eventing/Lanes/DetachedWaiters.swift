@@ -12,8 +12,7 @@ struct DetachedWaiters {
 extension Completion {
   var isToBeTold: Bool { unsafe (isAwaited || observed != nil && !isHeldKnown) && !staysInHand }
 
-  /// A transport keeps the message in hand until a lock has ended, and does not bring it again
-  /// meanwhile. So its completion goes on waiting.
+  /// A transport keeps the message in hand until a lock has ended, so its completion waits on.
   var staysInHand: Bool { account != nil }
 
   var withoutWaiting: Completion? {

@@ -51,8 +51,7 @@ import Synchronization
   @exclusivity(unchecked) private var order = Deque<Stretch>()
   /// Calls that come before the order: their delay is over, or the lock that held them.
   @exclusivity(unchecked) private var urgent = Deque<Call>()
-  /// A lane with a limit keeps all idle workers, because they are nodes of the graph of waits, and
-  /// one with keys, because these refer to them.
+  /// With a limit or keys, all idle workers stay: the graph of waits or the keys refer to them.
   @exclusivity(unchecked) private var mostIdle = Int.max
   @exclusivity(unchecked) private var idle: [Worker] = []
   @exclusivity(unchecked) private(set) var workers: [Worker] = []
@@ -62,6 +61,7 @@ import Synchronization
     set { busyCount.store(newValue, ordering: .relaxed) }
   }
   private let busyCount = Atomic<Int>(0)
+  /// Busy workers that are about to look for a call, spinning ones included.
   @exclusivity(unchecked) private var coming = 0
   /// Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var nodes: [Worker] = []

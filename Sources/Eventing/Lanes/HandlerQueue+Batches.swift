@@ -33,7 +33,6 @@ extension HandlerQueue {
     return unsafe !key.isOpen && key.waitingCount == 1 ? Gathering(key: key) : nil
   }
 
-  /// Lets the payloads that gather begin.
   private func open(_ timers: inout [Delay]) {
     if unsafe gathering > 0, unsafe !isPaused { unsafe lane.addToOrder(self, gathering) }
     unsafe gathering = 0

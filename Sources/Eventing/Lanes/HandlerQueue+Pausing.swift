@@ -2,8 +2,8 @@ import Synchronization
 
 // Locks that hold, barriers and the end: all that stops or empties the queue of a handler. The
 // functions that the event calls are isolated to the core. The caller of `refusal(of:)`, and of
-// each function that fills a `Released` or `Dropped`, holds the mutex; `release(_:)` and `skip(_:)`
-// end what was taken out, and are called under no mutex.
+// each function with an `inout` parameter, holds the mutex; `release(_:)` and `skip(_:)` end what
+// was taken out, and are called under no mutex.
 
 extension HandlerQueue {
   private struct Released {

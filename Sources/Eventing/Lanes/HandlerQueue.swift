@@ -41,6 +41,7 @@ import Synchronization
   /// If ``dequeuesAll``, counts all payloads that were ever pushed.
   @exclusivity(unchecked) var waiting = 0
   @exclusivity(unchecked) var followers = 0
+  /// Payloads at the end of `inbox` that wait for a batch to fill.
   @exclusivity(unchecked) var gathering = 0
   @exclusivity(unchecked) var gatherTimer: Delay?
   /// Places in the order of a shared lane whose occurrences have gone.
@@ -48,6 +49,7 @@ import Synchronization
   /// Also counts payloads in the queues of keys. Kept if ``isTracked``.
   @exclusivity(unchecked) var running = 0
   @exclusivity(unchecked) var lastNumber: UInt64 = 0
+  /// The call that keeps the entrance of a pipeline closed; 0 for none.
   @exclusivity(unchecked) var entering: UInt64 = 0
   @exclusivity(unchecked) var parkedKeys: [ObjectIdentifier: KeyQueue] = [:]
   @exclusivity(unchecked) var held: [Call] = []

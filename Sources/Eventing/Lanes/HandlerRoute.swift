@@ -133,8 +133,7 @@ extension Handler {
     }
   }
 
-  /// Posts have no ``Delivery``, and can reach the handler on the fast path if it has a
-  /// `viewTarget`.
+  /// Posts can reach the handler on the fast path, without a ``Delivery``, by its `viewTarget`.
   @inlinable func viewed<Incoming: Sendable>(_ convert: @escaping @Sendable (Incoming) -> Payload?) -> Handler<Incoming>
   {
     // The closure knows its target, so it does not ask for each payload whether the target is a

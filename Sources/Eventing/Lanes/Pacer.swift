@@ -1,8 +1,8 @@
 import Synchronization
 
-// Safe: the fields that change are touched inside the core, where all functions but `askCore()` are
-// called. After the end of the event, the core's `deinit` touches them, and then the block that the
-// `deinit` starts: see `isLeft`.
+// Safe: the fields that change are touched inside the core, where all functions but `needs(_:)` and
+// `askCore()` are called. After the end of the event, the core's `deinit` touches them, and then
+// the block that the `deinit` starts: see `isLeft`.
 @usableFromInline package final class Pacer: DeliveryTarget, @unchecked Sendable {
   private let pace: Pace
   let inner: HandlerRoute

@@ -37,8 +37,7 @@
     unsafe items.append(PayloadAlone(), payload)
   }
 
-  /// A refused payload's share of the mark stays open. The release of the result may tell a
-  /// transport of a loss.
+  /// A refused payload's share of the mark stays open.
   func note(_ mark: (any OccurrenceMark)?, _ outcome: BoundedBuffer.AppendOutcome) -> (any OccurrenceMark)? {
     guard outcome.isTaken else { return nil }
     let gone = unsafe outcome.hasReplaced ? marks.popFirst() : nil
