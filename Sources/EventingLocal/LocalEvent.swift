@@ -94,11 +94,11 @@ extension LocalEvent {
     if phase == .delivering { phase = .idle } else { drain() }
   }
 
-  /// Delivers an occurrence to the handlers from an index on.
+  /// Delivers an occurrence to the handlers from an index onwards.
   ///
   /// - Parameters:
-  ///   - handlers: The handlers as they are at the beginning. Those added meanwhile are not called.
-  ///   - limit: The number of the last handler that was added before the post.
+  ///   - handlers: The handlers as they were when the delivery began.
+  ///   - limit: The number of the newest handler that existed when the payload was posted.
   @inlinable func deliver(
     _ payload: Payload, to handlers: [LocalHandlerEntry], from start: Int, upTo limit: Int
   ) {

@@ -21,7 +21,7 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
     public var description: String { "\(payload) on \(lane)" }
   }
 
-  /// Retained by the handler's closure, so its `deinit` is the end of the handler.
+  /// The handler's closure retains this object, so `deinit` runs when the handler ends.
   private final class HandlerEnd: Sendable {
     weak let recorder: EventRecorder?
     init(_ recorder: EventRecorder) { self.recorder = recorder }

@@ -184,8 +184,8 @@ import Synchronization
     }
   }
 
-  /// From now on only the call or slot, and no longer the whole lane, decides whether the work is
-  /// blocked.
+  /// Moves outstanding work from a lane to the execution slot that runs it. From then on that slot
+  /// alone decides whether the work is blocked.
   func moveOutstanding(of lane: WaitNode, on executionSlot: WaitNode) {
     if let root { return root.moveOutstanding(of: lane, on: executionSlot) }
     guard isTracked else { return }

@@ -88,7 +88,7 @@ extension EventCore {
     _ payload: BorrowedPayload, from cursor: DeliveryCursor, isAwaited: Bool, sender: (any AnyObject & Sendable)?,
     first: PriorityBucket.Pointer? = nil
   ) -> Delivery {
-    var tally = unsafe Delivery(
+    var delivery = unsafe Delivery(
       payload, sequence: sequence, isAwaited: isAwaited, sender: sender, completion: nil, path: nil,
       isClocked: clockedCount > 0)
     var from = cursor.index
@@ -98,25 +98,25 @@ extension EventCore {
       unsafe called += Int(bucket.pointee.count)
       unsafe earlier = unsafe bucket.pointee.next
     }
-    tally.report.delivered = called
+    delivery.report.delivered = called
     switch cursor.error {
     case nil, SlotSignal.decide?: break
     case SlotSignal.intercepted(let decision)?:
-      tally.report.delivered += 1
-      tally.apply(decision)
+      delivery.report.delivered += 1
+      delivery.apply(decision)
       from += 1
     case let error?:
-      unsafe tally.fail(cursor.bucket.pointee.slots[from].record, anchor, error)
+      unsafe delivery.fail(cursor.bucket.pointee.slots[from].record, anchor, error)
       from += 1
     }
-    if tally.isStopped {
-      unsafe skip(from: cursor.bucket, from, &tally)
+    if delivery.isStopped {
+      unsafe skip(from: cursor.bucket, from, &delivery)
       unregisterDead()
-      return tally
+      return delivery
     }
-    let payload = tally.payloadForLater(payload)
-    unsafe walk(payload, cursor.bucket, from, isWhole: called == 0 && from == 0, &tally)
-    return tally
+    let payload = delivery.payloadForLater(payload)
+    unsafe walk(payload, cursor.bucket, from, isWhole: called == 0 && from == 0, &delivery)
+    return delivery
   }
 
   func deliverQueued(_ payload: BorrowedPayload, _ completion: Completion?) {
@@ -138,22 +138,22 @@ extension EventCore {
     }
     sequence &+= 1
     let isAwaited = completion?.isAwaited ?? false
-    var tally = unsafe Delivery(
+    var delivery = unsafe Delivery(
       payload, sequence: sequence, isAwaited: isAwaited, sender: completion?.sender, completion: completion,
       path: completion?.path, isClocked: clockedCount > 0)
-    if mustEnqueue { tally.observe(livingObservers()) }
-    if tally.observed != nil {
-      watched(payload, completion, &tally) { tally in
-        if let first = unsafe table.first { unsafe walk(payload, first, 0, isWhole: true, &tally) }
+    if mustEnqueue { delivery.observe(livingObservers()) }
+    if delivery.observed != nil {
+      watched(payload, completion, &delivery) { delivery in
+        if let first = unsafe table.first { unsafe walk(payload, first, 0, isWhole: true, &delivery) }
       }
     } else if let first = unsafe table.first {
-      unsafe walk(payload, first, 0, isWhole: true, &tally)
+      unsafe walk(payload, first, 0, isWhole: true, &delivery)
     }
     if mustEnqueue {
-      if !tally.isStopped { note(tally.substitute?.borrowed ?? payload, from: completion?.sender) }
-      reportIfUnhandled(payload, tally)
+      if !delivery.isStopped { note(delivery.substitute?.borrowed ?? payload, from: completion?.sender) }
+      reportIfUnhandled(payload, delivery)
     }
-    if isAwaited, let completion { endDelivery(of: completion, tally.report) }
+    if isAwaited, let completion { endDelivery(of: completion, delivery.report) }
   }
 
   var hasDeliveryHooks: Bool {
@@ -167,16 +167,16 @@ extension EventCore {
     }
     guard let keyIndex = unsafe pendingWork.keyIndex else { return false }
     let isAwaited = completion?.isAwaited ?? false
-    let tally = unsafe deliver(
+    let delivery = unsafe deliver(
       payload, to: keyIndex.lookup.table(for: payload), isAwaited: isAwaited, sender: completion?.sender, completion)
-    if isAwaited, let completion { endDelivery(of: completion, tally.report) }
+    if isAwaited, let completion { endDelivery(of: completion, delivery.report) }
     return true
   }
 
   /// Only a walk over all handlers (`isWhole`) opens the fast path.
   func walk(
     _ payload: BorrowedPayload, _ start: PriorityBucket.Pointer, _ index: Int, isWhole: Bool,
-    _ tally: inout Delivery
+    _ delivery: inout Delivery
   ) {
     let depth = unsafe DeliveryDepth.ofThread
     unsafe depth.pointee += 1
@@ -189,14 +189,14 @@ extension EventCore {
     while let bucket = unsafe next {
       let count = unsafe Int(bucket.pointee.count)
       for i in from..<max(from, count) {
-        let path = unsafe visit(bucket.pointee.slots + i, payload, &tally)
+        let path = unsafe visit(bucket.pointee.slots + i, payload, &delivery)
         if path.rawValue > needed.rawValue { needed = path }
-        if tally.forLaterHandlers != .same {
-          if tally.isStopped {
-            unsafe skip(from: bucket, i + 1, &tally)
+        if delivery.forLaterHandlers != .same {
+          if delivery.isStopped {
+            unsafe skip(from: bucket, i + 1, &delivery)
             return unregisterDead()
           }
-          payload = tally.payloadForLater(payload)
+          payload = delivery.payloadForLater(payload)
           needed = .slow
         }
       }

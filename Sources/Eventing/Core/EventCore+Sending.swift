@@ -54,9 +54,9 @@ extension EventCore {
       setAside(payload, completion)
       return PendingSend(report: SendReport(), completion: completion)
     }
-    let tally = unsafe deliverSlowPath(payload, from: cursor, isAwaited: true, sender: sender)
+    let delivery = unsafe deliverSlowPath(payload, from: cursor, isAwaited: true, sender: sender)
     leave(own)
-    return PendingSend(tally)
+    return PendingSend(delivery)
   }
 
   func submit(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) -> SendTicket {

@@ -3,98 +3,98 @@ import Synchronization
 // The slow path at one handler: whether it is called, and how. Isolation: core.
 extension EventCore {
   @inline(__always) func visit(
-    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ delivery: inout Delivery
   ) -> PathNeeded {
-    if tally.observed != nil { return unsafe visitObserved(slot, payload, &tally) }
-    return unsafe visitNow(slot, payload, &tally)
+    if delivery.observed != nil { return unsafe visitObserved(slot, payload, &delivery) }
+    return unsafe visitNow(slot, payload, &delivery)
   }
 
   @inline(never) func visitObserved(
-    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ delivery: inout Delivery
   ) -> PathNeeded {
     let flags = unsafe slot.pointee.flags()
     if flags & HandlerFlags.detailed != 0, let details = unsafe slot.pointee.record.details, details.isHandedOver {
-      return unsafe visitHandedOver(slot, details, payload, &tally)
+      return unsafe visitHandedOver(slot, details, payload, &delivery)
     }
-    if flags & HandlerFlags.slowPathMask == 0, let tracing = tally.observed?.tracing {
-      unsafe callWatched(slot, tracing, payload, &tally)
+    if flags & HandlerFlags.slowPathMask == 0, let tracing = delivery.observed?.tracing {
+      unsafe callWatched(slot, tracing, payload, &delivery)
       return .fast
     }
-    let before = tally.report.counts
-    let path = unsafe visitNow(slot, payload, &tally)
-    if tally.report.skipped > before.skipped || tally.report.held > before.held {
-      unsafe reportRefusal(of: slot.pointee.record, since: before, &tally)
+    let before = delivery.report.counts
+    let path = unsafe visitNow(slot, payload, &delivery)
+    if delivery.report.skipped > before.skipped || delivery.report.held > before.held {
+      unsafe reportRefusal(of: slot.pointee.record, since: before, &delivery)
     }
     return path
   }
 
   private func visitHandedOver(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ details: DetailedRecord, _ payload: BorrowedPayload,
-    _ tally: inout Delivery
+    _ delivery: inout Delivery
   ) -> PathNeeded {
     let token = unsafe HandlerToken(slot.pointee.record, anchor)
-    let before = tally.report.counts
+    let before = delivery.report.counts
     // An inline forward delivers to its target before `visitNow` returns. A trace shows the
     // forward's call as the cause, so it is told before.
     let isInlineForward = unsafe details.options.isForward && details.route?.target == nil
-    let forwarded = isInlineForward ? tally.observed?.began(token, isHandOver: true) : nil
-    let path = unsafe visitNow(slot, payload, &tally)
-    if tally.report.delivered > before.delivered {
-      if let call = forwarded ?? tally.observed?.began(token, isHandOver: true) {
-        tally.observed?.ended(call, .returned)
+    let forwarded = isInlineForward ? delivery.observed?.began(token, isHandOver: true) : nil
+    let path = unsafe visitNow(slot, payload, &delivery)
+    if delivery.report.delivered > before.delivered {
+      if let call = forwarded ?? delivery.observed?.began(token, isHandOver: true) {
+        delivery.observed?.ended(call, .returned)
       }
     } else if let forwarded {
-      tally.observed?.withdrew(forwarded)
+      delivery.observed?.withdrew(forwarded)
     }
-    reportRefusal(of: token.record, since: before, &tally)
+    reportRefusal(of: token.record, since: before, &delivery)
     return path
   }
 
   private func reportRefusal(
-    of record: HandlerRecord, since before: SendReport.Counts, _ tally: inout Delivery
+    of record: HandlerRecord, since before: SendReport.Counts, _ delivery: inout Delivery
   ) {
-    if tally.report.skipped > before.skipped { tally.observed?.skipped(HandlerToken(record, anchor)) }
-    if tally.report.held > before.held { tally.observed?.held(HandlerToken(record, anchor)) }
+    if delivery.report.skipped > before.skipped { delivery.observed?.skipped(HandlerToken(record, anchor)) }
+    if delivery.report.held > before.held { delivery.observed?.held(HandlerToken(record, anchor)) }
   }
 
   @inline(__always) func visitNow(
-    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ delivery: inout Delivery
   ) -> PathNeeded {
     let flags = unsafe slot.pointee.flags()
-    if let path = unsafe slot.pointee.offer(payload, flags, &tally) { return path }
-    if flags == HandlerFlags.needsSlowPath | HandlerFlags.detailed, tally.observed == nil,
+    if let path = unsafe slot.pointee.offer(payload, flags, &delivery) { return path }
+    if flags == HandlerFlags.needsSlowPath | HandlerFlags.detailed, delivery.observed == nil,
       let view = unsafe Unmanaged<DetailedRecord>.fromOpaque(slot.pointee.held.toOpaque())
         ._withUnsafeGuaranteedRef({ unsafe $0.view })
     {
       do {
         if try view(payload) {
-          tally.report.delivered &+= 1
+          delivery.report.delivered &+= 1
         } else {
           unsafe slot.pointee.countSkipped()
-          tally.report.skipped &+= 1
-          tally.noteLeftOut()
+          delivery.report.skipped &+= 1
+          delivery.noteLeftOut()
         }
       } catch {
-        unsafe tally.fail(slot.pointee.record, anchor, error)
+        unsafe delivery.fail(slot.pointee.record, anchor, error)
       }
       return .slowForSends
     }
     if flags & HandlerFlags.slowPathMask != 0 {
       return unsafe slot.pointee.held._withUnsafeGuaranteedRef { record in
-        guard unsafe decide(slot, record, flags, payload, &tally) else { return .fast }
+        guard unsafe decide(slot, record, flags, payload, &delivery) else { return .fast }
         let hasPostBody = unsafe record.details?.hasPostBody == true
         return flags == HandlerFlags.needsSlowPath | HandlerFlags.detailed && hasPostBody ? .slowForSends : .slow
       }
     }
-    if tally.observed != nil {
-      unsafe tally.callObserved(slot.pointee.record, anchor) { unsafe try slot.pointee.call(payload) }
+    if delivery.observed != nil {
+      unsafe delivery.callObserved(slot.pointee.record, anchor) { unsafe try slot.pointee.call(payload) }
       return .fast
     }
     do {
       unsafe try slot.pointee.call(payload)
-      tally.report.delivered &+= 1
+      delivery.report.delivered &+= 1
     } catch {
-      unsafe tally.fail(slot.pointee.record, anchor, error)
+      unsafe delivery.fail(slot.pointee.record, anchor, error)
     }
     return .fast
   }
@@ -103,7 +103,7 @@ extension EventCore {
   /// handler that has ended isn't counted, and is unregistered after the delivery.
   func decide(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
-    _ tally: inout Delivery
+    _ delivery: inout Delivery
   ) -> Bool {
     let details = flags & HandlerFlags.detailed == 0 ? nil : record.details
     var owner: (any AnyObject & Sendable)?
@@ -123,19 +123,19 @@ extension EventCore {
     }
     // A lock applies to what is delivered while it is in force, not when a lane would come to it.
     if flags & HandlerFlags.notCallable != 0 {
-      unsafe refuse(slot, record, flags, payload, &tally)
+      unsafe refuse(slot, record, flags, payload, &delivery)
       return true
     }
     let isTaken: Bool
     if let details, let route = unsafe details.route {
-      isTaken = route.deliver(payload, owner, details, anchor, &tally)
+      isTaken = route.deliver(payload, owner, details, anchor, &delivery)
     } else if record.claim() {
       isTaken = true
-      tally.call(record, anchor) { unsafe try slot.pointee.call(payload) }
+      delivery.call(record, anchor) { unsafe try slot.pointee.call(payload) }
     } else {
       isTaken = false
     }
-    if !isTaken { unsafe refuse(slot, record, slot.pointee.flags(), payload, &tally) }
+    if !isTaken { unsafe refuse(slot, record, slot.pointee.flags(), payload, &delivery) }
     guard flags & HandlerFlags.once != 0, record.has(HandlerFlags.spent) else { return true }
     noteDead(record)  // the delivery still uses the slot, so the handler is unregistered after it
     details?.options.sharedClaim?.endIfSpent()
@@ -144,17 +144,17 @@ extension EventCore {
 
   @inline(__always) func refuse(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
-    _ tally: inout Delivery
+    _ delivery: inout Delivery
   ) {
     closeFastPath(for: record)
-    if flags & HandlerFlags.isHolding != 0 || tally.isLate, flags & HandlerFlags.lockedAtAll != 0,
-      unsafe hold(slot, record, payload, &tally)
+    if flags & HandlerFlags.isHolding != 0 || delivery.isLate, flags & HandlerFlags.lockedAtAll != 0,
+      unsafe hold(slot, record, payload, &delivery)
     {
       return
     }
     unsafe slot.pointee.countSkipped()
-    if !mutant(.skipIsNotCounted) { tally.report.skipped &+= 1 }
-    if flags & HandlerFlags.lockedAtAll != 0 { tally.completion?.account?.noteLock() }
+    if !mutant(.skipIsNotCounted) { delivery.report.skipped &+= 1 }
+    if flags & HandlerFlags.lockedAtAll != 0 { delivery.completion?.account?.noteLock() }
   }
 
   private func closeFastPath(for record: HandlerRecord) {
@@ -163,26 +163,26 @@ extension EventCore {
   }
 
   @inline(never) func skip(
-    from start: PriorityBucket.Pointer, _ index: Int, _ tally: inout Delivery
+    from start: PriorityBucket.Pointer, _ index: Int, _ delivery: inout Delivery
   ) {
     var next: PriorityBucket.Pointer? = unsafe start
     var from = index
     while let bucket = unsafe next {
-      for i in unsafe from..<max(from, Int(bucket.pointee.count)) { unsafe skip(bucket.pointee.slots + i, &tally) }
+      for i in unsafe from..<max(from, Int(bucket.pointee.count)) { unsafe skip(bucket.pointee.slots + i, &delivery) }
       from = 0
       unsafe next = unsafe bucket.pointee.next
     }
   }
 
-  @inline(never) func skip(_ slot: UnsafeMutablePointer<HandlerSlot>, _ tally: inout Delivery) {
+  @inline(never) func skip(_ slot: UnsafeMutablePointer<HandlerSlot>, _ delivery: inout Delivery) {
     let record = unsafe slot.pointee.record
     guard isAlive(record) else {
       record.set(HandlerFlags.removed)
       return noteDead(record)
     }
     unsafe slot.pointee.countSkipped()
-    tally.report.skipped &+= 1
-    tally.noteLeftOut()
-    tally.observed?.skipped(HandlerToken(record, anchor))
+    delivery.report.skipped &+= 1
+    delivery.noteLeftOut()
+    delivery.observed?.skipped(HandlerToken(record, anchor))
   }
 }

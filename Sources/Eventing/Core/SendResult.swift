@@ -19,9 +19,9 @@
     self.completion = completion
   }
 
-  init(_ tally: borrowing Delivery) {
-    report = tally.report
-    completion = tally.completion
+  init(_ delivery: borrowing Delivery) {
+    report = delivery.report
+    completion = delivery.completion
     completion?.finishDelivery(report)
   }
 

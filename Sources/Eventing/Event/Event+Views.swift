@@ -42,10 +42,10 @@ struct OccurrenceView<Source: EventSource>: EventSource {
   func remove(_ token: HandlerToken) -> Bool { source.remove(token) }
 
   private func ofPayloads(_ handler: Handler<EventOccurrence<Source.Payload>>) -> Handler<Source.Payload> {
-    var handler = handler.converted { (payload: Source.Payload, tally, name) in
+    var handler = handler.converted { (payload: Source.Payload, delivery, name) in
       EventOccurrence(
-        payload: payload, sender: tally.sender, eventName: name, sequence: tally.sequence,
-        instant: (tally.instant ?? .now).instant)
+        payload: payload, sender: delivery.sender, eventName: name, sequence: delivery.sequence,
+        instant: (delivery.instant ?? .now).instant)
     }
     // The event reads the clock once for each occurrence, so that all handlers receive one instant,
     // however late they run.

@@ -113,16 +113,10 @@ extension HandlerRegistry {
 
   // MARK: Removing
 
-  // Removal takes effect before `remove` returns: from then on no call of the handler is claimed,
-  // not even for an occurrence that waits on a lane. If the handler comes later in the occurrence
-  // that is being delivered, it is not called for that occurrence. A call that another thread
-  // claimed just before may still be running; `quiesce()` waits for it. If the caller is on the
-  // handler's own serial context (the main actor for `on: .main`, its serial queue, its actor), no
-  // call runs afterwards.
-
   /// Removes a handler.
   ///
-  /// Removal takes effect before this returns: no later call begins, and queued calls are skipped.
+  /// Removal takes effect before this returns: no later call begins, and queued calls are skipped,
+  /// also for the occurrence that is being delivered.
   /// A call that another thread began just before may still be running: ``quiesce()`` waits for it.
   /// No call runs afterwards if this is called on the handler's own serial context: the main actor
   /// for ``MainDelivery/main``, its serial queue, or the actor that it is isolated to.

@@ -104,8 +104,8 @@ private struct PostedSource<Inner: Sendable, Payload: Sendable>: EventSource {
 
   private func posted(_ handler: Handler<Payload>) -> Handler<Inner> {
     let letter = handler.options.letter
-    var posted = handler.converted { [bus = self.handler] (payload: Inner, tally, _) in
-      tally.path == nil && !bus.isOver ? payload as? Payload : nil
+    var posted = handler.converted { [bus = self.handler] (payload: Inner, delivery, _) in
+      delivery.path == nil && !bus.isOver ? payload as? Payload : nil
     }
     posted.options.letter = letter.behind(.cast(of: Inner.self, to: Payload.self))
     return posted

@@ -72,8 +72,8 @@ private struct AllPayloads<Payload: Sendable>: EventSource {
     var passing = Handler<Payload>(
       .inline,
       .relay { record, anchor in
-        TransformedHandler(target: nil) { payload, _, tally in
-          gathered.core.takeOver(payload, from: record, anchor, &tally)
+        TransformedHandler(target: nil) { payload, _, delivery in
+          gathered.core.takeOver(payload, from: record, anchor, &delivery)
         }
       }, [], handler.any.source, owner: hub)
     passing.options.name = handler.options.name

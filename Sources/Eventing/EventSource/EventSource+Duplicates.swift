@@ -55,14 +55,14 @@ struct DistinctSource<Source: EventSource>: EventSource {
       .relay { record, anchor in
         let route = HandlerRoute(body, type, record, anchor, modifiers)
         let lane = route.target
-        return TransformedHandler(target: lane) { incoming, owner, tally in
+        return TransformedHandler(target: lane) { incoming, owner, delivery in
           let (payload, losses) = (incoming.payload(Source.Payload.self), lane?.counters.losses ?? 0)
-          let account = tally.completion?.account
+          let account = delivery.completion?.account
           if account?.isRepeated != true, last.isEqual(to: payload, losses) {
-            tally.noteLeftOut()
+            delivery.noteLeftOut()
             return false
           }
-          guard route.deliver(incoming, owner, record, anchor, &tally) else { return false }
+          guard route.deliver(incoming, owner, record, anchor, &delivery) else { return false }
           last.set(payload, losses, account?.makeFate())
           return true
         }

@@ -6,8 +6,8 @@
 /// Every adding method is declared here, and each promises:
 ///
 /// - **Order.** Every occurrence sent after the method has returned reaches the handler. No
-///   occurrence sent before does, except for the values that an ``EventReplay`` repeats, and for
-///   the value of an ``Observed`` as it is, which comes first.
+///   occurrence sent before does, except the values that an ``EventReplay`` repeats, and the current
+///   value of an ``Observed``, which comes first.
 /// - **Concurrency.** Callable from any thread or task without `await`. It never waits for a
 ///   handler. If more than 256 adds are queued, the caller also sleeps for some microseconds.
 /// - **Inside a handler.** A handler that is added while an occurrence is being delivered does not
@@ -16,9 +16,9 @@
 /// - **Complexity.** O(1) if all handlers have one priority, O(log priorities) otherwise, and
 ///   O(priorities) for the first handler of a priority.
 ///
-/// Only this library and wrappers of its types conform: a wrapper forwards each requirement to the
-/// source that it holds, at once and once. It may give handlers a name, tags, a priority or
-/// ``HandlerOption/once`` by ``Handler/with(_:)``.
+/// Only this library and wrappers of its types conform. A wrapper must forward each requirement
+/// immediately, and exactly once, to the source that it holds. It may use ``Handler/with(_:)`` to
+/// give handlers a name, tags, a priority or ``HandlerOption/once``.
 public protocol EventSource<Payload>: Sendable {
   /// The type of the values that handlers receive.
   associatedtype Payload: Sendable

@@ -4,14 +4,14 @@ final class Entrance: Sendable {
   static let ofCall = TaskLocal<Entrance?>(wrappedValue: nil)
   static let limit = 64
 
-  private let member: HandlerQueue
+  private let queue: HandlerQueue
   private let number: UInt64
 
-  init(_ member: HandlerQueue, of number: UInt64) {
-    self.member = member
+  init(_ queue: HandlerQueue, of number: UInt64) {
+    self.queue = queue
     self.number = number
   }
 
   /// Lets the next call begin. Has no effect after the first time, and after the end of the call.
-  func open() { member.openEntrance(of: number) }
+  func open() { queue.openEntrance(of: number) }
 }

@@ -33,13 +33,13 @@ extension EventSource {
     var handler = Handler<Payload>(
       .inline,
       .relay { record, anchor in
-        TransformedHandler(target: nil) { payload, owner, tally in
+        TransformedHandler(target: nil) { payload, owner, delivery in
           _ = strongTarget  // retained by the closure
           guard let owner else { return false }
           // Safe: the owner of the handler is the target, and `isOwnerBound` keeps it. A checked
           // cast would look up the type's metadata for each occurrence.
           let core = unsafe unsafeDowncast(owner, to: Event<Payload>.self).core
-          return core.takeOver(payload, from: record, anchor, &tally)
+          return core.takeOver(payload, from: record, anchor, &delivery)
         }
       })
     handler.options.owner = Owner(target)
@@ -58,20 +58,20 @@ extension EventSource {
     var handler = Handler<Payload>(
       .inline,
       .relay { record, anchor in
-        TransformedHandler(target: nil) { payload, _, tally in
+        TransformedHandler(target: nil) { payload, _, delivery in
           guard let other = transform(payload.payload(Payload.self)) else {
-            tally.noteLeftOut()
+            delivery.noteLeftOut()
             return false
           }
           let farEnd = farEnd(other)
-          if tally.path?.contains(farEnd: farEnd) == true {
-            tally.noteLeftOut()
+          if delivery.path?.contains(farEnd: farEnd) == true {
+            delivery.noteLeftOut()
             return false
           }
           guard record.claim() else { return false }
-          let path = ForwardingPath(farEnd: farEnd, after: ForwardingPath(anchor, after: tally.path))
-          body(other, ForwardingContext(path, &tally))
-          tally.report.delivered &+= 1
+          let path = ForwardingPath(farEnd: farEnd, after: ForwardingPath(anchor, after: delivery.path))
+          body(other, ForwardingContext(path, &delivery))
+          delivery.report.delivered &+= 1
           return true
         }
       })
@@ -94,8 +94,8 @@ extension EventSource {
       let entrance = Entrance.ofCall.get()
       try await body(other) { entrance?.open() }
     }
-    var forward: Handler<Payload> = handler.converted { payload, tally, _ in
-      transform(payload, tally.completion?.account?.origin)
+    var forward: Handler<Payload> = handler.converted { payload, delivery, _ in
+      transform(payload, delivery.completion?.account?.origin)
     }
     forward.options.owner = Owner(owner)
     forward.options.isForward = true
@@ -115,10 +115,10 @@ package struct ForwardingContext: Sendable {
     waiting = nil
   }
 
-  fileprivate init(_ path: ForwardingPath, _ tally: inout Delivery) {
+  fileprivate init(_ path: ForwardingPath, _ delivery: inout Delivery) {
     self.path = path
-    sender = tally.sender
-    waiting = tally.completionIfAwaited()
+    sender = delivery.sender
+    waiting = delivery.completionIfAwaited()
   }
 }
 
@@ -138,16 +138,16 @@ extension Event {
 
 extension EventCore {
   func takeOver(
-    _ payload: BorrowedPayload, from record: DetailedRecord, _ anchor: EventAnchor, _ tally: inout Delivery
+    _ payload: BorrowedPayload, from record: DetailedRecord, _ anchor: EventAnchor, _ delivery: inout Delivery
   ) -> Bool {
-    let path = ForwardingPath(anchor, after: tally.path)
+    let path = ForwardingPath(anchor, after: delivery.path)
     guard !path.contains(self.anchor) else {
-      tally.noteLeftOut()
+      delivery.noteLeftOut()
       return false
     }
     guard record.claim() else { return false }
-    take(payload, ForwardingContext(path, &tally))
-    tally.report.delivered &+= 1
+    take(payload, ForwardingContext(path, &delivery))
+    delivery.report.delivered &+= 1
     return true
   }
 

@@ -59,7 +59,7 @@ public struct HandlerFilter: Sendable {
     }
   }
 
-  /// The handlers that both filters select.
+  /// Returns a filter that selects the handlers that both filters select.
   public static func && (first: HandlerFilter, second: HandlerFilter) -> HandlerFilter {
     HandlerFilter("(\(first.description) && \(second.description))") {
       first.isIncluded($0) && second.isIncluded($0)

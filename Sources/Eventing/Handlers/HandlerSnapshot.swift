@@ -51,7 +51,7 @@ public struct HandlerSnapshot: Sendable, Identifiable {
 }
 
 extension HandlerSnapshot: CustomStringConvertible {
-  /// One line for a log: name, delivery, place in the source, what it does now, and its counts.
+  /// A summary of one line for logs: name, delivery, source location, current state and counts.
   public var description: String {
     var parts = ["\(name ?? "handler \(id)")\(key.map { " of \($0)" } ?? "") on \(delivery)"]
     if let location = token.sourceText { parts.append(location) }

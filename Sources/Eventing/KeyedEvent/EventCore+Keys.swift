@@ -34,9 +34,9 @@ extension EventCore {
       setAside(payload, completion)
       return PendingSend(report: SendReport(), completion: completion)
     }
-    let tally = unsafe deliver(payload, to: table, isAwaited: true, sender: sender, nil)
+    let delivery = unsafe deliver(payload, to: table, isAwaited: true, sender: sender, nil)
     leave(own)
-    return PendingSend(tally)
+    return PendingSend(delivery)
   }
 
   // MARK: Inspecting
@@ -111,29 +111,29 @@ extension EventCore {
   ) -> Delivery {
     let keyTable = unsafe borrowed?.takeUnretainedValue()  // retained: the key's last handler may go meanwhile
     sequence &+= 1
-    var tally = unsafe Delivery(
+    var delivery = unsafe Delivery(
       payload, sequence: sequence, isAwaited: isAwaited, sender: sender, completion: completion, path: completion?.path,
       isClocked: clockedCount > 0)
-    tally.observe(livingObservers())
+    delivery.observe(livingObservers())
     let before = withAnchor { $0.changes.load(ordering: .acquiring) }
     var needed = PathNeeded.fast
     if let keyTable { keyTable.countOffered() }
-    if tally.observed != nil {
-      watched(payload, completion, &tally) { needed = visitEach(payload, keyTable, &$0) }
+    if delivery.observed != nil {
+      watched(payload, completion, &delivery) { needed = visitEach(payload, keyTable, &$0) }
     } else {
-      needed = visitEach(payload, keyTable, &tally)
+      needed = visitEach(payload, keyTable, &delivery)
     }
     unregisterDead()
-    reportIfUnhandled(payload, tally)
+    reportIfUnhandled(payload, delivery)
     if let keyTable {
       unsafe keyTable.fastPathEpoch = needed == .slow ? 0 : before
       compact(keyTable)
     }
-    return tally
+    return delivery
   }
 
   private func visitEach(
-    _ payload: BorrowedPayload, _ keyTable: KeyTable?, _ tally: inout Delivery
+    _ payload: BorrowedPayload, _ keyTable: KeyTable?, _ delivery: inout Delivery
   ) -> PathNeeded {
     let depth = unsafe DeliveryDepth.ofThread
     unsafe depth.pointee += 1
@@ -141,13 +141,13 @@ extension EventCore {
     var needed = PathNeeded.fast
     var payload = payload
     unsafe merge(keyTable?.table.first, table.first) { slot in
-      if tally.isStopped {
-        unsafe skip(slot, &tally)
+      if delivery.isStopped {
+        unsafe skip(slot, &delivery)
         needed = .slow
       } else {
-        let path = unsafe visitOne(slot, payload, &tally)
+        let path = unsafe visitOne(slot, payload, &delivery)
         if path.rawValue > needed.rawValue { needed = path }
-        payload = tally.payloadForLater(payload)
+        payload = delivery.payloadForLater(payload)
       }
     }
     return needed
@@ -155,9 +155,9 @@ extension EventCore {
 
   /// Not inlined: ``merge(_:_:_:)`` has four calls of its closure.
   @inline(never) private func visitOne(
-    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ delivery: inout Delivery
   ) -> PathNeeded {
-    unsafe visit(slot, payload, &tally)
+    unsafe visit(slot, payload, &delivery)
   }
 
   private func merge(

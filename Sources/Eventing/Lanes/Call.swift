@@ -7,7 +7,7 @@ import Synchronization
 // hold the mutex. Those of `makeBatch` and the functions that clear do not, because payloads are
 // copied or destroyed.
 @safe final class Call: WaitNode, @unchecked Sendable {
-  @exclusivity(unchecked) private(set) var member: Unmanaged<HandlerQueue>?
+  @exclusivity(unchecked) private(set) var queue: Unmanaged<HandlerQueue>?
   @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer?
   @exclusivity(unchecked) private var capacity = 0
   @exclusivity(unchecked) var completion: Completion?
@@ -49,15 +49,15 @@ import Synchronization
 
   override func needs(_ goal: Invocation) -> WaitNeeds {
     if let worker = worker.load() { return .any([worker]) }
-    return unsafe member?._withUnsafeGuaranteedRef { $0.lane.needs } ?? .free
+    return unsafe queue?._withUnsafeGuaranteedRef { $0.lane.needs } ?? .free
   }
 
-  override var handlerID: UInt64? { unsafe member?._withUnsafeGuaranteedRef { $0.record.id } }
-  override var eventAnchor: EventAnchor? { unsafe member?._withUnsafeGuaranteedRef { $0.anchor } }
+  override var handlerID: UInt64? { unsafe queue?._withUnsafeGuaranteedRef { $0.record.id } }
+  override var eventAnchor: EventAnchor? { unsafe queue?._withUnsafeGuaranteedRef { $0.anchor } }
 
-  @inline(__always) func reserve(for member: HandlerQueue) {
-    unsafe self.member = .passUnretained(member)
-    if unsafe member.layout.stride > capacity { grow(to: member.layout) }
+  @inline(__always) func reserve(for queue: HandlerQueue) {
+    unsafe self.queue = .passUnretained(queue)
+    if unsafe queue.layout.stride > capacity { grow(to: queue.layout) }
   }
 
   private func grow(to layout: PayloadLayout) {
@@ -84,7 +84,7 @@ import Synchronization
   /// Valid until ``clear()``.
   @inline(__always) var payload: BorrowedPayload {
     if unsafe isRare, unsafe rare.isBatch, let batch = unsafe batch?.borrowed { return batch }
-    return unsafe BorrowedPayload(place, member.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.type })
+    return unsafe BorrowedPayload(place, queue.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.type })
   }
 
   // MARK: Batches
@@ -131,7 +131,7 @@ import Synchronization
 
   var node: WaitNode {
     if unsafe hasMoved { return self }
-    return unsafe key?.takeUnretainedValue() ?? member?.takeUnretainedValue() ?? self
+    return unsafe key?.takeUnretainedValue() ?? queue?.takeUnretainedValue() ?? self
   }
 
   @inline(never) func moveCompletions() {
@@ -170,7 +170,7 @@ import Synchronization
   }
 
   @inline(__always) func clearPayload() {
-    unsafe member.unsafelyUnwrapped._withUnsafeGuaranteedRef { unsafe $0.layout.destroy(place) }
+    unsafe queue.unsafelyUnwrapped._withUnsafeGuaranteedRef { unsafe $0.layout.destroy(place) }
   }
 
   func clear() {
@@ -181,7 +181,7 @@ import Synchronization
       return unsafe (rare.lastError, rare.timer) = (nil, nil)
     }
     unsafe batch = nil
-    if let layout = unsafe member?._withUnsafeGuaranteedRef({ $0.layout }), unsafe gathered?.isEmpty == false {
+    if let layout = unsafe queue?._withUnsafeGuaranteedRef({ $0.layout }), unsafe gathered?.isEmpty == false {
       unsafe gathered = PayloadQueue(layout)
     }
     unsafe rare.completions = []

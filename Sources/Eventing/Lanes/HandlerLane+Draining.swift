@@ -8,25 +8,25 @@ extension HandlerLane {
     var goesOn = worker.beginsWithCall() || search(worker, &quota)
     while goesOn {
       // Retained once for many calls, and so is its closure.
-      let member = worker.member
-      guard case .now(let direct)? = unsafe member.direct else {
-        goesOn = member.follow(member.runNow(worker), worker) && next(worker, &quota)
+      let queue = worker.queue
+      guard case .now(let direct)? = unsafe queue.direct else {
+        goesOn = queue.follow(queue.runNow(worker), worker) && next(worker, &quota)
         continue
       }
       repeat {
-        if let payload = member.beginFirstAttempt(worker) {
+        if let payload = queue.beginFirstAttempt(worker) {
           var isFree = true
           do {
             try direct(payload)
-            member.concludeFirstAttempt(worker)
+            queue.concludeFirstAttempt(worker)
           } catch {
-            isFree = member.follow(member.runNow(worker, after: error), worker)
+            isFree = queue.follow(queue.runNow(worker, after: error), worker)
           }
           goesOn = isFree && next(worker, &quota)
         } else {
-          goesOn = member.follow(member.runNow(worker), worker) && next(worker, &quota)
+          goesOn = queue.follow(queue.runNow(worker), worker) && next(worker, &quota)
         }
-      } while goesOn && worker.isBusy(with: member)
+      } while goesOn && worker.isBusy(with: queue)
     }
   }
 
@@ -47,33 +47,33 @@ extension HandlerLane {
       var (goesOn, leftTask) = (true, false)
       repeat {
         // Retained once for many calls, and so is its closure.
-        let member = worker.member
-        guard case .async(let direct)? = unsafe member.direct else {
-          let step = await member.runInEntrance(worker, on: place)
+        let queue = worker.queue
+        guard case .async(let direct)? = unsafe queue.direct else {
+          let step = await queue.runInEntrance(worker, on: place)
           leftTask = unsafe Invocation.endIfShared(invocation, since: references)
-          goesOn = member.follow(step, worker) && next(worker, &quota)
+          goesOn = queue.follow(step, worker) && next(worker, &quota)
           continue
         }
         repeat {
-          if let payload = member.beginFirstAttempt(worker) {
+          if let payload = queue.beginFirstAttempt(worker) {
             var isFree = true
             do {
               try await direct(payload, on: place)
               leftTask = unsafe Invocation.endIfShared(invocation, since: references)
-              member.concludeFirstAttempt(worker)
+              queue.concludeFirstAttempt(worker)
             } catch {
-              let step = await member.run(worker, after: error, on: place)
+              let step = await queue.run(worker, after: error, on: place)
               // The handlers of a failure may start tasks, too.
               leftTask = unsafe Invocation.endIfShared(invocation, since: references)
-              isFree = member.follow(step, worker)
+              isFree = queue.follow(step, worker)
             }
             goesOn = isFree && next(worker, &quota)
           } else {
-            let step = await member.run(worker, on: place)
+            let step = await queue.run(worker, on: place)
             leftTask = unsafe Invocation.endIfShared(invocation, since: references)
-            goesOn = member.follow(step, worker) && next(worker, &quota)
+            goesOn = queue.follow(step, worker) && next(worker, &quota)
           }
-        } while goesOn && !leftTask && worker.isBusy(with: member)
+        } while goesOn && !leftTask && worker.isBusy(with: queue)
       } while goesOn && !leftTask
       unsafe invocation._withUnsafeGuaranteedRef { $0.end() }
       return goesOn
@@ -82,18 +82,18 @@ extension HandlerLane {
 
   func drainChild(_ worker: Worker) async {
     unsafe worker.hasCall = false
-    let member = worker.member
+    let queue = worker.queue
     var step = await runBound(worker)
     while case .delayed(let delay) = step {
-      step = await member.sleep(worker, for: delay) ? await runBound(worker) : member.givenUp(worker)
+      step = await queue.sleep(worker, for: delay) ? await runBound(worker) : queue.givenUp(worker)
     }
     var quota = DrainQuota(isMain: false, spins: false)
-    if member.follow(step, worker) { _ = next(worker, &quota) }
+    if queue.follow(step, worker) { _ = next(worker, &quota) }
   }
 
   private func runBound(_ worker: Worker) async -> NextStep {
     let invocation = Invocation(worker)
     defer { invocation.end() }
-    return await Context.invocation.withValue(invocation) { await worker.member.run(worker, on: nil) }
+    return await Context.invocation.withValue(invocation) { await worker.queue.run(worker, on: nil) }
   }
 }

@@ -44,9 +44,9 @@ import Synchronization
   let mutex = UnfairMutex()
 
   // The fields up to `nodes` are guarded by `mutex`.
-  @exclusivity(unchecked) private var members: [ObjectIdentifier: (number: Int, member: HandlerQueue)] = [:]
+  @exclusivity(unchecked) private var queues: [ObjectIdentifier: (number: Int, queue: HandlerQueue)] = [:]
   @exclusivity(unchecked) private var lastNumber = 0
-  @exclusivity(unchecked) private var onlyMember: HandlerQueue?
+  @exclusivity(unchecked) private var onlyQueue: HandlerQueue?
   @exclusivity(unchecked) private var only: Unmanaged<HandlerQueue>?
   @exclusivity(unchecked) private var order = Deque<Stretch>()
   /// Calls that come before the order: their delay is over, or the lock that held them.
@@ -67,7 +67,7 @@ import Synchronization
   @exclusivity(unchecked) private var nodes: [Worker] = []
 
   @safe struct Stretch {
-    let member: Unmanaged<HandlerQueue>
+    let queue: Unmanaged<HandlerQueue>
     var count: Int
   }
 
@@ -101,57 +101,57 @@ import Synchronization
   /// The caller holds `WaitGraph.mutex`.
   var needs: WaitNeeds { unsafe nodes.count >= limit ? .all(nodes) : .free }
 
-  func insert(_ member: HandlerQueue) {
+  func insert(_ queue: HandlerQueue) {
     mutex.withLock {
       guard isShared else {
-        unsafe onlyMember = member
-        if limit == .max, member.keys == nil { unsafe mostIdle = member.layout.keptCount(atMost: 256) }
-        unsafe only = .passUnretained(member)
+        unsafe onlyQueue = queue
+        if limit == .max, queue.keys == nil { unsafe mostIdle = queue.layout.keptCount(atMost: 256) }
+        unsafe only = .passUnretained(queue)
         return
       }
       unsafe lastNumber += 1
-      unsafe members[ObjectIdentifier(member)] = unsafe (lastNumber, member)
+      unsafe queues[ObjectIdentifier(queue)] = unsafe (lastNumber, queue)
     }
   }
 
-  func remove(_ member: HandlerQueue) {
+  func remove(_ queue: HandlerQueue) {
     let removed = mutex.withLock { () -> HandlerQueue? in
       guard isShared else {
         unsafe only = nil
-        return unsafe onlyMember.take()
+        return unsafe onlyQueue.take()
       }
-      if member.modifiers.batch != nil { removeFromOrder(member) }  // places of what an earlier batch took may be left
-      return unsafe members.removeValue(forKey: ObjectIdentifier(member))?.member
+      if queue.modifiers.batch != nil { removeFromOrder(queue) }  // places of what an earlier batch took may be left
+      return unsafe queues.removeValue(forKey: ObjectIdentifier(queue))?.queue
     }
     withExtendedLifetime(removed) {}  // released after the unlock
   }
 
   // MARK: What comes next. The caller holds `mutex`
 
-  @inline(__always) func addToOrder(_ member: HandlerQueue, _ count: Int = 1) {
-    if isShared { addToSharedOrder(member, count) }
+  @inline(__always) func addToOrder(_ queue: HandlerQueue, _ count: Int = 1) {
+    if isShared { addToSharedOrder(queue, count) }
   }
 
-  private func addToSharedOrder(_ member: HandlerQueue, _ count: Int) {
-    let member = unsafe Unmanaged.passUnretained(member)
+  private func addToSharedOrder(_ queue: HandlerQueue, _ count: Int) {
+    let reference = unsafe Unmanaged.passUnretained(queue)
     var isAdded = false
     unsafe order.updateLast {
-      guard unsafe $0.member.toOpaque() == member.toOpaque() else { return }
+      guard unsafe $0.queue.toOpaque() == reference.toOpaque() else { return }
       $0.count &+= count
       isAdded = true
     }
-    if !isAdded { unsafe order.append(Stretch(member: member, count: count)) }
+    if !isAdded { unsafe order.append(Stretch(queue: reference, count: count)) }
   }
 
-  func removeFromOrder(_ member: HandlerQueue) {
+  func removeFromOrder(_ queue: HandlerQueue) {
     guard isShared else { return }
-    let member = unsafe Unmanaged.passUnretained(member).toOpaque()
-    unsafe order.removeAll { unsafe $0.member.toOpaque() == member }
+    let queue = unsafe Unmanaged.passUnretained(queue).toOpaque()
+    unsafe order.removeAll { unsafe $0.queue.toOpaque() == queue }
   }
 
-  func putFirst(_ held: [Call], _ member: HandlerQueue, _ count: Int) {
+  func putFirst(_ held: [Call], _ queue: HandlerQueue, _ count: Int) {
     unsafe urgent.prepend(held)
-    if isShared, count > 0 { unsafe order.prepend([Stretch(member: .passUnretained(member), count: count)]) }
+    if isShared, count > 0 { unsafe order.prepend([Stretch(queue: .passUnretained(queue), count: count)]) }
   }
 
   func addUrgent(_ call: Call) { unsafe urgent.append(call) }
@@ -162,7 +162,7 @@ import Synchronization
     guard !isShared else { return nextSharedStretch(most) }
     guard let only = unsafe only else { return nil }
     let count = unsafe only._withUnsafeGuaranteedRef { $0.openCount }
-    return unsafe count > 0 ? Stretch(member: only, count: count) : nil
+    return unsafe count > 0 ? Stretch(queue: only, count: count) : nil
   }
 
   private func nextSharedStretch(_ most: Int) -> Stretch? {
@@ -170,16 +170,16 @@ import Synchronization
       var next: Stretch?
       var isUsedUp = false
       unsafe order.updateFirst { first in
-        unsafe first.member._withUnsafeGuaranteedRef { member in
+        unsafe first.queue._withUnsafeGuaranteedRef { queue in
           // Places of occurrences that were dropped, or that an earlier batch took.
-          let void = unsafe min(member.debt, first.count)
-          unsafe member.debt -= void
+          let void = unsafe min(queue.debt, first.count)
+          unsafe queue.debt -= void
           first.count -= void
         }
         if first.count > 0 {
-          let count = unsafe first.member._withUnsafeGuaranteedRef { $0.dequeueCount(of: first.count, most) }
+          let count = unsafe first.queue._withUnsafeGuaranteedRef { $0.dequeueCount(of: first.count, most) }
           first.count -= count
-          unsafe next = Stretch(member: first.member, count: count)
+          unsafe next = Stretch(queue: first.queue, count: count)
         }
         isUsedUp = first.count == 0
       }
@@ -209,9 +209,9 @@ import Synchronization
   func occupyWorker() -> Worker {
     busy += 1
     if let worker = unsafe idle.popLast() { return worker }
-    let worker = Worker(of: isShared ? 0 : unsafe onlyMember?.record.id ?? 0)
+    let worker = Worker(of: isShared ? 0 : unsafe onlyQueue?.record.id ?? 0)
     #if DEBUG
-      worker.target = unsafe onlyMember ?? members.values.first?.member
+      worker.target = unsafe onlyQueue ?? queues.values.first?.queue
     #endif
     unsafe worker.index = workers.count
     unsafe workers.append(worker)
@@ -311,9 +311,9 @@ import Synchronization
     }
   }
 
-  func beginHere(_ member: HandlerQueue) -> Bool {
+  func beginHere(_ queue: HandlerQueue) -> Bool {
     mutex.withLock {
-      guard busy == 0, unsafe member.inbox.isEmpty, unsafe !member.isPaused, unsafe urgent.isEmpty else {
+      guard busy == 0, unsafe queue.inbox.isEmpty, unsafe !queue.isPaused, unsafe urgent.isEmpty else {
         return false
       }
       busy = 1
@@ -321,9 +321,9 @@ import Synchronization
     }
   }
 
-  func endHere(_ member: HandlerQueue, calls: Int) {
+  func endHere(_ queue: HandlerQueue, calls: Int) {
     let worker = mutex.withLock { () -> Worker? in
-      unsafe member.waiting &+= calls
+      unsafe queue.waiting &+= calls
       busy = 0
       return openCount > 0 ? wakeWorker() : nil
     }
@@ -341,10 +341,10 @@ import Synchronization
     final class Rare {
       var passed: [(completion: Completion, node: WaitNode)] = []
       var over: [HandlerQueue] = []
-      var reached: [(completion: Completion, node: WaitNode, member: HandlerQueue)] = []
+      var reached: [(completion: Completion, node: WaitNode, queue: HandlerQueue)] = []
       var idle: [HandlerQueue] = []
       var timers: [Delay] = []
-      var gathering: (member: HandlerQueue, key: KeyQueue)?
+      var gathering: (queue: HandlerQueue, key: KeyQueue)?
     }
 
     @inline(never) mutating func add(_ change: (Rare) -> Void) {
@@ -362,11 +362,11 @@ import Synchronization
     @inline(never) private func runRare() {
       guard let rare else { return }
       for (completion, node) in rare.passed { completion.arrive(node, nil) }
-      for (completion, node, member) in rare.reached { member.pass(completion, at: node) }
-      for member in rare.over { member.closeLate() }
-      for member in rare.idle { member.sweepKeys() }
+      for (completion, node, queue) in rare.reached { queue.pass(completion, at: node) }
+      for queue in rare.over { queue.closeLate() }
+      for queue in rare.idle { queue.sweepKeys() }
       for timer in rare.timers { timer.cancel() }
-      if let (member, key) = rare.gathering { member.startTimer(key) }
+      if let (queue, key) = rare.gathering { queue.startTimer(key) }
     }
   }
 
@@ -383,10 +383,10 @@ import Synchronization
   }
 
   @inline(__always) private func dequeueReady(_ worker: Worker, _ quota: inout DrainQuota) -> Bool {
-    guard let member = unsafe worker.ready else { return false }
-    return unsafe member._withUnsafeGuaranteedRef { member in
-      if unsafe !member.ready.isEmpty, quota.isOver { return false }
-      guard member.dequeueReady(worker) else {
+    guard let queue = unsafe worker.ready else { return false }
+    return unsafe queue._withUnsafeGuaranteedRef { queue in
+      if unsafe !queue.ready.isEmpty, quota.isOver { return false }
+      guard queue.dequeueReady(worker) else {
         unsafe worker.ready = nil
         return false
       }
@@ -406,7 +406,7 @@ import Synchronization
       mutex.lock()
       endComing(worker)
       if unsafe worker.owesEnd { worker.end(&after) }
-      if let member = unsafe worker.ready.take() { unsafe member._withUnsafeGuaranteedRef { putBackReady(of: $0) } }
+      if let queue = unsafe worker.ready.take() { unsafe queue._withUnsafeGuaranteedRef { putBackReady(of: $0) } }
       if unsafe openCount > 0 || worker.released != nil, quota.isOver {
         // A released key must not stay with a worker whose handler may end meanwhile.
         if unsafe worker.released != nil, assign(worker, 1, &after) == .call { unsafe worker.hasCall = true }
@@ -450,23 +450,23 @@ import Synchronization
     }
   }
 
-  private func putBackReady(of member: HandlerQueue) {
-    let count = member.putBackReady()
-    if isShared, count > 0 { unsafe order.prepend([Stretch(member: .passUnretained(member), count: count)]) }
+  private func putBackReady(of queue: HandlerQueue) {
+    let count = queue.putBackReady()
+    if isShared, count > 0 { unsafe order.prepend([Stretch(queue: .passUnretained(queue), count: count)]) }
   }
 
   /// The caller holds `mutex`.
   @inline(__always) private func assign(_ worker: Worker, _ most: Int, _ after: inout After) -> Found {
     if let key = unsafe worker.released {
       unsafe worker.released = nil
-      if unsafe key._withUnsafeGuaranteedRef({ unsafe $0.member.assignParked($0, worker, &after) }) { return .call }
+      if unsafe key._withUnsafeGuaranteedRef({ unsafe $0.queue.assignParked($0, worker, &after) }) { return .call }
     }
     if unsafe !urgent.isEmpty, let call = unsafe urgent.popFirst() {
       worker.adopt(call)
       return .call
     }
     while let stretch = nextStretch(most) {
-      let found = unsafe stretch.member._withUnsafeGuaranteedRef { $0.assign(stretch.count, worker, &after) }
+      let found = unsafe stretch.queue._withUnsafeGuaranteedRef { $0.assign(stretch.count, worker, &after) }
       if found != .nothing { return found }
     }
     return .nothing
@@ -501,12 +501,12 @@ extension HandlerLane {
 
   private func barrier() -> Completion {
     let completion = Completion(.ticket)
-    for member in allMembers {
-      completion.expect(member)
-      let record = member.record
-      guard let core = member.anchor.core else {
-        member.sendBarrier(completion)
-        completion.arrive(member, nil)
+    for queue in allQueues {
+      completion.expect(queue)
+      let record = queue.record
+      guard let core = queue.anchor.core else {
+        queue.sendBarrier(completion)
+        completion.arrive(queue, nil)
         continue
       }
       // Enqueued behind the occurrences that were posted before this call.
@@ -518,22 +518,22 @@ extension HandlerLane {
             // If the handler has no pace, the barrier goes to the lane at once. It also goes to the
             // lane at once if the handler has no slot, because the handler has not joined the table
             // yet or has left it. Then no occurrence waits in its pace.
-            let target: DeliveryTarget = unsafe record.index >= 0 ? record.route?.target ?? member : member
+            let target: DeliveryTarget = unsafe record.index >= 0 ? record.route?.target ?? queue : queue
             target.sendBarrier(completion)
             core.unregisterDead()
-            completion.arrive(member, nil)
+            completion.arrive(queue, nil)
           }, by: Thread.current))
     }
     completion.finishDelivery(SendReport())
     return completion
   }
 
-  private var allMembers: [HandlerQueue] {
-    mutex.withLock { unsafe Array(members.values) }.sortedUnspecialized { $0.number < $1.number }.map(\.member)
+  private var allQueues: [HandlerQueue] {
+    mutex.withLock { unsafe Array(queues.values) }.sortedUnspecialized { $0.number < $1.number }.map(\.queue)
   }
 
   /// Callable from any thread that holds no mutex.
-  package var waitingCount: Int { allMembers.reduce(0) { $0 + $1.waitingCount } }
+  package var waitingCount: Int { allQueues.reduce(0) { $0 + $1.waitingCount } }
 }
 
 extension HandlerLane: CustomStringConvertible {

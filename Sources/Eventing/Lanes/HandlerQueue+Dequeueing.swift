@@ -73,8 +73,8 @@ extension HandlerQueue {
     if let completion = item.completion { completion.arrive(self, nil) }
     var after = HandlerLane.After()
     let mayBeOver = lane.mutex.withLock { () -> Bool in
-      if item.kind == .end { unsafe isEnded = true }
-      guard unsafe isEnded, unsafe ready.isEmpty else { return false }
+      if item.kind == .end { unsafe phase = .ended }
+      guard unsafe phase == .ended, unsafe ready.isEmpty else { return false }
       settle(&after)
       return true
     }
@@ -147,7 +147,7 @@ extension HandlerQueue {
   func assignParked(_ key: KeyQueue, _ worker: Worker, _ after: inout HandlerLane.After) -> Bool {
     if let batch = modifiers.batch {
       // Payloads that gather wait for their time, or for more of them.
-      if unsafe key.isOpen || isEnding, assignBatch(batch, of: key, worker, &after) == .call { return true }
+      if unsafe key.isOpen || phase != .open, assignBatch(batch, of: key, worker, &after) == .call { return true }
       unsafe key.isActive = false
       settle(&after)
       return false
@@ -175,7 +175,7 @@ extension HandlerQueue {
       after.add {
         if isTracked { $0.reached.append((completion, self, self)) } else { $0.passed.append((completion, self)) }
       }
-    case .end: unsafe isEnded = true
+    case .end: unsafe phase = .ended
     case .key:
       if let key = unsafe item.key, let batch = modifiers.batch {
         return unsafe key._withUnsafeGuaranteedRef { key in
@@ -191,8 +191,8 @@ extension HandlerQueue {
 
   func settle(_ after: inout HandlerLane.After) {
     guard unsafe running == 0, unsafe inbox.isEmpty else { return }
-    if unsafe isEnded, unsafe !isClosed {
-      unsafe isClosed = true
+    if unsafe phase == .ended {
+      unsafe phase = .closed
       after.add { $0.over.append(self) }
     }
     if let keys, keys.count > LaneKeys.leastLimit { after.add { $0.idle.append(self) } }

@@ -54,12 +54,12 @@ extension HandlerQueue {
   }
 
   private func refusal(of call: Call) -> ClaimRefusal {
-    if unsafe call.attempts == 0 || record.has(HandlerFlags.removed) { return unsafe refusal(isEnding: isEnding) }
+    if unsafe call.attempts == 0 || record.has(HandlerFlags.removed) { return unsafe refusal(isEnding: phase != .open) }
     if call.isGivenUp { return .skip }
     // If this is a once handler, its first attempt has used it up. Further attempts still follow.
     let flags = record.state.load(ordering: .acquiring)
     if flags & HandlerFlags.lockedAtAll == 0 { return .retry }
-    return unsafe flags & HandlerFlags.isHolding != 0 && !isEnding ? .pause : .skip
+    return unsafe flags & HandlerFlags.isHolding != 0 && phase == .open ? .pause : .skip
   }
 
   private func detachAll(_ released: inout Released) {
@@ -118,7 +118,7 @@ extension HandlerQueue {
     var timers: [Delay] = []
     let isPaused = lane.mutex.withLock { () -> Bool in
       openAll(&timers)
-      if unsafe self.isPaused || isClosed { return true }
+      if unsafe self.isPaused || phase == .closed { return true }
       unsafe inbox.append(Item(completion, nil, .barrier))
       unsafe followers += 1
       lane.addToOrder(self)
@@ -179,7 +179,7 @@ extension HandlerQueue {
     var dropped = Dropped()
     var released = Released()
     let (isIdle, ends) = lane.mutex.withLock { () -> (Bool, Bool) in
-      unsafe isEnding = true
+      unsafe phase = .ending
       // If the first attempt of a once handler has used it up, further attempts may follow. The
       // handler's unregistration, which calls `finish()`, must not end the delays between them.
       if !record.has(HandlerFlags.spent) || record.has(HandlerFlags.removed) { unsafe endsDelays = true }
@@ -193,8 +193,10 @@ extension HandlerQueue {
         unsafe isPaused = false
       }
       let isIdle = unsafe inbox.isEmpty && running == 0 && (isTracked || lane.isQuiet)
-      unsafe isClosed = isIdle
-      if isIdle { unsafe swap(&probes, &released.probes) }
+      if isIdle {
+        unsafe phase = .closed
+        unsafe swap(&probes, &released.probes)
+      }
       if !isIdle {
         unsafe inbox.append(Item(nil, nil, .end))
         unsafe followers += 1
@@ -220,7 +222,7 @@ extension HandlerQueue {
       removeWaiting(&dropped)
       // The other calls without a worker are between two attempts, and make a last one.
       lane.removeUrgent { call in
-        guard unsafe call.member?.toOpaque() == Unmanaged.passUnretained(self).toOpaque(),
+        guard unsafe call.queue?.toOpaque() == Unmanaged.passUnretained(self).toOpaque(),
           unsafe call.attempts == 0 || call.rare.isLastAttempt
         else { return false }
         dropped.calls.append(call)
@@ -237,10 +239,8 @@ extension HandlerQueue {
         if unsafe followers > 0 { unsafe lane.addToOrder(self, followers) }
       }
       // If `dequeuesAll`, the worker that reaches the end closes the handler.
-      guard !dequeuesAll, unsafe isEnded, unsafe running == 0, unsafe inbox.isEmpty, unsafe !isClosed else {
-        return false
-      }
-      unsafe isClosed = true
+      guard !dequeuesAll, unsafe phase == .ended, unsafe running == 0, unsafe inbox.isEmpty else { return false }
+      unsafe phase = .closed
       return true
     }
     for timer in timers { timer.cancel() }

@@ -2,13 +2,13 @@
 // `dropOldest` hold the mutex.
 
 extension HandlerQueue {
-  func deliver(_ payload: BorrowedPayload, _ tally: inout Delivery) {
-    if mayCallHere, tally.mayCallHere, let outcome = callHere(payload) {
-      return tally.report.count(outcome)
+  func deliver(_ payload: BorrowedPayload, _ delivery: inout Delivery) {
+    if mayCallHere, delivery.mayCallHere, let outcome = callHere(payload) {
+      return delivery.report.count(outcome)
     }
-    let completion = tally.completionForLane()
+    let completion = delivery.completionForLane()
     if isPlain { pushPlain(payload, completion) } else if !push(payload, completion) { return }
-    tally.enqueued &+= 1
+    delivery.enqueued &+= 1
   }
 
   func deliverPost(_ payload: BorrowedPayload) {

@@ -33,12 +33,9 @@ import Synchronization
 
   @exclusivity(unchecked) var inbox: PayloadQueue<Item>
   @exclusivity(unchecked) var isPaused = false
-  @exclusivity(unchecked) var isEnding = false
-  @exclusivity(unchecked) var isEnded = false
-  /// Nothing is left, and no worker comes any more.
-  @exclusivity(unchecked) var isClosed = false
+  @exclusivity(unchecked) var phase = Phase.open
   @exclusivity(unchecked) var endsDelays = false
-  /// If ``dequeuesAll``, counts all payloads that were ever pushed.
+  /// The payloads that wait; if ``dequeuesAll``, all that were ever pushed.
   @exclusivity(unchecked) var waiting = 0
   @exclusivity(unchecked) var followers = 0
   /// Payloads at the end of `inbox` that wait for a batch to fill.
@@ -113,6 +110,17 @@ import Synchronization
     lane.insert(self)
   }
 
+  /// Phases follow each other in this order. Some may be left out.
+  enum Phase {
+    case open
+    /// The handler ends after what it has.
+    case ending
+    /// Only calls that run, and barriers, are left.
+    case ended
+    /// Nothing is left, and no worker comes any more.
+    case closed
+  }
+
   package override var keepsOnlyTheNewest: Bool { buffering == .latest }
 
   package override func needs(_ goal: Invocation) -> WaitNeeds { lane.needs }
@@ -156,7 +164,7 @@ import Synchronization
   package var delaysAndOldestCall: (delayed: Int, oldest: UInt64) {
     lane.mutex.withLock {
       let own = unsafe Unmanaged.passUnretained(self).toOpaque()
-      let onWorkers = unsafe lane.workers.map(\.call).filter { unsafe $0.member?.toOpaque() == own }
+      let onWorkers = unsafe lane.workers.map(\.call).filter { unsafe $0.queue?.toOpaque() == own }
       var (delayed, oldest) = (0, UInt64.max)
       for call in unsafe onWorkers + away {
         if unsafe call.isDelayed {
@@ -170,7 +178,7 @@ import Synchronization
   }
 
   func has(_ worker: Worker) -> Bool {
-    unsafe worker.owesEnd && worker.call.member?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
+    unsafe worker.owesEnd && worker.call.queue?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
   }
 
   package var runningWorker: Worker? {

@@ -42,7 +42,7 @@
   var target: DeliveryTarget? {
     switch self {
     case .call, .intercept, .retried: nil
-    case .lane(let member): member
+    case .lane(let queue): queue
     case .paced(let target): target
     case .sequence(let sink): sink
     case .relay(let transformed): transformed.target
@@ -86,28 +86,28 @@
   func deliver(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ record: DetailedRecord,
     _ anchor: EventAnchor,
-    _ tally: inout Delivery
+    _ delivery: inout Delivery
   ) -> Bool {
     switch self {
-    case .lane(let member): member.deliver(payload, &tally)
-    case .paced(let target): return target.deliver(payload, owner, &tally)
+    case .lane(let queue): queue.deliver(payload, &delivery)
+    case .paced(let target): return target.deliver(payload, owner, &delivery)
     case .retried(let retry, let body):
       guard record.claim() else { return false }
-      tally.call(record, anchor, retry) { try body(HandlerArguments(payload, owner)) }
+      delivery.call(record, anchor, retry) { try body(HandlerArguments(payload, owner)) }
     case .sequence(let sink):
       guard record.claim() else { return false }
-      sink.deliver(payload, &tally)
-    case .relay(let transformed): return transformed.deliver(payload, owner, &tally)
+      sink.deliver(payload, &delivery)
+    case .relay(let transformed): return transformed.deliver(payload, owner, &delivery)
     case .call(let body):
       guard record.claim() else { return false }
-      tally.call(record, anchor) { try body(HandlerArguments(payload, owner)) }
+      delivery.call(record, anchor) { try body(HandlerArguments(payload, owner)) }
     case .intercept(let body):
       guard record.claim() else { return false }
       var decision = InterceptorDecision.proceed
-      tally.call(record, anchor) { decision = try body(HandlerArguments(payload, owner)) }
-      tally.apply(decision)
-      unsafe tally.completion?.interceptors += 1
-      tally.completion?.account?.noteIntercepted(stops: decision.isStop)
+      delivery.call(record, anchor) { decision = try body(HandlerArguments(payload, owner)) }
+      delivery.apply(decision)
+      unsafe delivery.completion?.interceptors += 1
+      delivery.completion?.account?.noteIntercepted(stops: decision.isStop)
     }
     return true
   }
@@ -124,12 +124,12 @@ extension Handler {
   @inlinable func converted<Incoming: Sendable>(
     _ convert: @escaping @Sendable (Incoming, borrowing Delivery, _ eventName: String?) -> Payload?
   ) -> Handler<Incoming> {
-    Handler<Incoming>(converting: any, nil) { incoming, name, tally, pass in
-      guard let payload = convert(incoming.payload(Incoming.self), tally, name) else {
-        tally.noteLeftOut()
+    Handler<Incoming>(converting: any, nil) { incoming, name, delivery, pass in
+      guard let payload = convert(incoming.payload(Incoming.self), delivery, name) else {
+        delivery.noteLeftOut()
         return false
       }
-      return unsafe withUnsafePointer(to: payload) { unsafe pass(BorrowedPayload($0), &tally) }
+      return unsafe withUnsafePointer(to: payload) { unsafe pass(BorrowedPayload($0), &delivery) }
     }
   }
 
@@ -153,12 +153,12 @@ extension Handler {
           return try unsafe withUnsafePointer(to: payload) { unsafe try inner(BorrowedPayload($0)) }
         }.erased
       }
-    return Handler<Incoming>(converting: any, view) { incoming, _, tally, pass in
+    return Handler<Incoming>(converting: any, view) { incoming, _, delivery, pass in
       guard let payload = convert(incoming.payload(Incoming.self)) else {
-        tally.noteLeftOut()
+        delivery.noteLeftOut()
         return false
       }
-      return unsafe withUnsafePointer(to: payload) { unsafe pass(BorrowedPayload($0), &tally) }
+      return unsafe withUnsafePointer(to: payload) { unsafe pass(BorrowedPayload($0), &delivery) }
     }
   }
 
@@ -179,9 +179,9 @@ extension AnyHandler {
     let (body, type, modifiers) = (inner.body, inner.type, inner.options.modifierBox?.modifiers)
     let makeTransformed: @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler = { record, anchor in
       let route = HandlerRoute(body, type, record, anchor, modifiers)
-      return TransformedHandler(target: route.target) { incoming, owner, tally in
-        conversion(incoming, anchor.name, &tally) { payload, tally in
-          route.deliver(payload, owner, record, anchor, &tally)
+      return TransformedHandler(target: route.target) { incoming, owner, delivery in
+        conversion(incoming, anchor.name, &delivery) { payload, delivery in
+          route.deliver(payload, owner, record, anchor, &delivery)
         }
       }
     }

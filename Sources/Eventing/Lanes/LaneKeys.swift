@@ -3,7 +3,7 @@ import Synchronization
 // Safe: each field says what guards it.
 @safe final class KeyQueue: WaitNode, @unchecked Sendable {
   /// Safe: the handler owns the table of the key.
-  unowned(unsafe) let member: HandlerQueue
+  unowned(unsafe) let queue: HandlerQueue
   /// True also between two attempts. Guarded by: lane.mutex.
   @exclusivity(unchecked) var isActive = false
   /// For a handler of batches, all items of the key. Guarded by: lane.mutex.
@@ -23,14 +23,14 @@ import Synchronization
   /// Changed under lane.mutex.
   let ended = Atomic<Int>(0)
 
-  init(_ member: HandlerQueue) {
-    unsafe self.member = member
-    unsafe parked = PayloadQueue(member.layout)
+  init(_ queue: HandlerQueue) {
+    unsafe self.queue = queue
+    unsafe parked = PayloadQueue(queue.layout)
   }
 
   override func needs(_ goal: Invocation) -> WaitNeeds {
-    if let worker = worker.load() { return unsafe .any([worker, member]) }
-    return unsafe member.lane.needs
+    if let worker = worker.load() { return unsafe .any([worker, queue]) }
+    return unsafe queue.lane.needs
   }
 
   /// The caller holds `lane.mutex`.
@@ -74,7 +74,7 @@ import Synchronization
       number += 1
       _ = unsafe numbers.popFirst()
     }
-    unsafe call.beginBatch(number, of: &parked, .passUnretained(self), member.layout)
+    unsafe call.beginBatch(number, of: &parked, .passUnretained(self), queue.layout)
   }
 
   func popAll(into queue: inout PayloadQueue<Item>) -> Int {
@@ -88,7 +88,7 @@ import Synchronization
   /// The lane may still have the key after its occurrences were dropped. Isolation: core.
   var isUsed: Bool {
     unsafe pushed != ended.load(ordering: .acquiring)
-      || member.lane.mutex.withLock { unsafe isActive || isQueued || !parked.isEmpty }
+      || queue.lane.mutex.withLock { unsafe isActive || isQueued || !parked.isEmpty }
   }
 }
 
@@ -114,9 +114,10 @@ extension PayloadQueue where Header == Item {
 }
 
 /// A class, because a call through a protocol would retain the object.
+// Safe: without state; see TypedLaneKeys.
 class LaneKeys: @unchecked Sendable {
   /// Runs the user's code. Isolation: core.
-  func key(of payload: BorrowedPayload, on member: HandlerQueue) -> Unmanaged<KeyQueue> {
+  func key(of payload: BorrowedPayload, on queue: HandlerQueue) -> Unmanaged<KeyQueue> {
     preconditionFailure("each table overrides key(of:on:)")
   }
   func sweep() {}
@@ -144,14 +145,14 @@ class LaneKeys: @unchecked Sendable {
   @_specialize(where Key == Int)
   @_specialize(where Key == UInt64)
   @_specialize(where Key == String)
-  override func key(of payload: BorrowedPayload, on member: HandlerQueue) -> Unmanaged<KeyQueue> {
+  override func key(of payload: BorrowedPayload, on queue: HandlerQueue) -> Unmanaged<KeyQueue> {
     let value = keyOf(payload)
     if let key = unsafe keys[value] {
       unsafe key._withUnsafeGuaranteedRef { unsafe $0.pushed &+= 1 }
       return unsafe key
     }
     if unsafe keys.count >= limit { sweep() }
-    let key = unsafe Unmanaged.passRetained(KeyQueue(member))
+    let key = unsafe Unmanaged.passRetained(KeyQueue(queue))
     unsafe key._withUnsafeGuaranteedRef { unsafe $0.pushed = 1 }
     unsafe keys[value] = key
     storedCount.store(unsafe keys.count, ordering: .relaxed)

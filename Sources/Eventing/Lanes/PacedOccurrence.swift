@@ -12,17 +12,17 @@ struct PacedOccurrence: PayloadHeader {
     let path: ForwardingPath?
     let isLateSend: Bool
 
-    init(_ tally: borrowing Delivery) {
-      (instant, path, isLateSend) = (tally.instant, tally.path, tally.isLateSend)
-      sender = tally.sender
+    init(_ delivery: borrowing Delivery) {
+      (instant, path, isLateSend) = (delivery.instant, delivery.path, delivery.isLateSend)
+      sender = delivery.sender
     }
   }
 
-  init(_ tally: borrowing Delivery, _ completion: Completion?) {
-    sequence = tally.sequence
+  init(_ delivery: borrowing Delivery, _ completion: Completion?) {
+    sequence = delivery.sequence
     self.completion = completion
-    let isPlain = tally.instant == nil && tally.sender == nil && tally.path == nil && !tally.isLateSend
-    details = isPlain ? nil : Details(tally)
+    let isPlain = delivery.instant == nil && delivery.sender == nil && delivery.path == nil && !delivery.isLateSend
+    details = isPlain ? nil : Details(delivery)
   }
 
   init(_ sequence: UInt64, _ completion: Completion?) {
@@ -37,7 +37,7 @@ struct PacedOccurrence: PayloadHeader {
     return copy
   }
 
-  func tally(_ payload: BorrowedPayload?) -> Delivery {
+  func delivery(_ payload: BorrowedPayload?) -> Delivery {
     Delivery(
       payload, paced: sequence, completion, from: details?.sender, along: details?.path, at: details?.instant,
       isLateSend: details?.isLateSend == true)

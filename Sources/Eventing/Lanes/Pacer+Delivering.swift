@@ -41,43 +41,43 @@ extension Pacer {
     defer { completion?.endPassing() }
     let letter = anchor.deadLetters == nil ? LetterPayload.lost : record.options.letter
     return letter.withPayload(from: payload) { whole in
-      deliver(payload, occurrence, occurrence.tally(whole), for: observers, reason, completion)
+      deliver(payload, occurrence, occurrence.delivery(whole), for: observers, reason, completion)
     }
   }
 
   private func deliver(
-    _ payload: BorrowedPayload, _ occurrence: PacedOccurrence, _ tally: consuming Delivery,
+    _ payload: BorrowedPayload, _ occurrence: PacedOccurrence, _ delivery: consuming Delivery,
     for observers: Observers?, _ reason: Reason, _ completion: Completion?
   ) -> Bool {
-    var tally = tally
+    var delivery = delivery
     // Only what waits for the pace is replaced, and not what came to the lane in time.
-    if reason != .inTime { tally.needNoRoom() }
-    tally.observed = observers.map { ObservedOccurrence(observers: $0, sequence: occurrence.sequence) }
+    if reason != .inTime { delivery.needNoRoom() }
+    delivery.observed = observers.map { ObservedOccurrence(observers: $0, sequence: occurrence.sequence) }
     let box = record.options.owner.flatMap { $0.isElsewhere ? nil : $0 }
     let owner = box?.object
     if box != nil, owner == nil { record.set(HandlerFlags.removed) }
-    attempts: while record.has(HandlerFlags.notCallable) || !passAlone(payload, owner, &tally) {
+    attempts: while record.has(HandlerFlags.notCallable) || !passAlone(payload, owner, &delivery) {
       // A lock that holds occurrences ends inside the core, where this thread is. So a lock that is
       // seen here ends after this delivery, and its end calls resume().
       switch refusal(isEnding: reason == .end) {
       case .retry: continue
       case .pause: return true
       case .skip:
-        tally.report.skipped += 1
+        delivery.report.skipped += 1
         counters.countSkipped(occurrence.completion)
         break attempts
       }
     }
     if record.has(HandlerFlags.ended), reason != .end { anchor.core?.noteDead(record) }
-    completion?.arrive(self, tally.outcomeOfOneHandler)
+    completion?.arrive(self, delivery.outcomeOfOneHandler)
     return false
   }
 
   private func passAlone(
-    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout Delivery
+    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ delivery: inout Delivery
   ) -> Bool {
-    guard let cell = tally.observed?.cell else { return pass(payload, owner, &tally) }
-    return CallCell.$current.withValue(cell) { pass(payload, owner, &tally) }
+    guard let cell = delivery.observed?.cell else { return pass(payload, owner, &delivery) }
+    return CallCell.$current.withValue(cell) { pass(payload, owner, &delivery) }
   }
 
   func holdPending() -> Bool {

@@ -36,7 +36,7 @@ import Synchronization
   // MARK: For the core
 
   func deliver(
-    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout Delivery
+    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ delivery: inout Delivery
   ) -> Bool {
     switch pace.kind {
     case .throttle(let interval):
@@ -44,12 +44,12 @@ import Synchronization
       // The new occurrence must not overtake that one, but replaces it: the older one is dropped.
       if unsafe timer == nil, unsafe pending.isEmpty {
         startTimer(after: interval)
-        return pass(payload, owner, &tally)
+        return pass(payload, owner, &delivery)
       }
-      keep(payload, &tally)
+      keep(payload, &delivery)
     case .debounce(let pause, let limit):
       let isFirst = unsafe pending.isEmpty
-      keep(payload, &tally)
+      keep(payload, &delivery)
       let now = queue.now
       if isFirst { unsafe latest = limit.map { now.adding($0) } }
       unsafe deadline = min(now.adding(pause), latest ?? now.adding(pause))
@@ -59,11 +59,11 @@ import Synchronization
   }
 
   @inline(never) func pass(
-    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ tally: inout Delivery
+    _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ delivery: inout Delivery
   ) -> Bool {
-    let (delivered, failed) = (tally.report.delivered, tally.report.failures.count)
-    guard inner.deliver(payload, owner, record, anchor, &tally) else { return false }
-    if lane == nil, tally.report.delivered + tally.report.failures.count > delivered + failed { countCallAlone() }
+    let (delivered, failed) = (delivery.report.delivered, delivery.report.failures.count)
+    guard inner.deliver(payload, owner, record, anchor, &delivery) else { return false }
+    if lane == nil, delivery.report.delivered + delivery.report.failures.count > delivered + failed { countCallAlone() }
     return true
   }
 
@@ -81,12 +81,12 @@ import Synchronization
     return true
   }
 
-  private func keep(_ payload: BorrowedPayload, _ tally: inout Delivery) {
-    let completion = tally.completionForLane()
+  private func keep(_ payload: BorrowedPayload, _ delivery: inout Delivery) {
+    let completion = delivery.completionForLane()
     if let completion, completion.isAwaited { completion.expect(self) }
     dropPending()
-    unsafe pending.append(PacedOccurrence(tally, completion), payload)
-    tally.enqueued &+= 1
+    unsafe pending.append(PacedOccurrence(delivery, completion), payload)
+    delivery.enqueued &+= 1
   }
 
   private func dropPending() {

@@ -30,8 +30,8 @@ import Synchronization
     unsafe try ownCall._withUnsafeGuaranteedRef(body)
   }
 
-  @inline(__always) func isBusy(with member: HandlerQueue) -> Bool {
-    withCall { unsafe $0.member?.toOpaque() == Unmanaged.passUnretained(member).toOpaque() }
+  @inline(__always) func isBusy(with queue: HandlerQueue) -> Bool {
+    withCall { unsafe $0.queue?.toOpaque() == Unmanaged.passUnretained(queue).toOpaque() }
   }
 
   private func setCall(_ call: Call) {
@@ -41,20 +41,20 @@ import Synchronization
     call.worker.set(self)
   }
 
-  var member: HandlerQueue { unsafe call.member.unsafelyUnwrapped.takeUnretainedValue() }
+  var queue: HandlerQueue { unsafe call.queue.unsafelyUnwrapped.takeUnretainedValue() }
 
   func adopt(_ call: Call) {
     setCall(call)
-    let member = member
-    unsafe owesEnd = member.isTracked || mutant(.retryLosesItsPlace)
+    let queue = queue
+    unsafe owesEnd = queue.isTracked || mutant(.retryLosesItsPlace)
     if let key = unsafe call.key { unsafe key._withUnsafeGuaranteedRef { $0.worker.set(self) } }
-    member.noteAdopted(call)
+    queue.noteAdopted(call)
   }
 
   /// Others go on with the object of the call.
   func leaveCall() {
     let next = Call()
-    next.reserve(for: member)
+    next.reserve(for: queue)
     setCall(next)
     unsafe owesEnd = false
   }
@@ -66,7 +66,7 @@ import Synchronization
         after.add { unsafe $0.passed += call.barriers.map { ($0, call) } }
         unsafe call.barriers = []
       }
-      unsafe call.member.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.noteEnd(of: call, on: self, &after) }
+      unsafe call.queue.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.noteEnd(of: call, on: self, &after) }
     }
   }
 

@@ -56,7 +56,7 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
     return true
   }
 
-  /// Never under a mutex.
+  /// Must not be called while a mutex is held.
   func clear() {
     unsafe queue?.noteCancelled(self)
     release()

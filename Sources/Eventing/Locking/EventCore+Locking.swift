@@ -128,10 +128,10 @@ extension EventCore {
   /// False if the occurrence must be skipped. The caller puts one that comes from the buffer back.
   func hold(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ payload: BorrowedPayload,
-    _ tally: inout Delivery
+    _ delivery: inout Delivery
   ) -> Bool {
-    if tally.isLate {
-      tally.isHeldOn = true
+    if delivery.isLate {
+      delivery.isHeldOn = true
       return true
     }
     syncPoint(.holding)
@@ -142,7 +142,7 @@ extension EventCore {
     else { return false }
     let isAnnouncement = unsafe pendingWork.replayValue.isAnnouncement?(payload) == true
     if isAnnouncement, !record.wantsPrior { return false }
-    let held = HeldOccurrence(tally, holding)
+    let held = HeldOccurrence(delivery, holding)
     let (isKept, replaced) = buffer.keep(payload, held, isAnnouncement: isAnnouncement)
     if let replaced {
       unsafe slot.pointee.countSkipped()
@@ -154,10 +154,10 @@ extension EventCore {
     guard isKept else { return false }
     if let completion = held.completion {
       completion.expect(buffer)
-      tally.enqueued &+= 1
-      tally.observed?.held(HandlerToken(record, anchor))
+      delivery.enqueued &+= 1
+      delivery.observed?.held(HandlerToken(record, anchor))
     } else {
-      tally.report.held &+= 1
+      delivery.report.held &+= 1
     }
     return true
   }
@@ -223,11 +223,11 @@ extension EventCore {
       if stopped == sequence, !isReplayed {
         unsafe skipHeld(buffer, slot)
       } else if !record.has(HandlerFlags.notCallable) {
-        let tally = unsafe deliverHeld(buffer, slot)
+        let delivery = unsafe deliverHeld(buffer, slot)
         // A new interceptor decides about no occurrence that others had before it.
         if isReplayed { continue }
-        if tally.isStopped { stopped = sequence }
-        if let substitute = tally.substitute { substituted = (sequence, substitute) }
+        if delivery.isStopped { stopped = sequence }
+        if let substitute = delivery.substitute { substituted = (sequence, substitute) }
       }
       unregisterDead()
     }
@@ -235,23 +235,23 @@ extension EventCore {
 
   private func deliverHeld(_ buffer: HoldingBuffer, _ slot: UnsafeMutablePointer<HandlerSlot>) -> Delivery {
     let held = unsafe buffer.items.takeFirst()
-    var tally = unsafe Delivery(buffer.items.taken, held)
-    tally.observed = observed(held.sequence)
+    var delivery = unsafe Delivery(buffer.items.taken, held)
+    delivery.observed = observed(held.sequence)
     if mutant(.heldIsLost) {
     } else if let context = held.context {
-      within(context) { unsafe visitAlone(slot, buffer.items.taken, &tally) }
+      within(context) { unsafe visitAlone(slot, buffer.items.taken, &delivery) }
     } else {
-      unsafe visitAlone(slot, buffer.items.taken, &tally)
+      unsafe visitAlone(slot, buffer.items.taken, &delivery)
     }
-    if tally.isHeldOn {
+    if delivery.isHeldOn {
       unsafe buffer.items.untake(held)
     } else {
       unsafe buffer.items.destroyTaken()
-      held.completion?.arrive(buffer, tally.outcomeOfOneHandler)
+      held.completion?.arrive(buffer, delivery.outcomeOfOneHandler)
     }
     buffer.noteCount()
-    tally.payload = nil  // it is gone
-    return tally
+    delivery.payload = nil  // it is gone
+    return delivery
   }
 
   private func skipHeld(_ buffer: HoldingBuffer, _ slot: UnsafeMutablePointer<HandlerSlot>) {

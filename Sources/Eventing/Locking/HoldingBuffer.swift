@@ -95,15 +95,15 @@ struct HeldOccurrence: PayloadHeader, Sendable {
   let holding: Buffering
   let completion: Completion?
 
-  init(_ tally: borrowing Delivery, _ holding: Buffering) {
-    if let brought = tally.completion, brought.staysInHand { completion = brought } else { completion = nil }
-    sequence = tally.sequence
-    instant = tally.instant
-    sender = tally.sender
-    path = tally.path
-    isSend = tally.isSend
-    isReplayed = tally.isReplay
-    context = if let completion = tally.completion { completion.context } else { CarriedContext.current() }
+  init(_ delivery: borrowing Delivery, _ holding: Buffering) {
+    if let brought = delivery.completion, brought.staysInHand { completion = brought } else { completion = nil }
+    sequence = delivery.sequence
+    instant = delivery.instant
+    sender = delivery.sender
+    path = delivery.path
+    isSend = delivery.isSend
+    isReplayed = delivery.isReplay
+    context = if let completion = delivery.completion { completion.context } else { CarriedContext.current() }
     self.holding = holding
   }
 }

@@ -62,23 +62,23 @@ extension EventCore {
   }
 
   /// Retains nothing, which would take longer than all else that the core does for a trace.
-  /// `tally.observed` keeps `tracing` alive.
+  /// `delivery.observed` keeps `tracing` alive.
   @inline(never) func callWatched(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ tracing: ObservedOccurrence.Tracing, _ payload: BorrowedPayload,
-    _ tally: inout Delivery
+    _ delivery: inout Delivery
   ) {
     let number = CallCell.newNumber()
     let call = unsafe WatchedCall(
-      number, tally.sequence, tracing.observers, slot.pointee.held, anchorReference.lend(),
+      number, delivery.sequence, tracing.observers, slot.pointee.held, anchorReference.lend(),
       outer: tracing.cell._withUnsafeGuaranteedRef { $0.begin(number) })
     unsafe tracing.observers._withUnsafeGuaranteedRef { $0.only?.began(call) }
     do {
       unsafe try slot.pointee.call(payload)
       end(.returned)
-      tally.report.counts.delivered &+= 1
+      delivery.report.counts.delivered &+= 1
     } catch {
       end(.threw(error))
-      unsafe tally.fail(slot.pointee.record, self.anchor, error)
+      unsafe delivery.fail(slot.pointee.record, self.anchor, error)
     }
     func end(_ end: WatchedCall.End) {
       unsafe tracing.cell._withUnsafeGuaranteedRef { $0.call.store(call.outer, ordering: .relaxed) }
@@ -92,10 +92,10 @@ extension EventCore {
   }
 
   @inline(never) func visitAlone(
-    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ tally: inout Delivery
+    _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ delivery: inout Delivery
   ) {
-    guard let cell = tally.observed?.cell else { return _ = unsafe visit(slot, payload, &tally) }
-    CallCell.$current.withValue(cell) { _ = unsafe visit(slot, payload, &tally) }
+    guard let cell = delivery.observed?.cell else { return _ = unsafe visit(slot, payload, &delivery) }
+    CallCell.$current.withValue(cell) { _ = unsafe visit(slot, payload, &delivery) }
   }
 
   @inline(never) func postTraced(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
@@ -105,20 +105,20 @@ extension EventCore {
   }
 
   @inline(never) func watched(
-    _ payload: BorrowedPayload, _ completion: Completion?, _ tally: inout Delivery,
+    _ payload: BorrowedPayload, _ completion: Completion?, _ delivery: inout Delivery,
     _ deliver: (inout Delivery) -> Void
   ) {
-    guard let observed = tally.observed else { return deliver(&tally) }
+    guard let observed = delivery.observed else { return deliver(&delivery) }
     let observers = observed.observers
     let occurrence = unsafe WatchedOccurrence(
       event: observers.event, sequence: observed.sequence,
       origin: completion?.notes?.origin ?? TraceOrigin(isKnown: observed.cell != nil),
-      sender: tally.sender, payload: payload, type: type)
+      sender: delivery.sender, payload: payload, type: type)
     observers.tell { $0.began(occurrence) }
     if let cell = observed.cell {
-      CallCell.$current.withValue(cell) { deliver(&tally) }
+      CallCell.$current.withValue(cell) { deliver(&delivery) }
     } else {
-      deliver(&tally)
+      deliver(&delivery)
     }
     observers.tell { $0.ended(occurrence) }
   }

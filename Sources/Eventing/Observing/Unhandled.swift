@@ -46,10 +46,10 @@ extension EventCore {
   }
 
   /// Isolation: core.
-  func reportIfUnhandled(_ payload: BorrowedPayload, _ tally: borrowing Delivery) {
+  func reportIfUnhandled(_ payload: BorrowedPayload, _ delivery: borrowing Delivery) {
     guard let unhandled = pendingWorkReference.load()?.unhandledReference.load() else { return }
-    guard tally.report.reachedNobody && tally.enqueued == 0 else { return }
-    unhandled.post(payload, tally.sender, unhandled.name, tally.sequence, (tally.instant ?? .now).instant)
+    guard delivery.report.reachedNobody && delivery.enqueued == 0 else { return }
+    unhandled.post(payload, delivery.sender, unhandled.name, delivery.sequence, (delivery.instant ?? .now).instant)
   }
 }
 

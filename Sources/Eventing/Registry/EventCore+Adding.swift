@@ -154,15 +154,15 @@ extension EventCore {
     // A snapshot computes calls as occurrences minus `offeredBefore`, and this payload is no
     // occurrence.
     record.offeredBefore.store(record.offeredBefore.load(ordering: .relaxed) &- 1, ordering: .relaxed)
-    var tally = unsafe Delivery(
+    var delivery = unsafe Delivery(
       payload, sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil,
       isClocked: clockedCount > 0)
-    tally.observed = observed(sequence)
-    tally.isReplay = true
+    delivery.observed = observed(sequence)
+    delivery.isReplay = true
     // A full buffer that suspends senders drops what no sender brings. It takes past payloads
     // nevertheless.
-    tally.isLateSend = record.details?.place.buffering.suspendsSender ?? false
-    unsafe visitAlone(slot, payload, &tally)
+    delivery.isLateSend = record.details?.place.buffering.suspendsSender ?? false
+    unsafe visitAlone(slot, payload, &delivery)
     unregisterDead()
   }
 
@@ -229,7 +229,7 @@ extension EventCore {
       slotBody = body
     }
     if handler.options.owner == nil {
-      if case .lane(let member) = route { unsafe record.plainMember = .passUnretained(member) }
+      if case .lane(let queue) = route { unsafe record.plainQueue = .passUnretained(queue) }
       if case .sequence(let sink) = route { unsafe record.plainSequence = .passUnretained(sink) }
     }
     return PendingHandler(slotBody, record)

@@ -195,7 +195,7 @@ extension EventCore {
     unsafe (details.route, details.key) = (nil, nil)
     mutex.unlock()
     withExtendedLifetime(key) {}
-    unsafe details.plainMember = nil
+    unsafe details.plainQueue = nil
     unsafe details.plainSequence = nil
     unsafe details.view = nil
     guard let lane = route?.target else {

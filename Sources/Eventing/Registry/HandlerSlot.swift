@@ -27,7 +27,7 @@ package import Synchronization
   /// Retains nothing, because a retain would write cache lines that the drain of the lane writes,
   /// too. The first call sets `body`, so that later posts take the fast path. Isolation: core.
   @inline(__always) mutating func offer(
-    _ payload: BorrowedPayload, _ flags: UInt32, _ tally: inout Delivery
+    _ payload: BorrowedPayload, _ flags: UInt32, _ delivery: inout Delivery
   )
     -> PathNeeded?
   {
@@ -35,15 +35,15 @@ package import Synchronization
     // Safe: the flag `detailed` says that the record is a `DetailedRecord`, as in
     // `HandlerRecord.details`.
     let record = unsafe Unmanaged<DetailedRecord>.fromOpaque(held.toOpaque())
-    if let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainMember }) {
-      unsafe lane._withUnsafeGuaranteedRef { $0.deliver(payload, &tally) }
+    if let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainQueue }) {
+      unsafe lane._withUnsafeGuaranteedRef { $0.deliver(payload, &delivery) }
       if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.hasPostBody }) {
         unsafe setPostBody(record, lane.takeUnretainedValue())
       }
       return .slowForSends
     }
     guard let sink = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainSequence }) else { return nil }
-    unsafe sink._withUnsafeGuaranteedRef { $0.deliver(payload, &tally) }
+    unsafe sink._withUnsafeGuaranteedRef { $0.deliver(payload, &delivery) }
     if unsafe sink._withUnsafeGuaranteedRef({ $0.hub.isBounded }) { return .slow }
     if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.hasPostBody }) {
       unsafe setPostBody(record, sink.takeUnretainedValue())

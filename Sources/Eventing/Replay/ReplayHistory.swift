@@ -18,7 +18,7 @@ import Synchronization
   /// Guarded by: core.mutex.
   @exclusivity(unchecked) private var latestSequence: UInt64 = 0
 
-  /// A delivery may change what will be replayed, so each post is enqueued. Isolation: core.
+  /// Whether handlers may change what will be replayed. Every post is then enqueued. Isolation: core.
   @exclusivity(unchecked) var mayChange = false
 
   struct Past: PayloadHeader, Sendable {

@@ -122,13 +122,13 @@
 
   /// `missing` counts iterators that lost this payload or an older one; without any, the origin.
   /// Isolation: core.
-  func give(_ payload: BorrowedPayload, _ tally: inout Delivery) -> (taken: Int, missing: Int) {
-    let mark = tally.makeMark()
+  func give(_ payload: BorrowedPayload, _ delivery: inout Delivery) -> (taken: Int, missing: Int) {
+    let mark = delivery.makeMark()
     if !buffering.suspendsSender, let outcome = giveToOnly(payload, mark) { return outcome }
-    let isSend = buffering.suspendsSender && tally.isSend
+    let isSend = buffering.suspendsSender && delivery.isSend
     // Registered before the buffer gets the payload, which an iterator may take at once. A
     // registration that isn't needed ends below.
-    var senders = isSend && !tally.isLate ? waiting(tally.completionIfAwaited()) : [:]
+    var senders = isSend && !delivery.isLate ? waiting(delivery.completionIfAwaited()) : [:]
     var (taken, missing) = (0, 0)
     var waiters: [UnsafeContinuation<Void, Never>] = unsafe []
     var lost: [any OccurrenceMark] = []

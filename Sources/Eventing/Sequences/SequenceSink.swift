@@ -12,11 +12,11 @@ import Synchronization
 
   override var waitingCount: Int { hub.waitingCount }
 
-  func deliver(_ payload: BorrowedPayload, _ tally: inout Delivery) {
-    if hub.isBounded { return deliverBounded(payload, &tally) }
-    hub.give(payload, tally.makeMark())
+  func deliver(_ payload: BorrowedPayload, _ delivery: inout Delivery) {
+    if hub.isBounded { return deliverBounded(payload, &delivery) }
+    hub.give(payload, delivery.makeMark())
     countCallAlone()
-    tally.report.delivered &+= 1
+    delivery.report.delivered &+= 1
   }
 
   @inline(__always) func deliverPost(_ payload: BorrowedPayload) {
@@ -24,12 +24,12 @@ import Synchronization
     countCallAlone()
   }
 
-  func deliverBounded(_ payload: BorrowedPayload, _ tally: inout Delivery) {
-    let (taken, missing) = hub.give(payload, &tally)
+  func deliverBounded(_ payload: BorrowedPayload, _ delivery: inout Delivery) {
+    let (taken, missing) = hub.give(payload, &delivery)
     dropped.wrappingAdd(missing, ordering: .relaxed)
-    for _ in 0..<missing { tally.observed?.dropped(HandlerToken(record, anchor)) }
+    for _ in 0..<missing { delivery.observed?.dropped(HandlerToken(record, anchor)) }
     if taken > 0 { countCallAlone() }
-    if taken > 0 { tally.report.delivered &+= 1 } else { tally.report.dropped &+= 1 }
+    if taken > 0 { delivery.report.delivered &+= 1 } else { delivery.report.dropped &+= 1 }
   }
 
   override func finish() -> Bool {

@@ -12,7 +12,7 @@
   case orphanStays
   case laneIsReversed
   case laneRunsTwice
-  /// An empty lane keeps the phase `running`, so the next item schedules no drain.
+  /// An empty lane counts its worker as busy, so the next item starts none.
   case laneIsNotWoken
   case heldIsLost
   /// When the lock of the event ends, what it held comes handler by handler.
@@ -25,7 +25,7 @@
   /// A barrier, such as `quiesce()`, does not wait for the calls that a lane has taken.
   case barrierOvertakes
   case cancelledLoopStays
-  /// A call that is tried again leaves its slot to later calls during the delay.
+  /// A call that is tried again leaves its worker to later calls during the delay.
   case retryLosesItsPlace
   case batchIsTooLarge
   case paceForgetsTheLast

@@ -40,7 +40,8 @@ enum EventRegistry {
     if gone != nil { DeferredWaits.removeAll() }  // `gone` is released after the unlock
   }
 
-  /// For events that were made before ``start()``, and for buses with the events that they make.
+  /// Registers events that were created before ``start()``, and buses, so that the events that these
+  /// create later are found.
   static func include(_ registry: some HandlerRegistry) {
     let table = registry.handlerTable
     for event in table.inspected {

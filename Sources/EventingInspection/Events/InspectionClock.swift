@@ -34,7 +34,8 @@ enum InspectionClock {
     return instant &- origin.instant
   }
 
-  /// From `DrainQuota.exactNow`; 0 if it was before the first use.
+  /// Converts an instant of `DrainQuota.exactNow` to the time since the clock was first used; 0 for
+  /// earlier instants.
   static func time(_ instant: UInt64) -> UInt64 {
     let start = origin.instant
     return instant > start ? instant &- start : 0

@@ -91,13 +91,10 @@ final class Warnings {
         }
       }
     }
-    // Takes the waits in `DeferredWaits` that have ended since the last poll: those with an `id`
-    // above `lastEnded`. Two threads may store their waits there in the reverse order of the ids. A
-    // poll between the two sees only the higher `id`, and the next poll would never take the lower
-    // one. So each poll also takes all waits that ended less than a second ago. For a wait in
-    // `DeferredWaits`, `since` is the time of its end. A wait that two polls take makes only one
-    // warning. The first poll after a time without clients takes all waits there, because
-    // `lastEnded` is 0 then.
+    // Collects the waits that have ended since the last poll. Two threads may store waits out of the
+    // order of their ids, so a poll between the two could skip the lower id for good. Each poll
+    // therefore also collects every wait that ended within the last second (`since` is the time of
+    // the end). A wait that is collected twice produces one warning.
     let ended = DeferredWaits.last.filter { $0.id > lastEnded || now.since($0.since) < Self.second }
     lastEnded = ended.reduce(lastEnded) { max($0, $1.id) }
     for wait in poller.waits.map(\.wait) + ended {

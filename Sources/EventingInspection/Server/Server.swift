@@ -64,7 +64,8 @@ final class Server: Sendable {
     let poller = Poller()
     var connections: [Connection] = []
     var (lostMalformed, lostMissed) = (0, 0)
-    /// Set when the process had no descriptor left.
+    // No connection is accepted before this time, which is set when the process has run out of
+    // descriptors.
     var acceptsAt: UInt64 = 0
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 16)
     defer { unsafe buffer.deallocate() }

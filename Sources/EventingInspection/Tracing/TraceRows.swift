@@ -4,7 +4,7 @@ struct TraceRows {
   /// The name of row *n* is at index *n* - 1.
   private(set) var names: [String] = []
   private var threads: [UInt: Int] = [:]
-  /// In the order of ``TraceSpans/calls``.
+  /// The row of each call, indexed like ``TraceSpans/calls``.
   private(set) var calls: [Int] = []
 
   init(_ spans: TraceSpans) {

@@ -34,7 +34,7 @@
       }
     }
 
-    /// Such as `1m30s` or `500ms`; `nil` if none above zero.
+    /// Parses a duration such as `1m30s` or `500ms`. Returns `nil` unless it is above zero.
     private static func time(_ text: Substring) -> Duration? {
       let units: [Substring: Double] = ["h": 3_600, "m": 60, "s": 1, "ms": 1e-3, "µs": 1e-6, "us": 1e-6, "ns": 1e-9]
       let seconds = text.matches(of: /(\d+(?:\.\d+)?)([a-zµ]+)/).reduce(0.0) { sum, match in

@@ -32,12 +32,12 @@
       var toldTexts: Set<String> = []
       var lastNumber: UInt64 = 0
 
-      /// If the server repeats messages, because it has forgotten earlier deliveries, returns the
-      /// largest position that arrived before.
+      /// Returns the highest position seen so far if the server, having forgotten earlier
+      /// deliveries, is repeating messages; otherwise `nil`.
       ///
-      /// Deliveries arrive with growing numbers. A number that does not grow shows that the server
-      /// has forgotten deliveries. If the position grows nevertheless, a new consumer begins after
-      /// the last message, and none is repeated.
+      /// Delivery numbers normally increase. One that does not shows that the server has forgotten
+      /// deliveries. If the position still advances, a new consumer has started after the last
+      /// message, and nothing is repeated.
       mutating func note(_ place: StreamPlace) -> UInt64? {
         let last = nextPosition.map { $0 - 1 }
         let isFallen = place.number <= lastNumber && place.position <= last ?? 0

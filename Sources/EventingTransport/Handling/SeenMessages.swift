@@ -42,7 +42,7 @@ final class SeenMessages: Sendable {
 
   init(_ deduplication: Deduplication) { limit = deduplication.count }
 
-  /// `nil` if the message is never taken for another one.
+  /// Returns the key by which a repetition is recognised; `nil` if there is none.
   private func key(of message: RemoteMessage) -> Key? {
     let id = ExactText(message.identity)
     if limit > 0 { return Key(id: id, streamMark: message.streamMark, position: nil) }

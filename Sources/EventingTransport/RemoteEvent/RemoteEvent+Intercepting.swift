@@ -4,8 +4,8 @@ extension RemoteEvent {
   /// Adds an inline handler that can keep a message from the handlers that follow, or change what
   /// they receive: see ``Eventing/Event/intercept(_:fileID:line:perform:)``.
   ///
-  /// A message that an interceptor stops is done: it is acknowledged. A dead letter contains the
-  /// message as it came.
+  /// A message that an interceptor stops counts as handled, and is acknowledged. A dead letter
+  /// contains the original message.
   @discardableResult public func intercept(
     _ options: InterceptorOption..., fileID: StaticString = #fileID, line: UInt = #line,
     perform body: @escaping @Sendable (Payload) throws -> Interception<Payload>

@@ -5,8 +5,8 @@ extension EventSource {
   ///     orders.combineLatest(prices, $currency).addHandler { order, price, currency in … }
   ///
   /// - **Order.** The payloads of all sources have one order, that of each source included. Each
-  ///   makes one tuple. If all sources are ``Observed``, a method of that type takes the place of
-  ///   this one: it makes no tuple of values that never existed together.
+  ///   makes one tuple. Two or three ``Observed`` values have a method of their own, which makes no
+  ///   tuple of values that never existed together.
   /// - **Begin.** A handler begins without payloads, or with what the sources give a new handler
   ///   first, such as the value of an ``Observed``. Handlers that are added together share this.
   /// - **Reports.** A send to one of the sources waits for the handler, and counts it as a forward:

@@ -98,7 +98,7 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
       combination = typed(first.enlist(Combination(first, second, third, key).firstMembership, isFirst: true))
     }
     let use = CombinationUse(combination)
-    // Another thread may have made the combination, and not yet added it to the other values.
+    // Another thread may have created the combination but not yet added it to the other values.
     combination.enlistOthers(second, third)
     _ = combination.collect()
     return (combination, use)
