@@ -17,7 +17,7 @@ extension HandlerQueue {
   ) -> Gathering? {
     // A full lane has no room for more payloads, so its batches must not wait for more.
     let isFull = unsafe buffering.isBounded && buffering.isFull(waiting: waiting)
-    let begins = unsafe batchQueue == nil || phase != .open || isFull
+    let begins = unsafe batchQueue == nil || phase != .active || isFull
     guard let key else {
       unsafe inbox.append(item, payload)
       unsafe gathering += 1
@@ -125,7 +125,7 @@ extension HandlerQueue {
     }
     if !key.hasCalls {
       unsafe parkedKeys[ObjectIdentifier(key)] = nil
-    } else if unsafe batchQueue == nil || key.waitingCount >= batch.count || phase != .open || key.hasBarrier {
+    } else if unsafe batchQueue == nil || key.waitingCount >= batch.count || phase != .active || key.hasBarrier {
       unsafe key.isOpen = true
     } else {
       after.add { $0.gathering = (self, key) }

@@ -147,7 +147,7 @@ extension HandlerQueue {
   func assignParked(_ key: KeyQueue, _ worker: Worker, _ after: inout HandlerLane.After) -> Bool {
     if let batch = modifiers.batch {
       // Payloads that gather wait for their time, or for more of them.
-      if unsafe key.isOpen || phase != .open, assignBatch(batch, of: key, worker, &after) == .call { return true }
+      if unsafe key.isOpen || phase != .active, assignBatch(batch, of: key, worker, &after) == .call { return true }
       unsafe key.isActive = false
       settle(&after)
       return false

@@ -54,12 +54,12 @@ extension HandlerQueue {
   }
 
   private func refusal(of call: Call) -> ClaimRefusal {
-    if unsafe call.attempts == 0 || record.has(HandlerFlags.removed) { return unsafe refusal(isEnding: phase != .open) }
+    if unsafe call.attempts == 0 || record.has(HandlerFlags.removed) { return unsafe refusal(isEnding: phase != .active) }
     if call.isGivenUp { return .skip }
     // If this is a once handler, its first attempt has used it up. Further attempts still follow.
     let flags = record.state.load(ordering: .acquiring)
     if flags & HandlerFlags.lockedAtAll == 0 { return .retry }
-    return unsafe flags & HandlerFlags.isHolding != 0 && phase == .open ? .pause : .skip
+    return unsafe flags & HandlerFlags.isHolding != 0 && phase == .active ? .pause : .skip
   }
 
   private func detachAll(_ released: inout Released) {

@@ -33,7 +33,7 @@ import Synchronization
 
   @exclusivity(unchecked) var inbox: PayloadQueue<Item>
   @exclusivity(unchecked) var isPaused = false
-  @exclusivity(unchecked) var phase = Phase.open
+  @exclusivity(unchecked) var phase = Phase.active
   @exclusivity(unchecked) var endsDelays = false
   /// The payloads that wait; if ``dequeuesAll``, all that were ever pushed.
   @exclusivity(unchecked) var waiting = 0
@@ -112,7 +112,7 @@ import Synchronization
 
   /// Phases follow each other in this order. Some may be left out.
   enum Phase {
-    case open
+    case active
     /// The handler ends after what it has.
     case ending
     /// Only calls that run, and barriers, are left.
