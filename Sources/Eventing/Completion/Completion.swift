@@ -122,14 +122,15 @@ import Synchronization
   }
 
   init(
-    withoutWaiting context: CarriedContext?, _ observed: ObservedOccurrence?, _ notes: CompletionNotes? = nil
+    withoutWaiting context: CarriedContext?, _ observed: ObservedOccurrence?, _ notes: CompletionNotes? = nil,
+    along path: ForwardingPath? = nil
   ) {
     purpose = .post
     sender = nil
     self.context = context
     unsafe self.observed = observed
     unsafe isHeldKnown = observed != nil
-    path = nil
+    self.path = path
     root = nil
     ownAccount = nil
     isTracked = false

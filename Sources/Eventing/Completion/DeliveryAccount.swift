@@ -8,7 +8,9 @@ package protocol DeliveryAccount: AnyObject, Sendable {
   var isRepeated: Bool { get }
   var makeMark: (@Sendable () -> any OccurrenceMark)? { get }
   func tell(_ fate: OccurrenceFate)
-  func joined(with others: some Collection<any DeliveryAccount>) -> any DeliveryAccount
+  ///
+  /// - Parameter isWhole: Whether each occurrence of the batch has an account.
+  func joined(with others: some Collection<any DeliveryAccount>, isWhole: Bool) -> any DeliveryAccount
   func noteLeftOut()
   /// An interceptor that stops an occurrence has handled it; one that lets it pass has not.
   func noteIntercepted(stops isStop: Bool)

@@ -41,9 +41,9 @@ extension Delivery {
         return
       } catch {
         if let call { observed?.ended(call, .threw(error)) }
-        guard retry.tries(error, after: attempts), !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else {
-          return fail(record, anchor, error, attempts: attempts)
-        }
+        guard retry.tries(error, after: attempts), !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll),
+          record.details?.options.sharedClaim?.isRemoved != true
+        else { return fail(record, anchor, error, attempts: attempts) }
       }
     }
   }

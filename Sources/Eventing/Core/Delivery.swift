@@ -67,7 +67,7 @@
   mutating func completionIfAwaited() -> Completion? {
     guard isAwaited else { return nil }
     if completion == nil {
-      completion = Completion(.send, from: sender)
+      completion = Completion(.send, from: sender, along: path)
       unsafe completion?.observed = observed
     }
     return completion
@@ -79,8 +79,8 @@
   }
 
   mutating func completionForLane() -> Completion? {
-    if completion == nil, isAwaited || CarriedContext.isCarrying || observed != nil || isLateSend {
-      completion = Completion(isAwaited ? .send : .post, from: sender)
+    if completion == nil, isAwaited || CarriedContext.isCarrying || observed != nil || isLateSend || path != nil {
+      completion = Completion(isAwaited ? .send : .post, from: sender, along: path)
       if isLateSend { unsafe completion?.needsNoRoom = true }
       unsafe completion?.isHeldKnown = isLate
       unsafe completion?.observed = observed

@@ -68,6 +68,7 @@ private struct AllPayloads<Payload: Sendable>: EventSource {
   /// all events.
   private func add(_ handler: Handler<Payload>, of hub: SequenceHub) -> HandlerToken {
     let gathered = Event<Payload>(untold: nil)
+    unsafe hub.neverSuspends = true
     let token = gathered.add(handler)
     var passing = Handler<Payload>(
       .inline,

@@ -15,7 +15,7 @@ extension EventSource {
   ///
   /// - **Outcome.** The call counts for each of its occurrences: all are delivered, or all fail
   ///   with the one error. A ``Event/send(_:from:)`` waits for its batch. A once handler takes one
-  ///   batch.
+  ///   batch, also one that a further view leaves out.
   /// - **Where.** A handler runs where it is added to run, and never during the delivery: one that
   ///   is inline runs on a background queue, one on ``AsyncDelivery/task`` with
   ///   ``AsyncDelivery/concurrent(limit:)`` without a limit, and one on the main actor in a later
@@ -25,7 +25,9 @@ extension EventSource {
   /// - **Further views** behind this one, and forwards, run with the call, and a handler behind
   ///   them after that. What the handler throws, fails for the occurrences of the batch. A lock
   ///   holds for batches that are not begun: on the main actor or an actor, the handler may still
-  ///   be called with one that was.
+  ///   be called with one that was. ``HandlerRegistry/quiesce()`` and ``HandlerRegistry/finish()``
+  ///   do not end a pace, or a delay between attempts, behind a further view. A batch came through
+  ///   the events that all of its payloads came through: that is where a forward of it ends.
   /// - **Sequences** take what waits when the loop asks. With `limit` or keys, or behind a further
   ///   view, their buffers hold batches.
   ///
@@ -99,7 +101,10 @@ extension Handler {
     } else {
       if body.isTransformed || options.modifierBox?.modifiers.batch != nil {
         if case .concurrent = place, key != nil {} else { place = .inOrder(nil, any.place.buffering) }
-        body = .perRecord { [self] record, anchor in .passing(passage(record, anchor)) }
+        // A sequence has one buffer for all events that it is added to.
+        let shared: Event<Payload>? = if case .sequence = any.place { privateEvent(nil) } else { nil }
+        body = .perRecord { [self] record, anchor in .passing(passage(through: shared ?? privateEvent(record), anchor))
+        }
       } else {
         modifiers = options.modifiers
         if modifiers.isRestarting || modifiers.key != nil {
@@ -119,7 +124,7 @@ extension Handler {
   }
 
   /// The paths and the transport's accounts of a batch's occurrences go on through a private event.
-  private func passage(_ record: DetailedRecord, _ anchor: EventAnchor) -> BatchPassage {
+  private func privateEvent(_ record: DetailedRecord?) -> Event<Payload> {
     var handler = self
     handler.isOnce = false
     handler.options = HandlerOptions()
@@ -128,29 +133,33 @@ extension Handler {
     handler.options.isForward = options.isForward
     handler.options.bridge = options.bridge
     let event = Event<Payload>(untold: nil)
-    handler.options.sharedClaim = SharedClaim(ofBatches: record, in: event.core.anchor)
+    handler.options.sharedClaim = record.map { SharedClaim(ofBatches: $0, in: event.core.anchor) }
     event.add(handler)
-    return { batch, completions in
-      let report = await event.begin(
-        batch.payload(Payload.self), Completion(of: completions, at: anchor)
-      ).wait()
-      if let failure = report.failures.first { throw failure.error }
-      return report.outcomeOfOnlyHandler
+    return event
+  }
+
+  private func passage(through event: Event<Payload>, _ anchor: EventAnchor) -> BatchPassage {
+    { batch, completions, count in
+      let completion = Completion(of: completions, count, at: anchor)
+      return await event.begin(batch.payload(Payload.self), completion).wait().outcomeOfOnlyHandler
     }
   }
 }
 
 extension Completion {
-  fileprivate convenience init(of completions: [Completion], at anchor: EventAnchor) {
-    let accounts = completions.compactMap(\.account)
+  /// The batch came along the path that all of its occurrences have in common. So a cycle ends, and
+  /// no fresh payload is cut off for another one.
+  fileprivate convenience init(of completions: [Completion], _ count: Int, at anchor: EventAnchor) {
+    let (accounts, paths) = (completions.compactMap(\.account), completions.compactMap(\.path))
     self.init(
-      .send, along: ForwardingPath(anchor, afterEach: completions.compactMap(\.path)),
-      accountedIn: accounts.first?.joined(with: accounts.dropFirst()))
+      .send, along: ForwardingPath(anchor, afterAll: paths.count == count ? paths : []),
+      accountedIn: accounts.first?.joined(with: accounts.dropFirst(), isWhole: accounts.count == count))
   }
 }
 
 extension SendReport {
   fileprivate var outcomeOfOnlyHandler: Outcome {
+    if let failure = failures.first { return .failed(failure) }
     if delivered > 0 { return .delivered }
     if dropped > 0 { return .dropped }
     return held + deferred > 0 ? .held : .skipped

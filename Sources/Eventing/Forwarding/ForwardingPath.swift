@@ -16,7 +16,7 @@
 
   convenience init(_ anchor: EventAnchor, after before: ForwardingPath?) { self.init(.event(anchor), after: before) }
 
-  convenience init(_ anchor: EventAnchor, afterEach paths: [ForwardingPath]) {
+  convenience init(_ anchor: EventAnchor, afterAll paths: [ForwardingPath]) {
     self.init(.event(anchor), after: paths.isEmpty ? nil : ForwardingPath(.paths(paths), after: nil))
   }
 
@@ -35,7 +35,7 @@
   private func contains(_ isIt: (Step) -> Bool) -> Bool {
     var path: ForwardingPath? = self
     while let here = path {
-      if case .paths(let paths) = here.last { return paths.contains { $0.contains(isIt) } }
+      if case .paths(let paths) = here.last { return paths.allSatisfy { $0.contains(isIt) } }
       if isIt(here.last) { return true }
       path = here.before
     }

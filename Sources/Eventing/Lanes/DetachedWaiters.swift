@@ -17,7 +17,7 @@ extension Completion {
 
   var withoutWaiting: Completion? {
     if staysInHand { return self }
-    return unsafe isBound ? Completion(withoutWaiting: context, observed) : nil
+    return unsafe isBound || path != nil ? Completion(withoutWaiting: context, observed, along: path) : nil
   }
 
   static func late(_ observed: ObservedOccurrence?) -> Completion? {

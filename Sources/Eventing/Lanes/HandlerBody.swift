@@ -14,7 +14,7 @@
   case relay(@Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
 }
 
-@usableFromInline typealias BatchPassage = @Sendable (BorrowedPayload, [Completion]) async throws -> Outcome
+@usableFromInline typealias BatchPassage = @Sendable (BorrowedPayload, [Completion], _ count: Int) async -> Outcome
 
 // The closures of users, by what they take, and by where they run.
 extension HandlerBody {
@@ -80,9 +80,9 @@ extension HandlerBody {
         try await body(actor, call)
       }
     case .passing(let body):
-      .passing { batch, completions in
+      .passing { batch, completions, count in
         defer { withExtendedLifetime(object) {} }
-        return try await body(batch, completions)
+        return await body(batch, completions, count)
       }
     case .intercept, .sequence, .view, .relay, .perRecord: self
     }

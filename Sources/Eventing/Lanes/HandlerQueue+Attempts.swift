@@ -76,7 +76,7 @@ extension HandlerQueue {
 
   private func claimAttempt(_ call: Call, _ owner: inout (any AnyObject & Sendable)?) -> Bool {
     if unsafe call.attempts == 0 {
-      guard claim(&owner) else { return false }
+      guard isPassage ? claimWithoutOwner() : claim(&owner) else { return false }
       countBegin(of: call)
     } else {
       if let box = record.options.owner {
@@ -85,7 +85,9 @@ extension HandlerQueue {
       }
       // No second claim: the first attempt of a once handler has used up the handler.
       let isGivenUp = call.isGivenUp
-      guard !isGivenUp, !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else { return false }
+      guard !isGivenUp, !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll),
+        record.options.sharedClaim?.isRemoved != true
+      else { return false }
       // An attempt that was due when the event ended is the last one.
       if lane.mutex.withLock({ unsafe endsDelays }) { unsafe call.rare.isLastAttempt = true }
     }
@@ -93,6 +95,12 @@ extension HandlerQueue {
     if let batch = modifiers.batch { call.makeBatch(batch) }
     if modifiers.retry != nil { attempt.store(unsafe call.attempts, ordering: .relaxed) }
     return true
+  }
+
+  /// The handler behind the batches retains the owner for its own calls.
+  private func claimWithoutOwner() -> Bool {
+    if record.options.owner?.isAlive == false { _ = anchor.remove(record) }
+    return record.claim()
   }
 
   private func attemptInCell(_ call: Call) -> AttemptResult {
@@ -167,7 +175,10 @@ extension HandlerQueue {
         guard let place else { preconditionFailure("the owner is the actor") }
         try await body(place, HandlerArguments(call.payload, owner))
       case .passing(let body):
-        return try await AttemptResult(.returned(body(call.payload, call.completions)), observed)
+        let outcome = await body(call.payload, call.completions, unsafe call.count)
+        guard case .failed(let failure) = outcome else { return AttemptResult(.returned(outcome), observed) }
+        unsafe call.attempts = failure.attempts
+        throw failure.error
       default: preconditionFailure("a task runs asynchronous handlers only")
       }
       return AttemptResult(.returned(.delivered), observed)
@@ -399,18 +410,20 @@ extension HandlerQueue {
   func conclude(_ call: Call, _ outcome: Outcome) {
     let (node, completions, count) = unsafe (call.node, call.completions, call.count)
     let isDropTold = unsafe call.isRare && call.rare.isDropTold
+    // The handler behind the batches has counted, and told the transport.
+    let isPassed = unsafe isPassage && call.attempts > 0
     if unsafe call.attempts > 0 { countEnd(count) }
     // A push reads the timer of the current call, under the mutex.
     if modifiers.isRestarting { lane.mutex.withLock { if unsafe current === call { unsafe current = nil } } }
     call.clear()
     switch outcome {
-    case .skipped: skipped.wrappingAdd(count - completions.count, ordering: .relaxed)
-    case .dropped: dropped.wrappingAdd(count - completions.count, ordering: .relaxed)
-    case .delivered, .held, .failed: break
+    case .skipped where !isPassed: skipped.wrappingAdd(count - completions.count, ordering: .relaxed)
+    case .dropped where !isPassed: dropped.wrappingAdd(count - completions.count, ordering: .relaxed)
+    case .skipped, .dropped, .delivered, .held, .failed: break
     }
     for completion in completions {
-      if case .skipped = outcome { countSkipped(completion) }
-      if case .dropped = outcome {
+      if case .skipped = outcome, !isPassed { countSkipped(completion) }
+      if case .dropped = outcome, !isPassed {
         countDropped(completion, isReplaced: keepsOnlyTheNewest, isTold: isDropTold)
       }
       if completion.isAwaited { completion.arrive(node, outcome, isAfterCall: outcome.isOfCall) }

@@ -54,7 +54,9 @@ extension HandlerQueue {
   }
 
   private func refusal(of call: Call) -> ClaimRefusal {
-    if unsafe call.attempts == 0 || record.has(HandlerFlags.removed) { return unsafe refusal(isEnding: phase != .active) }
+    if unsafe call.attempts == 0 || record.has(HandlerFlags.removed) {
+      return unsafe refusal(isEnding: phase != .active)
+    }
     if call.isGivenUp { return .skip }
     // If this is a once handler, its first attempt has used it up. Further attempts still follow.
     let flags = record.state.load(ordering: .acquiring)

@@ -23,6 +23,8 @@ import Synchronization
   let mayCallHere: Bool
   let isPaced: Bool
   let isPipeline: Bool
+  /// A handler behind batches makes the calls.
+  let isPassage: Bool
   /// Read by workers only.
   @exclusivity(unchecked) private(set) var body: HandlerBody?
   @exclusivity(unchecked) private(set) var direct: DirectBody?
@@ -100,6 +102,7 @@ import Synchronization
       mayCallHere = false
     }
     isPipeline = record.options.isForward && !lane.isInOrder
+    isPassage = if case .passing = body { true } else { false }
     unsafe self.body = body
     if record.options.owner == nil, !isPipeline, modifiers.timeLimit == nil, !modifiers.isRestarting {
       unsafe direct = DirectBody(body)

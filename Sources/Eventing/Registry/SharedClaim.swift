@@ -28,7 +28,7 @@
 
   func claim() -> Bool { isClaimed ? !isRemoved : record.claim() }
 
-  private var isRemoved: Bool {
+  var isRemoved: Bool {
     record.has(HandlerFlags.removed) || record.details?.options.sharedClaim?.isRemoved ?? false
   }
 

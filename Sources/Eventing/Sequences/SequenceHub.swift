@@ -21,6 +21,8 @@
   @exclusivity(unchecked) var isEnded = false
   /// Isolation: core.
   @exclusivity(unchecked) private var dropped: PayloadQueue<PayloadAlone>
+  /// Whether a full buffer drops what a `send` brings, too. Set before the handler is added.
+  @exclusivity(unchecked) var neverSuspends = false
   /// Set before the first iterator is made.
   let recordReference = OnceReference<HandlerRecord>()
 
@@ -125,7 +127,7 @@
   func give(_ payload: BorrowedPayload, _ delivery: inout Delivery) -> (taken: Int, missing: Int) {
     let mark = delivery.makeMark()
     if !buffering.suspendsSender, let outcome = giveToOnly(payload, mark) { return outcome }
-    let isSend = buffering.suspendsSender && delivery.isSend
+    let isSend = unsafe buffering.suspendsSender && !neverSuspends && delivery.isSend
     // Registered before the buffer gets the payload, which an iterator may take at once. A
     // registration that isn't needed ends below.
     var senders = isSend && !delivery.isLate ? waiting(delivery.completionIfAwaited()) : [:]

@@ -3,12 +3,14 @@ import Eventing
 /// The account of a batch of occurrences, which notes everything in the account of each.
 final class BatchAccount: DeliveryAccount {
   private let accounts: [any DeliveryAccount]
+  private let isWhole: Bool
 
-  init(_ accounts: [any DeliveryAccount]) { self.accounts = accounts }
+  init(_ accounts: [any DeliveryAccount], _ isWhole: Bool) { (self.accounts, self.isWhole) = (accounts, isWhole) }
 
+  /// What all occurrences came through: no fresh one is cut off for another one.
   var origin: (any Sendable)? {
-    let ways = accounts.compactMap { $0.origin as? RemoteWay }
-    return ways.dropFirst().reduce(ways.first) { $0?.joined(with: $1) }
+    let ways = accounts.map { $0.origin as? RemoteWay ?? RemoteWay() }
+    return isWhole ? ways.dropFirst().reduce(ways[0]) { $0.common(with: $1) } : nil
   }
   var isRepeated: Bool { accounts.contains(where: \.isRepeated) }
   var makeMark: (@Sendable () -> any OccurrenceMark)? {
@@ -18,8 +20,8 @@ final class BatchAccount: DeliveryAccount {
   }
 
   func tell(_ fate: OccurrenceFate) { for account in accounts { account.tell(fate) } }
-  func joined(with others: some Collection<any DeliveryAccount>) -> any DeliveryAccount {
-    BatchAccount(accounts + others)
+  func joined(with others: some Collection<any DeliveryAccount>, isWhole: Bool) -> any DeliveryAccount {
+    BatchAccount([self] + others, isWhole)
   }
   func noteLeftOut() { for account in accounts { account.noteLeftOut() } }
   func noteIntercepted(stops isStop: Bool) { for account in accounts { account.noteIntercepted(stops: isStop) } }

@@ -43,8 +43,8 @@ final class MessageAccount: DeliveryAccount {
   func note(_ outcomes: SendReport) { notes.withLock { $0.forwarded.add(outcomes) } }
 
   func tell(_ fate: OccurrenceFate) { notes.withLock { $0.fates.append(fate) } }
-  func joined(with others: some Collection<any DeliveryAccount>) -> any DeliveryAccount {
-    others.isEmpty ? self : BatchAccount([self] + others)
+  func joined(with others: some Collection<any DeliveryAccount>, isWhole: Bool) -> any DeliveryAccount {
+    others.isEmpty && isWhole ? self : BatchAccount([self] + others, isWhole)
   }
 
   /// The transport gets the occurrence back.

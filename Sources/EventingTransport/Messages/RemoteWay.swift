@@ -17,8 +17,8 @@ struct RemoteWay: Sendable {
   /// The two headers, the subject and the transport of the received message; `nil` for a way
   /// without steps.
   private let last: (path: String?, marks: String?, subject: String, transport: String)?
-  /// The ways of the other messages of a batch.
-  private var others: [RemoteWay] = []
+  /// Set for a batch of messages that came along several ways.
+  private var commonSteps: [Substring]?
 
   /// In bytes. The sender leaves out the oldest steps, and the receiver ignores a longer header.
   private static let longestHeader = 4_096
@@ -35,6 +35,7 @@ struct RemoteWay: Sendable {
 
   /// The steps of the path header, the oldest first, and that of the received message.
   private var steps: [Substring] {
+    if let commonSteps { return commonSteps }
     guard let last else { return [] }
     var steps: [Substring] = []
     if let path = last.path, path.utf8.count <= RemoteWay.longestHeader { steps = path.split(separator: " ") }
@@ -42,18 +43,13 @@ struct RemoteWay: Sendable {
     return steps
   }
 
-  /// Returns the way of a batch, with the steps that only another way has before those of this one.
-  func joined(with other: RemoteWay) -> RemoteWay {
-    guard other.steps != steps || other.last?.marks != last?.marks else { return self }
-    var way = self
-    way.others.append(other)
+  /// Returns the steps that both ways have.
+  func common(with other: RemoteWay) -> RemoteWay {
+    let (own, others) = (steps, other.steps)
+    if own == others, last?.marks == other.last?.marks { return self }
+    var way = RemoteWay()
+    way.commonSteps = own.filter { step in others.contains { $0.utf8.elementsEqual(step.utf8) } }
     return way
-  }
-
-  /// The steps of ``others`` that this way does not have.
-  private var otherSteps: [Substring] {
-    var seen = Set(steps)
-    return others.flatMap(\.steps).filter { seen.insert($0).inserted }
   }
 
   private func marks(_ steps: [Substring]) -> WayMarks {
@@ -69,14 +65,12 @@ struct RemoteWay: Sendable {
   func contains(_ subject: String, over transport: String) -> Bool {
     let (steps, step) = (steps, Substring(RemoteWay.step(subject, transport)))
     return steps.contains { $0.utf8.elementsEqual(step.utf8) } || marks(steps).contains(step)
-      || others.contains { $0.contains(subject, over: transport) }
   }
 
   func write(to headers: inout [String: String]) throws {
-    var steps = steps
+    let steps = steps
     guard !steps.isEmpty else { return }
     let marks = marks(steps)
-    steps = otherSteps + steps
     guard marks.count <= RemoteWay.longest else {
       throw TransportError(
         .refused,

@@ -149,6 +149,92 @@ import Testing
     #expect(seen.value == 0)
   }
 
+  /// Only what has come through the target is cut off, and not what shares a batch with it.
+  @Test func aFreshPayloadIsForwardedWithOneThatCameThroughTheTarget() async {
+    let (event, target, seen) = (Event<Int>(), Event<Int>(), Recorder<Int>())
+    target.addHandler { seen.record($0) }
+    target.forward(to: event)
+    event.batches(of: 2, within: .seconds(1_000)).map { $0.reduce(0, +) }.forward(to: target)
+    target.post(1)
+    await event.send(20)
+    #expect(seen.values == [1, 21])
+  }
+
+  /// G23: the path stays with what a lock holds.
+  @Test func aHeldBatchKeepsItsPath() async {
+    let (first, second, seen) = (Event<Int>(), Event<Int>(), Recorder<Int>())
+    first.addHandler { seen.record($0) }
+    first.forward(to: second)
+    let token = second.batches(of: 1).map { $0[0] }.forward(to: first)
+    second.lock(token, holding: .unbounded)
+    first.post(1)
+    second.unlock(token)
+    for event in [first, second] { await event.quiesce() }
+    #expect(seen.values == [1])
+  }
+
+  @Test(arguments: [false, true]) func noAttemptFollowsTheRemoval(isInline: Bool) async {
+    let (event, attempts, token) = (Event<Int>(), Counter(), Guarded<HandlerToken?>(nil))
+    let views = event.batches(of: 1, within: .seconds(1_000)).map { $0[0] }
+    let attempt: @Sendable () throws -> Void = {
+      attempts.add()
+      token.withLock { $0 }?.remove()
+      throw Refused()
+    }
+    let retried = HandlerOption<Int>.retrying(.immediately(attempts: 4))
+    let added =
+      isInline
+      ? views.addHandler(retried) { _ in try attempt() } : views.addHandler(retried) { _ async throws in try attempt() }
+    token.withLock { $0 = added }
+    await event.send(1)
+    #expect(attempts.value == 1)
+  }
+
+  @Test func aFailureCountsItsAttempts() async {
+    let event = Event<Int>()
+    event.batches(of: 1).map { $0[0] }.addHandler(.retrying(.immediately(attempts: 3))) { _ async throws in
+      throw Refused()
+    }
+    #expect(await event.send(1).failures.first?.attempts == 3)
+  }
+
+  /// The calls of a handler behind batches are counted once.
+  @Test func aViewThatLeavesABatchOutCountsNoSkipBesideTheCall() async {
+    let event = Event<Int>()
+    event.batches(of: 1).filter { _ in false }.addHandler { _ in }
+    #expect(await event.send(1).skipped == 1)
+    let snapshot = await event.handlers()[0]
+    #expect((snapshot.calls, snapshot.skipped) == (1, 0))
+  }
+
+  @Test func aLoopOverBatchesOfABusOutlivesOneOfItsEvents() async {
+    let bus = EventBus()
+    let batches = bus.all(as: (any Numbered).self).batches(of: 1).map { $0[0].number }.payloads()
+    await bus.send(First(number: 1))
+    bus.event(for: First.self).finish()
+    await bus.send(Second(number: 2))
+    var seen: [Int] = []
+    for await number in batches {
+      seen.append(number)
+      if number == 2 { break }
+    }
+    #expect(seen == [1, 2])
+  }
+  private protocol Numbered: Sendable { var number: Int { get } }
+  private struct First: Numbered { let number: Int }
+  private struct Second: Numbered { let number: Int }
+
+  @Test(.timeLimit(.minutes(1))) func aLoopOverABusMakesNoSenderWait() async {
+    let bus = EventBus()
+    let loop = bus.all(as: Int.self).payloads(buffering: .suspendingSender(1))
+    let event = bus.event(for: Int.self)
+    for number in 1...3 { await event.send(number) }
+    bus.finish()
+    var seen: [Int] = []
+    for await number in loop { seen.append(number) }
+    #expect(seen == [1])
+  }
+
   /// A value that is added twice is two handlers.
   @Test func aHandlerValueBehindBatchesIsAddedTwice() async {
     let (event, seen) = (Event<Int>(), Counter())

@@ -136,6 +136,25 @@ extension AcknowledgementTests {
     }
   }
 
+  /// What a newer batch of its key replaces is done.
+  @Test func aBatchThatANewerOneReplacesDoesNotComeAgain() throws {
+    try simulate(1...20) { clock in
+      let event = RemoteEvent<Int>("numbers", over: InMemoryTransport(clock: clock))
+      let (begun, ended) = (Notes<Int>(), Notes<Int>())
+      event.batches(of: 1, by: { $0 }).map { $0[0] }.addHandler(.cancellingPrevious, on: .concurrent(limit: 4)) {
+        begun.note($0)
+        try await clock.sleep(for: .milliseconds(400))
+        ended.note($0)
+      }
+      try await event.publish(1)
+      try await event.listen(as: "one", startingAt: .first)
+      try await clock.sleep(for: .milliseconds(100))
+      try await event.publish(2)
+      try await clock.sleep(for: .seconds(100))
+      try require(begun.values == [1, 2] && ended.values == [2], "\(begun.values) \(ended.values)")
+    }
+  }
+
   enum Pace: CaseIterable, Sendable { case debounced, throttled, restarting, latest, latestOnALane }
 
   /// Checks that a message does not come again if a newer one has replaced it by the handler's own
