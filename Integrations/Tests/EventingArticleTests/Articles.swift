@@ -13,6 +13,9 @@ enum Articles {
     integrations.deletingLastPathComponent().appending(path: "Sources/Eventing/Eventing.docc/Guides/\(name)")
   }
 
+  /// False in the published package, which stands alone.
+  static var hasGuides: Bool { FileManager.default.fileExists(atPath: guide("OnTheServer.md").path()) }
+
   /// Returns the lines of each fenced Swift example, without imports.
   static func fenced(_ url: URL) throws -> [[String]] {
     try blocks(url) { line, isFenced in isFenced && !line.hasPrefix("```") }

@@ -31,7 +31,7 @@ import Testing
     #expect(notes.all == ["header", "tea"])
   }
 
-  @Test func everyIndentedLineIsRunHere() throws {
+  @Test(.enabled(if: Articles.hasGuides)) func everyIndentedLineIsRunHere() throws {
     let examples = try Articles.indented(Articles.guide("FromAsyncStream.md"))
     #expect(examples.map(\.count) == [2])
     try Articles.expect(examples, in: "FromAsyncStreamTests.swift")

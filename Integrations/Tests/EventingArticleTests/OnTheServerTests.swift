@@ -104,7 +104,7 @@ import Testing
     #expect(notes.all == ["handled 7"] && orders.placed.isFinished)
   }
 
-  @Test func everyIndentedLineIsRunHere() throws {
+  @Test(.enabled(if: Articles.hasGuides)) func everyIndentedLineIsRunHere() throws {
     let examples = try Articles.indented(Articles.guide("OnTheServer.md"))
     #expect(examples.map(\.count) == [4, 9])
     // The guide's first indented example shows two ways to end streams, each in two lines. A
