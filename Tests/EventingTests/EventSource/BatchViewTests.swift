@@ -204,7 +204,7 @@ import Testing
     event.batches(of: 1).filter { _ in false }.addHandler { _ in }
     #expect(await event.send(1).skipped == 1)
     let snapshot = await event.handlers()[0]
-    #expect((snapshot.calls, snapshot.skipped) == (1, 0))
+    #expect((snapshot.callCount, snapshot.skippedCount) == (1, 0))
   }
 
   @Test func aLoopOverBatchesOfABusOutlivesOneOfItsEvents() async {
