@@ -85,9 +85,8 @@ extension HandlerQueue {
       }
       // No second claim: the first attempt of a once handler has used up the handler.
       let isGivenUp = call.isGivenUp
-      guard !isGivenUp, !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll),
-        record.options.sharedClaim?.isRemoved != true
-      else { return false }
+      if let shared = record.options.sharedClaim, shared.isRemoved { shared.end(record) }
+      guard !isGivenUp, !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else { return false }
       // An attempt that was due when the event ended is the last one.
       if lane.mutex.withLock({ unsafe endsDelays }) { unsafe call.rare.isLastAttempt = true }
     }
