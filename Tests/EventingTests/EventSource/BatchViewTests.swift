@@ -224,7 +224,7 @@ import Testing
   private struct First: Numbered { let number: Int }
   private struct Second: Numbered { let number: Int }
 
-  @Test(.timeLimit(.minutes(1))) func aLoopOverABusMakesNoSenderWait() async {
+  @Test func aLoopOverABusMakesNoSenderWait() async {
     let bus = EventBus()
     let loop = bus.all(as: Int.self).payloads(buffering: .suspendingSender(1))
     let event = bus.event(for: Int.self)
