@@ -29,7 +29,10 @@
   func claim() -> Bool { isClaimed ? !isRemoved : record.claim() }
 
   var isRemoved: Bool {
-    record.has(HandlerFlags.removed) || record.details?.options.sharedClaim?.isRemoved ?? false
+    // A bus handler that is used up ends in all events while its only call goes on.
+    if record.has(HandlerFlags.spent), !isClaimed { return false }
+    guard isClaimed, let shared = record.details?.options.sharedClaim else { return record.has(HandlerFlags.removed) }
+    return shared.isRemoved || record.has(HandlerFlags.removed) && !shared.record.has(HandlerFlags.spent)
   }
 
   func kept(by body: HandlerBody) -> HandlerBody { body.retaining(handler) }

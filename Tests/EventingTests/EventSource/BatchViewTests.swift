@@ -224,6 +224,17 @@ import Testing
   private struct First: Numbered { let number: Int }
   private struct Second: Numbered { let number: Int }
 
+  /// A once handler of a bus has ended in all events before its batch reaches it.
+  @Test func aOnceHandlerOfABusTakesItsBatch() async {
+    let (bus, attempts) = (EventBus(), Counter())
+    bus.all(as: Int.self).batches(of: 1).map { $0[0] }.once(.retrying(.immediately(attempts: 3))) { _ async throws in
+      attempts.add()
+      throw Refused()
+    }
+    for number in 1...2 { await bus.send(number) }
+    #expect(attempts.value == 3)
+  }
+
   @Test func aLoopOverABusMakesNoSenderWait() async {
     let bus = EventBus()
     let loop = bus.all(as: Int.self).payloads(buffering: .suspendingSender(1))
