@@ -110,7 +110,11 @@ extension Handler {
         if modifiers.isRestarting || modifiers.key != nil {
           assertionFailure("expected no cancellingPrevious and no inOrder(by:) for batches: see batches(of:by:)")
         }
-        modifiers.isRestarting = false
+        if modifiers.isRestarting {
+          // In a release build: without the option, and without the bound that it gave the handler.
+          modifiers.isRestarting = false
+          place = place.buffered(modifiers.bound(insteadOf: .unbounded))
+        }
       }
       (modifiers.batch, modifiers.key) = (rule, key)
     }
