@@ -179,3 +179,74 @@ final class SlotWait {
 extension Completion.Waiter {
   var invocation: Invocation? { wait?.invocation }
 }
+
+/// A barrier for which no task is suspended.
+package final class EventProbe: Sendable {
+  private let completion = Completion(.probe)
+  /// The probe ignores work that waits for this invocation. Nothing waits for a new one.
+  private let goal = Invocation.current ?? Invocation(ExecutionSlot())
+  private let lastSequence = Atomic<UInt64>(0)
+
+  init(_ core: EventCore) {
+    // The event runs the change after everything that was enqueued earlier, and before the barrier.
+    // `lastSequence` does not count occurrences that other threads enqueue between the change and
+    // the barrier.
+    core.enqueue(.change({ [self] in lastSequence.publish(core.sequence) }, by: Thread.current))
+    core.enqueue(.barrier(completion))
+  }
+
+  /// Valid after ``isOver(except:)`` has returned true.
+  package var sequence: UInt64 { lastSequence.load(ordering: .acquiring) }
+
+  package func isOver(except sleeping: [SleepingWork]) -> Bool {
+    let nodes = Set(sleeping.lazy.filter(\.isCurrent).map(\.id))
+    return completion.withMutex {
+      guard completion.isDelivered else { return false }
+      var search = WaitGraph.CycleSearch(goal, sleeping: nodes)
+      return completion.outstanding.values.allSatisfy { search.isBlocked($0.node) }
+    }
+  }
+
+  package var remaining: String {
+    #if DEBUG
+      let nodes = completion.withMutex { completion.outstanding.values.map(\.node) }
+      return nodes.isEmpty ? "an event" : Set(nodes.map(\.title)).sortedUnspecialized(by: <).joined(separator: ", ")
+    #else
+      return "a handler"
+    #endif
+  }
+}
+
+@usableFromInline package enum Context {
+  /// Bound around asynchronous calls, so that the tasks that a call starts inherit it.
+  package static let invocation = TaskLocal<Invocation?>(wrappedValue: nil)
+}
+
+/// Binding a task-local value takes about 70 ns on x86-64 Linux, so one binding serves many calls.
+/// But the wait of a task that a call has left behind would be mistaken for a wait of the next
+/// call. Then that call gets an `Invocation` of its own; see ``RuntimeSPI/references(to:)``.
+@usableFromInline package final class Invocation: Sendable {
+  package let executionSlot: ExecutionSlot
+  /// A task that still has the invocation then has outlived its call.
+  let isOver = Atomic<Bool>(false)
+
+  package init(_ executionSlot: ExecutionSlot) { self.executionSlot = executionSlot }
+
+  func end() { isOver.publish(true) }
+
+  /// Called before the lane reports the outcome. Otherwise a `send` by such a task could still
+  /// defer the handler, although the sender of the call already knows that the call is over.
+  @inline(__always) static func endIfShared(
+    _ invocation: Unmanaged<Invocation>, since references: UInt
+  ) -> Bool {
+    guard unsafe RuntimeSPI.references(to: invocation) != references else { return false }
+    unsafe invocation._withUnsafeGuaranteedRef { $0.end() }
+    return true
+  }
+
+  package static var current: Invocation? {
+    Context.invocation.get().flatMap { $0.isCurrent ? $0 : nil } ?? ConsumerTasks.invocation
+  }
+
+  var isCurrent: Bool { !isOver.load(ordering: .acquiring) }
+}

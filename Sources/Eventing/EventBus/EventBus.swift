@@ -229,3 +229,61 @@ extension AnyEvent {
     return name.hasPrefix("Event<") ? String(name.dropFirst("Event<".count).dropLast()) : name
   }
 }
+
+// Sending through the event of a payload type.
+
+extension EventBus {
+  /// Sends through the event of the payload's type without waiting: see ``Event/post(_:from:)``.
+  ///
+  /// ``event(for:)`` makes the event if there is none.
+  public func post<Payload: Sendable>(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {
+    event(for: Payload.self).post(payload, from: sender)
+  }
+
+  /// Sends through the event of the payload's type and waits for its handlers: see
+  /// ``Event/send(_:from:)``.
+  @discardableResult public nonisolated(nonsending) func send<Payload: Sendable>(
+    _ payload: Payload, from sender: (any AnyObject & Sendable)? = nil
+  ) async -> SendReport { await event(for: Payload.self).send(payload, from: sender) }
+}
+
+extension EventBus: HandlerRegistry {
+  /// The handlers of the events that the bus has at this moment. A method for all handlers, such as
+  /// ``HandlerRegistry/lockAll(where:holding:)``, does not reach an event that is made later.
+  ///
+  /// The token of a handler of all events (``all(as:)``) can be removed and looked for,
+  /// but not locked.
+  public var handlerTable: HandlerTable { HandlerTable(content: .bus(self)) }
+
+  func event(of token: HandlerToken, orBusHandler: Bool) -> (any AnyEvent)? {
+    if let event = all.first(where: { $0.core.owns(token) }) { return event }
+    return orBusHandler ? mutex.withLock { unsafe everywhere.table[ObjectIdentifier(token.anchor)] }?.registration : nil
+  }
+
+  func removeHandlers(where filter: HandlerFilter) -> Int {
+    var count = 0
+    for handler in busHandlers where !handler.isForward {
+      count += handler.registration.core.removeAll(where: filter.isIncluded)
+    }
+    let events = all
+    let filter = events.reduce(filter) { $1.isOfProtocol ? $0 && !.forwarding(toObject: $1) : $0 }
+    for event in events { count += event.core.removeAll(where: filter.isIncluded) }
+    return count
+  }
+}
+
+/// The name and the payload type of an event that belongs to an owner: see ``EventBus``.
+///
+///     extension EventKey where Payload == User { static let didLogin = EventKey("didLogin") }
+public struct EventKey<Payload: Sendable>: Hashable, Sendable {
+  /// The name by which the owner's event is found.
+  public let name: String
+
+  /// Creates a key with a name.
+  public init(_ name: String) { self.name = name }
+}
+
+extension EventKey: CustomStringConvertible {
+  /// The name and the payload type.
+  public var description: String { "\"\(name)\" of \(Payload.self)" }
+}

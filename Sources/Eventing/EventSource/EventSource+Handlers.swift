@@ -85,3 +85,119 @@ extension EventSource {
     add(Handler(isolatedTo: actor, options, SourceLine(fileID, line), once: false, body))
   }
 }
+
+extension EventSource {
+  /// Adds a handler for exactly one call.
+  ///
+  /// The handler is called once if any send reaches it, however many threads send, and even if the
+  /// handler sends to its own event. A call that begins uses the handler up, even if it throws. An
+  /// occurrence for which the handler is skipped does not use it up. If several occurrences wait on
+  /// its lane, the first call uses the handler up, and the other occurrences are skipped.
+  ///
+  /// The option ``HandlerOption/once`` makes a ``Handler`` of that sort. All else is as for
+  /// ``addHandler(_:on:fileID:line:perform:)-(_,SyncDelivery,_,_,_)``.
+  ///
+  /// - Parameters:
+  ///   - options: How the call is made.
+  ///   - delivery: Where the handler runs.
+  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
+  ///   - line: The line where the handler is made.
+  ///   - body: The closure that is called with the payload.
+  /// - Returns: A token that names the handler. Dropping it changes nothing.
+  @inlinable @discardableResult
+  public nonisolated func once(
+    _ options: HandlerOption<Payload>..., on delivery: SyncDelivery = .inline,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Payload) throws -> Void
+  ) -> HandlerToken {
+    addSync(options, delivery, once: true, fileID, line, body)
+  }
+
+  /// Adds an asynchronous handler for exactly one call: see
+  /// ``once(_:on:fileID:line:perform:)-(_,SyncDelivery,_,_,_)``.
+  @discardableResult
+  public nonisolated func once(
+    _ options: HandlerOption<Payload>..., on delivery: AsyncDelivery = .inOrder,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Payload) async throws -> Void
+  ) -> HandlerToken {
+    add(Handler(delivery.place, HandlerBody(async: body), options, SourceLine(fileID, line), once: true))
+  }
+
+  /// Adds a synchronous handler on the main actor for exactly one call: see
+  /// ``once(_:on:fileID:line:perform:)-(_,SyncDelivery,_,_,_)``.
+  @discardableResult
+  public nonisolated func once(
+    _ options: HandlerOption<Payload>..., on delivery: MainDelivery,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @MainActor @Sendable (Payload) throws -> Void
+  ) -> HandlerToken {
+    add(Handler(delivery.place, HandlerBody(main: body), options, SourceLine(fileID, line), once: true))
+  }
+
+  /// Adds an asynchronous handler on the main actor for exactly one call: see
+  /// ``once(_:on:fileID:line:perform:)-(_,SyncDelivery,_,_,_)``.
+  @discardableResult
+  public nonisolated func once(
+    _ options: HandlerOption<Payload>..., on delivery: MainDelivery,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @MainActor @Sendable (Payload) async throws -> Void
+  ) -> HandlerToken {
+    add(Handler(delivery.place, HandlerBody(mainAsync: body), options, SourceLine(fileID, line), once: true))
+  }
+
+  /// Adds a synchronous handler for exactly one call that receives its owner, and ends with it.
+  @inlinable @discardableResult
+  public nonisolated func once<Owner: AnyObject & Sendable>(
+    _ options: HandlerOption<Payload>..., on delivery: SyncDelivery = .inline, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Owner, Payload) throws -> Void
+  ) -> HandlerToken {
+    add(Handler(delivery.place, HandlerBody(sync: body), options, SourceLine(fileID, line), owner: owner, once: true))
+  }
+
+  /// Adds an asynchronous handler for exactly one call that receives its owner, and ends with it.
+  @inlinable @discardableResult
+  public nonisolated func once<Owner: AnyObject & Sendable>(
+    _ options: HandlerOption<Payload>..., on delivery: AsyncDelivery = .inOrder, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (Owner, Payload) async throws -> Void
+  ) -> HandlerToken {
+    add(Handler(delivery.place, HandlerBody(async: body), options, SourceLine(fileID, line), owner: owner, once: true))
+  }
+
+  /// Adds a synchronous handler on the main actor for exactly one call that receives its owner, and
+  /// ends with it.
+  @inlinable @discardableResult
+  public nonisolated func once<Owner: AnyObject & Sendable>(
+    _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @MainActor @Sendable (Owner, Payload) throws -> Void
+  ) -> HandlerToken {
+    add(Handler(delivery.place, HandlerBody(main: body), options, SourceLine(fileID, line), owner: owner, once: true))
+  }
+
+  /// Adds an asynchronous handler on the main actor for exactly one call that receives its owner,
+  /// and ends with it.
+  @inlinable @discardableResult
+  public nonisolated func once<Owner: AnyObject & Sendable>(
+    _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @MainActor @Sendable (Owner, Payload) async throws -> Void
+  ) -> HandlerToken {
+    add(
+      Handler(delivery.place, HandlerBody(mainAsync: body), options, SourceLine(fileID, line), owner: owner, once: true)
+    )
+  }
+
+  /// Adds a handler that runs isolated to an actor, for exactly one call: see
+  /// ``addHandler(_:isolatedTo:fileID:line:perform:)``.
+  @discardableResult
+  public nonisolated func once<Isolation: Actor>(
+    _ options: HandlerOption<Payload>..., isolatedTo actor: Isolation,
+    fileID: StaticString = #fileID, line: UInt = #line,
+    perform body: @escaping @Sendable (isolated Isolation, Payload) async throws -> Void
+  ) -> HandlerToken {
+    add(Handler(isolatedTo: actor, options, SourceLine(fileID, line), once: true, body))
+  }
+}

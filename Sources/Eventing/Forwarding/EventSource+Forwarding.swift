@@ -1,3 +1,5 @@
+import Dispatch
+
 // A forward is a handler that enters another event. Each forward adds to the stack. So a long chain
 // continues on the queue of the next event after a number of steps (`DeliveryDepth`).
 
@@ -163,4 +165,57 @@ extension EventCore {
       OverloadControl.slowDown()
     }
   }
+}
+
+/// Releasing a chain of such forwards recurses. After 32 targets the release continues on a queue,
+/// so that a chain of any length fits the stack.
+@safe final class StrongTarget<Payload: Sendable>: Sendable {
+  // Safe: retained in `init`, and released once, in `deinit`.
+  private let target: Unmanaged<Event<Payload>>
+
+  init(_ target: Event<Payload>) { unsafe self.target = .passRetained(target) }
+
+  deinit {
+    let depth = ReleaseDepth.current
+    let target = unsafe target
+    if depth < 32 {
+      ReleaseDepth.$current.withValue(depth + 1) { unsafe target.release() }
+    } else {
+      // This stack already has 32 nested releases, so a block releases the target. The block takes
+      // over this object's reference. If the block had a reference of its own, the last release
+      // could still happen on this thread, and recurse into the next target of the chain. The queue
+      // is private. In a shared pool, blocks of other code, which may wait for something, could
+      // delay this block, and with it the release of the next targets.
+      Scheduling.block(on: DispatchQueue(label: "eventing.release")) { unsafe target.release() }
+    }
+  }
+}
+
+private enum ReleaseDepth {
+  @TaskLocal static var current = 0
+}
+
+/// While a call of a pipeline keeps the entrance closed, the next call does not begin. It opens
+/// when the payload has its place in the order of the target, or when the call ends.
+final class Entrance: Sendable {
+  static let ofCall = TaskLocal<Entrance?>(wrappedValue: nil)
+  static let limit = 64
+
+  private let queue: HandlerQueue
+  private let number: UInt64
+
+  init(_ queue: HandlerQueue, of number: UInt64) {
+    self.queue = queue
+    self.number = number
+  }
+
+  /// Lets the next call begin. Has no effect after the first time, and after the end of the call.
+  func open() { queue.openEntrance(of: number) }
+}
+
+@usableFromInline package final class Bridge: Sendable {
+  package let place: String
+  package let label: String?
+
+  init(to place: String, label: String?) { (self.place, self.label) = (place, label) }
 }

@@ -26,3 +26,50 @@ private struct KeyedSourceView<Key: Hashable & Sendable, Payload: Sendable>: Key
   subscript(key: Key) -> some EventSource<Payload> { event[key] }
   var anyKey: some EventSource<(key: Key, payload: Payload)> { event.anyKey }
 }
+
+@usableFromInline struct KeySource<Key: Hashable & Sendable, Payload: Sendable>: EventSource {
+  @usableFromInline let event: Event<KeyedPayload<Key, Payload>>
+  @usableFromInline let key: Key
+
+  @inlinable init(event: Event<KeyedPayload<Key, Payload>>, key: Key) {
+    self.event = event
+    self.key = key
+  }
+  @inlinable func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {
+    event.add(contentsOf: handlers.map(keyed))
+  }
+  @inlinable func add(_ handler: Handler<Payload>) -> HandlerToken { event.add(keyed(handler)) }
+  @inlinable func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
+
+  @inlinable func keyed(_ handler: Handler<Payload>) -> Handler<KeyedPayload<Key, Payload>> {
+    let box = KeyBox(key)
+    var handler: Handler<KeyedPayload<Key, Payload>> = handler.ofContents(letter: box.letter(Payload.self)) {
+      $0.payload
+    }
+    handler.options.key = box
+    return handler
+  }
+}
+
+extension Handler {
+  @inlinable func ofContents<Whole: Sendable>(
+    letter: LetterPayload, _ contents: @escaping @Sendable (Whole) -> Payload
+  ) -> Handler<Whole> {
+    guard let body = any.inline else {
+      var handler: Handler<Whole> = viewed(contents)
+      handler.options.letter = options.letter.behind(letter)
+      return handler
+    }
+    var handler = Handler<Whole>(
+      .inline,
+      .direct(
+        HandlerClosure<Whole> { whole in
+          let payload = contents(whole)
+          try unsafe withUnsafePointer(to: payload) { unsafe try body(BorrowedPayload($0)) }
+        }.erased))
+    handler.options = options
+    handler.isOnce = isOnce
+    handler.any.source = any.source
+    return handler
+  }
+}

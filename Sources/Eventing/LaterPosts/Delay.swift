@@ -73,3 +73,51 @@ final class Delay: DelayedWork, @unchecked Sendable {
     for node in delayed { queue.idleAwareClock?.sleepEnded(SleepingWork(node: node)) }
   }
 }
+
+/// Objects are compared by identity, values by `==`. Values of a type without `==` are one clock if
+/// it has no stored properties; otherwise each value is a clock of its own.
+enum ClockIdentity {
+  static func hash<C: Clock>(of clock: C) -> Int {
+    if C.self is AnyObject.Type { return ObjectIdentifier(clock as AnyObject).hashValue }
+    return (clock as? any Hashable)?.hashValue ?? 0
+  }
+
+  static func isSame<C: Clock>(_ a: C, _ b: C) -> Bool {
+    if C.self is AnyObject.Type { return a as AnyObject === b as AnyObject }
+    if let a = a as? any Equatable { return isEqual(a, b) }
+    return MemoryLayout<C>.size == 0
+  }
+
+  static func isKnown<C: Clock>(_ clock: C) -> Bool {
+    C.self is AnyObject.Type || clock is any Equatable || MemoryLayout<C>.size == 0
+  }
+
+  private static func isEqual<Value: Equatable>(_ a: Value, _ b: Any) -> Bool { b as? Value == a }
+}
+
+// Safe: each field says what guards it.
+final class HandlerDelays: @unchecked Sendable {
+  private let mutex = UnfairMutex()
+  /// Guarded by: mutex.
+  @exclusivity(unchecked) private var timers: [UInt64: Delay] = [:]
+
+  func insert(_ timer: Delay) { mutex.withLock { unsafe timers[timer.number] = timer } }
+
+  func remove(_ timer: Delay) {
+    let removed = mutex.withLock {
+      let removed = unsafe timers.removeValue(forKey: timer.number)
+      unsafe timers.giveBackRoom()
+      return removed
+    }
+    withExtendedLifetime(removed) {}  // released after the unlock
+  }
+
+  /// Each delay gets a flag, because the lock may have ended by the time its call goes on. Never
+  /// called under a mutex.
+  @inline(never) func end(givingUp: Bool = false) {
+    for timer in mutex.withLock({ unsafe Array(timers.values) }).sortedUnspecialized(by: { $0.number < $1.number }) {
+      if givingUp { timer.isGivenUp.publish(true) }
+      timer.fireNow()
+    }
+  }
+}

@@ -102,3 +102,61 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
     withExtendedLifetime(core) {}
   }
 }
+
+/// A `deinit` is user code, and may block the timer's thread.
+enum Leftovers {
+  private static let items = Guarded<LaterItem?>(nil)
+
+  static func release(_ item: LaterItem) {
+    // In a simulation everything runs on one thread, and the timer belongs to the simulation alone.
+    if Scheduling.isSimulated { return item.letGo() }
+    let isFirst = items.withLock { first -> Bool in
+      unsafe item.next = first
+      first = item
+      return unsafe item.next == nil
+    }
+    if isFirst { Scheduling.concurrentBlock { releaseAll() } }
+  }
+
+  private static func releaseAll() {
+    var first: LaterItem?
+    items.withLock { swap(&$0, &first) }
+    while let item = first {
+      first = unsafe item.next
+      unsafe item.next = nil
+      item.letGo()
+    }
+  }
+}
+
+/// A post that is to be made later: see ``Event/post(_:after:clock:from:)``. Dropping it changes
+/// nothing.
+public struct ScheduledPost: Sendable {
+  let item: LaterItem
+
+  /// Cancels the post.
+  ///
+  /// Callable from any thread. Inside a handler that the post reached, it is too late.
+  ///
+  /// - Returns: Whether this call kept the payload from being posted. `false` if it was posted or
+  ///   cancelled before, and if the event is finished or gone.
+  /// - Complexity: O(log n) for n later posts on the clock.
+  @discardableResult public func cancel() -> Bool { item.cancel() }
+}
+
+extension ScheduledPost: CustomStringConvertible {
+  /// The state of the post, as text.
+  public var description: String { "later post, \(item.stage)" }
+}
+
+protocol DelayedWork: AnyObject, Sendable {
+  /// False once the work is cancelled or begins. The queue reads this under its mutex: a load only.
+  var isWaiting: Bool { get }
+  /// -1 while in no queue. Guarded by: the mutex of the queue.
+  var heapIndex: Int { get set }
+  /// If not, the queue releases the work in a block.
+  var releasesItself: Bool { get }
+  /// Called on the timer's thread, under no mutex. All other work of the clock waits meanwhile, so
+  /// this runs no user code.
+  func fire()
+}

@@ -54,3 +54,79 @@ extension EventCore {
     }
   }
 }
+
+extension Event {
+  /// Posts a payload at a later time.
+  ///
+  ///     let reminder = cart.post(.abandoned, after: .seconds(3_600))
+  ///     reminder.cancel()
+  ///
+  /// When the delay is over, the payload is posted as by any other post: its place in the order,
+  /// its handlers and their locks are those of that time. Inline handlers run on the event's own
+  /// queue. Of several posts that are due at one instant, the one that was asked for first is
+  /// posted first.
+  ///
+  /// The event is not kept alive. Its end, by ``HandlerRegistry/finish()`` or the release of its
+  /// last reference, cancels the post and releases the payload. ``HandlerRegistry/quiesce()`` does
+  /// not wait for the post. Propagated task-local values are those of the caller.
+  ///
+  /// One timer serves all scheduled posts of a clock in the process. Once nothing waits for the
+  /// timer, it is not set again. Clocks that are objects are told apart by identity, and clocks
+  /// that are values by `==`. A value without `==` that has stored properties counts as another
+  /// clock each time. If a sleep of the clock fails, the posts that wait for that instant are made
+  /// at once.
+  ///
+  /// - Parameters:
+  ///   - payload: The value that the handlers receive.
+  ///   - delay: The time to wait. A delay of more than a hundred years never ends; one below zero
+  ///     counts as zero.
+  ///   - clock: The clock that measures the delay. In a simulation of EventingTesting, the
+  ///     simulation's clock takes the place of the clocks of the standard library.
+  ///   - sender: The object that sends, held weakly.
+  /// - Returns: A value that can cancel the post.
+  /// - Complexity: O(log n) for n scheduled posts on the clock.
+  @discardableResult public nonisolated func post(
+    _ payload: Payload, after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
+    from sender: (any AnyObject & Sendable)? = nil
+  ) -> ScheduledPost {
+    core.post(OwnedPayload(payload), after: delay, clock, from: sender)
+  }
+}
+
+extension Event where Payload == Void {
+  /// Posts at a later time: see ``post(_:after:clock:from:)``.
+  @discardableResult public nonisolated func post(
+    after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
+    from sender: (any AnyObject & Sendable)? = nil
+  ) -> ScheduledPost {
+    post((), after: delay, clock: clock, from: sender)
+  }
+}
+
+extension KeyedEvent {
+  /// Posts a payload to a key at a later time: see ``Event/post(_:after:clock:from:)``.
+  @discardableResult public func post(
+    _ payload: Payload, to key: Key, after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
+    from sender: (any AnyObject & Sendable)? = nil
+  ) -> ScheduledPost {
+    event.post(KeyedPayload(key, payload), after: delay, clock: clock, from: sender)
+  }
+}
+
+extension EventCore {
+  fileprivate func post(
+    _ payload: consuming OwnedPayload, after delay: Duration, _ clock: any Clock<Duration>,
+    from sender: (any AnyObject & Sendable)?
+  ) -> ScheduledPost {
+    let queue = DelayQueues.of(clock, for: anchor)
+    let item = LaterItem(payload, for: self, in: queue, from: sender)
+    // From this first `insert` on, which adds the item to the event's list, the end of the event
+    // may cancel the item. `queue.insert` below ignores a cancelled item.
+    if !insert(item) {
+      item.clear()
+    } else if !delay.isForever {
+      queue.insert(item, after: max(.zero, delay))
+    }
+    return ScheduledPost(item: item)
+  }
+}

@@ -226,3 +226,56 @@ extension Observed {
 
   init(_ value: Value) { unsafe current = value }
 }
+
+// How the value of an `Observed` changes. The mutex is held for the assignment alone.
+// Isolation: core.
+extension EventCore {
+  /// True if an assignment and a delivery by this thread are enough. The mutex is then locked until
+  /// ``endChange(_:)``.
+  @usableFromInline func beginChange(_ pendingWork: PendingWork) -> Bool {
+    mutex.lock()
+    if unsafe pendingWork.mailbox.items.isEmpty && pendingWork.priorHandlerCount == 0
+      && !pendingWork.replayValue.needsSlowChange
+    {
+      return true
+    }
+    mutex.unlock()
+    return false
+  }
+
+  @usableFromInline func endChange(_ pendingWork: PendingWork) {
+    unsafe pendingWork.replayValue.isCurrent = true
+    let outdated = unsafe pendingWork.replayValue.value == nil ? nil : pendingWork.replayValue.take()
+    mutex.unlock()
+    _ = consume outdated  // destroyed after the mutex is released
+  }
+
+  var replayValue: OwnedPayload? {
+    let pendingWork = pendingWork
+    return mutex.withLock {
+      unsafe pendingWork.replayValue.isCurrent
+        ? pendingWork.replayValue.makeCurrent?() : pendingWork.replayValue.value?.copy()
+    }
+  }
+}
+
+// The closures are set before the event is shared.
+struct ReplayValue: ~Copyable {
+  var make: (@Sendable (BorrowedPayload) -> OwnedPayload?)?
+  var isAnnouncement: (@Sendable (BorrowedPayload) -> Bool)?
+  var makeCurrent: (@Sendable () -> OwnedPayload)?
+  /// Guarded by `core.mutex` while `isCurrent` is true, otherwise isolated to the core.
+  var value: OwnedPayload?
+  /// True while no change is enqueued: `makeCurrent` makes the value. Guarded by: core.mutex.
+  var isCurrent = false
+
+  /// Guarded by: core.mutex.
+  var needsSlowChange = false
+
+  /// The caller holds `core.mutex`, and destroys the value after the unlock.
+  mutating func take() -> OwnedPayload? {
+    var taken: OwnedPayload?
+    swap(&taken, &value)
+    return taken
+  }
+}

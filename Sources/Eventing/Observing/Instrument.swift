@@ -73,3 +73,81 @@ package struct WatchedWait: Sendable {
 
   @inline(never) func end() { for each in instruments { each.ended(self) } }
 }
+
+/// Called where a delivery or a call happens, with no mutex held.
+package protocol EventInstrument: AnyObject, Sendable {
+  var isOver: Bool { get }
+  var wantsOrigins: Bool { get }
+  func added(_ handler: HandlerToken, of event: EventIdentity)
+  func removed(_ handler: HandlerToken, of event: EventIdentity)
+  /// Payloads that a lock held, that are replayed, or that waited for a pace, have calls outside of
+  /// any delivery.
+  func began(_ occurrence: WatchedOccurrence)
+  func ended(_ occurrence: WatchedOccurrence)
+  func began(_ call: WatchedCall)
+  func ended(_ call: WatchedCall, _ end: WatchedCall.End)
+  func withdrew(_ call: WatchedCall)
+  func noCall(_ kind: EventStep.Kind, _ call: WatchedCall)
+}
+
+package struct WatchedOccurrence {
+  package let event: EventIdentity
+  package let sequence: UInt64
+  package let origin: TraceOrigin
+  package let sender: (any AnyObject & Sendable)?
+  package let payload: BorrowedPayload
+  package let type: Any.Type
+}
+
+/// Copying it retains nothing, which would take most of the time of a trace.
+// Safe: who tells an instrument of a call retains the objects meanwhile.
+@safe @usableFromInline package struct WatchedCall: Sendable {
+  package enum End: Sendable {
+    case returned, threw(any Error)
+    case dropped
+  }
+
+  @usableFromInline package let number: UInt64
+  @usableFromInline package let sequence: UInt64
+  @usableFromInline package let eventNumber: UInt64
+  package let attempt: Int
+  package let isFurther: Bool
+  package let isHandOver: Bool
+  let outer: UInt64
+  @usableFromInline let recordPointer: Unmanaged<HandlerRecord>
+  private let anchorPointer: Unmanaged<EventAnchor>?
+  @usableFromInline let lanePointer: Unmanaged<DeliveryTarget>?
+  private let observers: Unmanaged<Observers>
+
+  init(
+    _ number: UInt64, _ observed: ObservedOccurrence, _ record: HandlerRecord, _ anchor: EventAnchor,
+    on lane: DeliveryTarget? = nil, attempt: Int = 1, isFurther: Bool = false, isHandOver: Bool = false,
+    outer: UInt64 = 0
+  ) {
+    unsafe self.init(
+      number, observed.sequence, .passUnretained(observed.observers), .passUnretained(record), .passUnretained(anchor),
+      on: lane.map { unsafe .passUnretained($0) }, attempt: attempt, isFurther: isFurther, isHandOver: isHandOver,
+      outer: outer)
+  }
+
+  init(
+    _ number: UInt64, _ sequence: UInt64, _ observers: Unmanaged<Observers>, _ record: Unmanaged<HandlerRecord>,
+    _ anchor: Unmanaged<EventAnchor>?, on lane: Unmanaged<DeliveryTarget>? = nil, attempt: Int = 1,
+    isFurther: Bool = false, isHandOver: Bool = false, outer: UInt64
+  ) {
+    (self.number, self.sequence, self.attempt) = (number, sequence, attempt)
+    eventNumber = unsafe observers._withUnsafeGuaranteedRef { $0.event.number }
+    (self.isFurther, self.isHandOver, self.outer) = (isFurther, isHandOver, outer)
+    unsafe (self.recordPointer, self.anchorPointer) = unsafe (record, anchor)
+    unsafe (lanePointer, self.observers) = unsafe (lane, observers)
+  }
+
+  package var event: EventIdentity { unsafe observers._withUnsafeGuaranteedRef { $0.event } }
+  package var handler: HandlerToken {
+    guard let anchor = unsafe anchorPointer else { preconditionFailure("a handler has an anchor") }
+    return unsafe HandlerToken(recordPointer.takeUnretainedValue(), anchor.takeUnretainedValue())
+  }
+  @inlinable package var record: Unmanaged<HandlerRecord> { unsafe recordPointer }
+  @inlinable package var isInline: Bool { unsafe lanePointer == nil }
+  @inlinable package var lane: DeliveryTarget? { unsafe lanePointer?.takeUnretainedValue() }
+}

@@ -66,3 +66,23 @@ extension UnfairMutex {
     return body()
   }
 }
+
+/// A value guarded by a mutex. A closure returns the objects that it takes out, so that no `deinit`
+/// runs under the mutex.
+// Safe: `value` is touched under `mutex` alone.
+package final class Guarded<Value>: @unchecked Sendable {
+  let mutex = UnfairMutex()
+  /// Guarded by: mutex.
+  @exclusivity(unchecked) var value: Value
+
+  package init(_ value: sending Value) { unsafe self.value = value }
+
+  @inlinable package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    mutex.withLock { unsafe body(&value) }
+  }
+}
+
+/// Padding: the fields before and after it lie on different cache lines (64 bytes).
+struct CacheLine {
+  private let bytes: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
+}
