@@ -96,6 +96,6 @@ import Testing
     for (one, other) in orders.map({ ($0[0], $0[1]) }) { #expect(one == other) }
   }
 
-  /// The number of seeds that each test tries: the value of `EVENTING_SEEDS`, or 200.
-  static var seeds: UInt64 { unsafe getenv("EVENTING_SEEDS").flatMap { unsafe UInt64(String(cString: $0)) } ?? 200 }
+  /// The number of seeds that each test tries: the value of `EVENTING_SEEDS`, or 100.
+  static var seeds: UInt64 { unsafe getenv("EVENTING_SEEDS").flatMap { unsafe UInt64(String(cString: $0)) } ?? 100 }
 }
