@@ -7,20 +7,16 @@ import PackageDescription
 //
 // - `races`: the tests of the module Eventing that have races, and the stress test. The races of
 //   transports are among the tests of the engine NATS.
-// - `memory`: the tests of the module Eventing, and the stress test, without the tests that only
-//   show how the API is called, and what the calls return. The optimizer can hardly cause a wrong
-//   access to memory in the code of these tests.
 // - `payloads`: the tests of how payloads are kept and passed, among those that have races.
 // - `documentation`: the tests of the code in the articles of the module Eventing.
 // - `nats`: the tests of the engine NATS, and its stress test.
 let targets = [
-  "races": ["EventingTests", "EventingInspectionTests", "stress"], "memory": ["EventingTests", "stress"],
-  "payloads": ["EventingTests"], "documentation": ["EventingTests"], "nats": ["EventingNATSTests", "remote-stress"],
+  "races": ["EventingTests", "EventingInspectionTests", "stress"], "payloads": ["EventingTests"],
+  "documentation": ["EventingTests"], "nats": ["EventingNATSTests", "remote-stress", "dead-letters"],
 ]
-// The folders of EventingTests that a selection has, and those that it leaves out.
+// The folders of EventingTests that a selection has.
 let races = ["Helpers", "Payloads", "Races"]
 let folders = ["races": races, "payloads": races, "documentation": ["Helpers", "Documentation"]]
-let leftOut = ["memory": ["CallSites", "Documentation", "Parity"]]
 let selection = Context.environment["EVENTING_TESTS"].flatMap { $0.isEmpty ? nil : $0 } ?? "all"
 if selection != "all" && targets[selection] == nil {
   fatalError("expected EVENTING_TESTS to be all, \(targets.keys.sorted().joined(separator: ", ")); got \(selection)")
@@ -51,6 +47,8 @@ let package = Package(
     .library(name: "EventingNATS", targets: ["EventingNATS"]),
     .executable(name: "stress", targets: ["stress"]),
     .executable(name: "remote-stress", targets: ["remote-stress"]),
+    // Lists dead letters of a NATS stream, sends their messages again, or discards them.
+    .executable(name: "dead-letters", targets: ["dead-letters"]),
   ],
   // Off by default, so that nothing has to be installed. `swift test --traits NATS` needs libnats
   // and nats-server.
@@ -78,6 +76,8 @@ let package = Package(
     // `NATS`, the program only prints how to build the stress test.
     .executableTarget(
       name: "remote-stress", dependencies: ["Eventing", "EventingNATS", "EventingTransport"], path: "RemoteStress"),
+    .executableTarget(
+      name: "dead-letters", dependencies: ["EventingNATS", "EventingTransport"], path: "DeadLetters"),
     // Small programs and a model of their expected results, for a test and for the fuzzer.
     .target(name: "EventingPrograms", dependencies: ["Eventing"], path: "Tests/EventingPrograms"),
     .testTarget(
@@ -87,7 +87,7 @@ let package = Package(
         "Eventing", "EventingCombine", "EventingDiagnostics", "EventingFoundation", "EventingInspection",
         "EventingPrograms", "EventingSwiftUI", "EventingTesting",
       ],
-      exclude: leftOut[selection] ?? [], sources: folders[selection]),
+      sources: folders[selection]),
     .testTarget(
       name: "EventingLocalTests", dependencies: ["Eventing", "EventingLocal"], exclude: ["MustNotCompile"]),
     .testTarget(

@@ -34,7 +34,7 @@ let package = Package(
   ],
   targets: [
     .target(name: "EventingLog", dependencies: [eventing, diagnostics, transport, log]),
-    .target(name: "EventingMetrics", dependencies: [eventing, metrics]),
+    .target(name: "EventingMetrics", dependencies: [eventing, transport, metrics]),
     .target(name: "EventingTracing", dependencies: [eventing, transport, tracing]),
     .target(name: "EventingLifecycle", dependencies: [eventing, transport, lifecycle]),
     .target(name: "EventingGRDB", dependencies: [eventing, transport, grdb]),
@@ -47,7 +47,7 @@ let package = Package(
     .testTarget(
       name: "EventingMetricsTests",
       dependencies: [
-        "EventingMetrics", eventing, testing, metrics, .product(name: "MetricsTestKit", package: "swift-metrics"),
+        "EventingMetrics", eventing, transport, testing, metrics, .product(name: "MetricsTestKit", package: "swift-metrics"),
       ]),
     .testTarget(
       name: "EventingTracingTests",

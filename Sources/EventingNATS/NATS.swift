@@ -117,6 +117,14 @@
       return NATSTransport(engine, StreamName(name: name, subjects: subjects))
     }
 
+    /// Returns a transport over a stream that exists, whatever its subjects and options are.
+    ///
+    /// - Parameter name: The name of the stream.
+    /// - Throws: ``TransportError``, with the code ``TransportError/Code/refused`` if there is none.
+    public func stream(_ name: String) async throws -> NATSTransport {
+      NATSTransport(engine, StreamName(name: name, subjects: try await StreamAdmin(engine).subjects(of: name)))
+    }
+
     /// A source of what happens outside any call: a lost connection, dropped messages, missing
     /// permissions.
     public var incidents: any EventSource<TransportIncident> { engine.incidents.source }

@@ -99,7 +99,15 @@
       }
       let held = StoredRoom(engine.budget, cost)
       defer { held.release() }
-      return try await store(outgoing, held, until: end, entered)
+      let receipt = try await store(outgoing, held, until: end, entered)
+      if receipt.isDuplicate, !isLetter, let stream, let position = receipt.position {
+        // Only a duplicate pays for this request. If it fails, the receipt counts.
+        let stored = try? await StreamAdmin(engine).message(at: position, in: stream.name)
+        if let stored, stored.body != message.body || !stored.subject.utf8.elementsEqual(subject.utf8) {
+          engine.incidents.post(.reusedID(message, on: subject, in: stream.name, receipt))
+        }
+      }
+      return receipt
     }
 
     private func reach(_ subject: String, until end: ContinuousClock.Instant) async throws {
@@ -109,6 +117,16 @@
           "expected the server within \(engine.publishTimeout) for a message to \(subject); it was away. It is not stored"
         )
       }
+    }
+
+    public func backlog(of subject: String, in group: String) async throws -> Backlog {
+      try check(subject, group)
+      guard let stream else {
+        throw TransportError(
+          .notPromised, "expected a stream for the backlog of \(group); without one, nothing is stored")
+      }
+      try stream.check(subject)
+      return try await StreamAdmin(engine).backlog(stream.name, subject, group)
     }
 
     // MARK: Subscribing

@@ -65,6 +65,13 @@
       return true
     }
 
+    func subjects(of name: String) async throws -> [String] {
+      try StreamName.check(name, [name])
+      let answer = try await request("STREAM.INFO.\(name)", Nothing?.none)
+      guard let config = answer.config else { throw unseen(name, answer) }
+      return config.subjects ?? []
+    }
+
     func checkStored(_ deadLetter: String) async throws {
       let answer = try await request("STREAM.NAMES", ["subject": deadLetter])
       if answer.error == nil, answer.streams?.isEmpty ?? true {
@@ -155,6 +162,36 @@
         )
       }
       return Consumer(restart: config.restarted(answer), created: answer.created)
+    }
+
+    /// Three requests, and a fourth if there is something.
+    func backlog(_ stream: String, _ subject: String, _ group: String) async throws -> Backlog {
+      let mark = try await facts(of: stream).mark
+      let name = ConsumerConfig.baseName(subject, group) + mark
+      let answer = try await request("CONSUMER.INFO.\(stream).\(name)", Nothing?.none)
+      if answer.error?.number == 10_014 { throw unknownGroup(group, subject) }
+      guard let waiting = answer.waiting, let inHand = answer.inHand else { throw unseen(stream, answer) }
+      var backlog = Backlog(waiting: waiting, inHand: inHand, redelivered: answer.redelivered ?? 0)
+      if waiting + inHand > 0 {
+        let next = MessageRequest(position: (answer.floor?.position ?? 0) + 1, subject: subject)
+        let oldest = try await request("STREAM.MSG.GET.\(stream)", next)
+        backlog.oldest = oldest.message.flatMap { StreamAdmin.date($0.time) }
+      }
+      return backlog
+    }
+
+    func message(at position: UInt64, in stream: String) async throws -> (subject: String, body: [UInt8])? {
+      let answer = try await request("STREAM.MSG.GET.\(stream)", MessageRequest(position: position))
+      guard let message = answer.message, let subject = message.subject else { return nil }
+      return (subject, message.body.map { Array($0) } ?? [])
+    }
+
+    /// The server writes nanoseconds.
+    private static func date(_ text: String) -> Date? {
+      let parts = text.split(separator: ".")
+      guard parts.count == 2 else { return try? Date(text, strategy: .iso8601) }
+      let fraction = Double("0." + parts[1].prefix { $0 != "Z" }) ?? 0
+      return (try? Date("\(parts[0])Z", strategy: .iso8601))?.addingTimeInterval(fraction)
     }
 
     private struct Nothing: Encodable {}

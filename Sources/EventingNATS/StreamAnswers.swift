@@ -73,10 +73,29 @@
     /// Up to this delivery, every one has a final verdict: done or reject. 0 while the first has
     /// none, even if the consumer starts at a later position.
     var floor: Place?
+    /// Counts of a consumer.
+    var waiting: Int?
+    var inHand: Int?
+    var redelivered: Int?
+    var message: StoredMessage?
+
+    struct StoredMessage: Decodable {
+      var subject: String?
+      var time: String
+      var body: Data?
+
+      enum CodingKeys: String, CodingKey {
+        case subject, time
+        case body = "data"
+      }
+    }
 
     enum CodingKeys: String, CodingKey {
-      case error, config, state, streams, created, delivered
+      case error, config, state, streams, created, delivered, message
       case floor = "ack_floor"
+      case waiting = "num_pending"
+      case inHand = "num_ack_pending"
+      case redelivered = "num_redelivered"
     }
 
     /// Up to this position, every message has a final verdict: done or reject. `nil` while the
@@ -135,6 +154,17 @@
       case replayPolicy = "replay_policy"
       case maxDeliver = "max_deliver"
       case maxAckPending = "max_ack_pending"
+    }
+  }
+
+  /// The message at a position or, with a subject, the first one of it from there on.
+  struct MessageRequest: Encodable {
+    var position: UInt64
+    var subject: String?
+
+    enum CodingKeys: String, CodingKey {
+      case position = "seq"
+      case subject = "next_by_subj"
     }
   }
 

@@ -28,6 +28,7 @@ public final class EventMetrics: EventObserver {
   private let factory: (any MetricsFactory)?
   private let names: BoundedNames
   private let all = Mutex<[SeriesKey: Series]>([:])
+  private let backlogs = Mutex<[[String]: Meter]>([:])
 
   /// Creates an observer.
   ///
@@ -89,6 +90,20 @@ public final class EventMetrics: EventObserver {
       waiting[handler, default: 0] += 0
     }
     for (handler, count) in waiting { series(name, handler).waiting?.set(count) }
+  }
+
+  /// Two threads may make a meter at the same time. Then both use the one that was stored first.
+  func meter(_ name: String, _ subject: String, _ group: String) -> Meter {
+    let key = [name, subject, group]
+    if let found = backlogs.withLock({ $0[key] }) { return found }
+    let made = Meter(
+      label: "eventing.backlog.\(name)", dimensions: [("subject", subject), ("group", group)],
+      factory: factory ?? MetricsSystem.factory)
+    return backlogs.withLock { backlogs in
+      if let found = backlogs[key] { return found }
+      backlogs[key] = made
+      return made
+    }
   }
 
   // MARK: Series

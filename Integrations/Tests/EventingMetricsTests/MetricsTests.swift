@@ -2,6 +2,7 @@ import CoreMetrics
 import Eventing
 import EventingMetrics
 import EventingTesting
+import EventingTransport
 import MetricsTestKit
 import Testing
 
@@ -45,6 +46,28 @@ import Testing
     let dropped = calls("orders", "small", "dropped")
     #expect(dropped >= 7)
     #expect(dropped + calls("orders", "small", "delivered") == 10)
+  }
+
+  @Test func theBacklogOfAGroupIsMeasured() async throws {
+    let bus = InMemoryTransport()
+    let placed = RemoteEvent<Int>("placed", over: bus)
+    let metrics = EventMetrics(factory: found)
+    // A new group has no member that takes messages while the event has no handler.
+    try await placed.listen(as: "billing")
+    for number in 1...3 { try await placed.publish(number) }
+    metrics.record(try await placed.backlog(of: "billing"), of: "placed", in: "billing")
+    func value(_ name: String) throws -> Double? {
+      try found.expectMeter("eventing.backlog.\(name)", [("subject", "placed"), ("group", "billing")]).lastValue
+    }
+    #expect(try value("waiting") == 3)
+    #expect(try value("in_hand") == 0)
+    #expect(try value("redelivered") == 0)
+    #expect(try value("age") ?? 0 > 0)
+    placed.addHandler { _ in }
+    while try await placed.backlog(of: "billing").waiting > 0 { try await Task.sleep(for: .milliseconds(1)) }
+    metrics.record(try await placed.backlog(of: "billing"), of: "placed", in: "billing")
+    #expect(try value("waiting") == 0)
+    #expect(try value("age") == 0)
   }
 
   @Test func metersForgetWhatIsNotObservedAnyMore() async throws {

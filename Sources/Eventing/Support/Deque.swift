@@ -7,7 +7,7 @@ package struct Deque<Element> {
 
   package var count: Int { elements.count - head }
   package var isEmpty: Bool { head == elements.count }
-  var first: Element? { isEmpty ? nil : elements[head] }
+  package var first: Element? { isEmpty ? nil : elements[head] }
   var capacity: Int { elements.capacity }
 
   package mutating func append(_ element: Element) { elements.append(element) }

@@ -111,8 +111,8 @@
         // If the completion callback never runs, the subscription is not destroyed: its message
         // callback may still run.
         let isComplete = completed.wait(timeout: .now() + 60) == .success
+        if isComplete { handle.destroy() }  // before a wait for the end returns
         ending.callAll { $0.delivered() }
-        if isComplete { handle.destroy() }
         withExtendedLifetime(connection) {}
       }
     }

@@ -81,6 +81,117 @@ extension Conformance {
     await reading.drain(within: .seconds(5))
   }
 
+  /// Checks that dead letters are sent again to the group that gave them up, with their ids and in
+  /// their order, and that those that fail again are letters again.
+  func deadLetterQueue() async throws {
+    guard redelivers, try await counts() else { return }
+    struct Refused: Error {}
+    let event = RemoteEvent<[UInt8]>("\(subject).work", over: second, codec: .bytes)
+    let (mended, calls) = (Guarded(false), Guarded<[RemoteOccurrence<[UInt8]>]>([]))
+    let audited = Guarded(0)
+    event.addHandler(.named("count")) { _ in audited.withLock { $0 += 1 } }
+    event.remoteOccurrences.addHandler(.named("charge the card")) { occurrence in
+      if occurrence.payload[0] > 3 || !mended.withLock({ $0 }) { throw Refused() }
+      calls.withLock { $0.append(occurrence) }
+    }
+    let other = RemoteEvent<[UInt8]>("\(subject).work", over: first, codec: .bytes)
+    let others = Guarded(0)
+    other.addHandler { _ in others.withLock { $0 += 1 } }
+    let (group, dead) = ("\(check)_work", "\(subject).dead")
+    let listening = try await event.listen(as: group, inFlight: 1, retry: .immediately(attempts: 2), deadLetter: dead)
+    let beside = try await other.listen(as: "\(check)_other")
+    for number in 1...4 {
+      try await event.publish([UInt8(number)], id: "\(check)_\(number)", headers: ["Trace": "t"])
+    }
+
+    func open() async throws -> DeadLetterQueue {
+      try await DeadLetterQueue.open(dead, over: first, as: "\(check)_dead", clock: clock)
+    }
+    try await eventually("expected two attempts of four messages, got \(audited.withLock { $0 })") {
+      audited.withLock { $0 } >= 8
+    }
+    try await pause()
+    var queue = try await open()
+    let letters = queue.letters
+    try expect(letters.map(\.body) == [[1], [2], [3], [4]], "expected four letters in order, got \(letters)")
+    try expect(
+      letters.allSatisfy {
+        $0.group == group && $0.handler == "charge the card" && $0.reason.contains("Refused") && $0.attempts == 2
+          && $0.deaths == 1 && $0.headers["Trace"] == "t" && $0.subject == "\(subject).work" && $0.isComplete
+      }, "expected letters that say what happened, got \(letters)")
+    try expect(queue.counts.map(\.count) == [4], "expected one cause, got \(queue.counts)")
+    try expect(queue.discard([letters[0]]) == 1, "expected to discard a letter")
+    try expect(queue.discard([letters[0]]) == 0, "expected to discard a letter once")
+    await queue.close()
+
+    // What was not decided comes back.
+    mended.withLock { $0 = true }
+    queue = try await open()
+    try expect(queue.letters.map(\.id) == letters.dropFirst().map(\.id), "expected three letters, got \(queue.letters)")
+    let count = try await queue.sendAgain(queue.letters)
+    try expect(count == 3 && queue.letters.isEmpty, "expected to send three letters, got \(count)")
+    await queue.close()
+    try await eventually("expected two calls, got \(calls.withLock { $0.count })") { calls.withLock { $0.count } >= 2 }
+    try await eventually("expected 12 calls, got \(audited.withLock { $0 })") { audited.withLock { $0 } >= 12 }
+    try await pause()
+    let handled = calls.withLock { calls in calls.map { call in call } }
+    try expect(
+      handled.map(\.payload) == [[2], [3]] && handled.map(\.id) == ["\(check)_2", "\(check)_3"]
+        && handled.allSatisfy { $0.attempt == 1 && $0.headers["Trace"] == "t" },
+      "expected two messages in order with their ids, got \(handled)")
+    queue = try await open()
+    try expect(
+      queue.letters.map(\.deaths) == [2] && queue.letters.map(\.id) == ["\(check)_4"],
+      "expected one letter for the second time, got \(queue.letters)")
+    await queue.close()
+    try expect(
+      others.withLock { $0 } == 4, "expected the other group to get no message again, got \(others.withLock { $0 })")
+    await listening.drain(within: .seconds(5))
+    await beside.drain(within: .seconds(5))
+  }
+
+  /// Returns whether the engine counts what waits for a group.
+  private func counts() async throws -> Bool {
+    do {
+      _ = try await first.backlog(of: subject, in: "\(check)_nobody")
+      try expect(false, "expected an error for a group that nobody has made")
+    } catch let error as TransportError {
+      if error.code == .notPromised { return false }
+      try expect(error.code == .badGroup, "expected badGroup for a group that nobody has made, got \(error)")
+    }
+    return true
+  }
+
+  /// Checks what the engine counts of a group.
+  func backlog() async throws {
+    guard redelivers, try await counts() else { return }
+    let options = options(group: "one", inFlight: 2)
+    let group = options.group ?? ""
+    let log = MessageLog(isHolding: true)
+    let subscription = try await subscribe(log, options)
+    func expectBacklog(_ waiting: Int, _ inHand: Int, hasOldest: Bool) async throws {
+      var found = try await first.backlog(of: subject, in: group)
+      for _ in 0..<200 where found.waiting != waiting || found.inHand != inHand {
+        try await pause(.milliseconds(10))
+        found = try await first.backlog(of: subject, in: group)
+      }
+      try expect(
+        found.waiting == waiting && found.inHand == inHand && (found.oldest != nil) == hasOldest,
+        "expected \(waiting) waiting and \(inHand) in hand, got \(found)")
+    }
+    try await expectBacklog(0, 0, hasOldest: false)
+    try await publish(1...5)
+    try await expectBacklog(3, 2, hasOldest: true)
+    let oldest = try await first.backlog(of: subject, in: group).oldest
+    subscription.cancel()
+    let rest = MessageLog()
+    let again = try await subscribe(rest, self.options(group: "one"))
+    try await eventually("expected five messages, got \(rest.numbers)") { rest.count >= 5 }
+    try await expectBacklog(0, 0, hasOldest: false)
+    try expect(oldest != nil, "expected the time of the oldest message")
+    again.cancel()
+  }
+
   /// Checks that two messages with one id are stored once.
   func duplicates() async throws {
     guard isAtLeastOnce else { return }
@@ -93,6 +204,57 @@ extension Conformance {
     try await eventually("expected a message, got none") { log.count > 0 }
     try await pause()
     try expect(log.count == 1, "expected one message, got \(log.count)")
+    subscription.cancel()
+  }
+
+  /// Checks that an id that was used for another message is told, and a repetition is not.
+  func reusedIDs() async throws {
+    guard isAtLeastOnce else { return }
+    let incidents = Guarded<[TransportIncident]>([])
+    let token = first.incidents.addHandler { [subject] incident in
+      if incident.kind == .reusedID, incident.subject?.hasPrefix(subject) == true {
+        incidents.withLock { $0.append(incident) }
+      }
+    }
+    func publish(_ text: String, to place: String) async throws -> Receipt {
+      try await first.publish(RemoteMessage(id: "\(check).one", body: Array(text.utf8)), to: "\(subject).\(place)")
+    }
+    _ = try await publish("1", to: "a")
+    try expect(try await publish("1", to: "a").isDuplicate, "expected a duplicate")
+    try await pause()
+    try expect(incidents.withLock { $0.isEmpty }, "expected no incident for a repetition")
+    try expect(try await publish("2", to: "a").isDuplicate, "expected the id to be known")
+    try await eventually("expected an incident for another body") { incidents.withLock { $0.count } == 1 }
+    try expect(try await publish("1", to: "b").isDuplicate, "expected the id to be known")
+    try await eventually("expected an incident for another subject") { incidents.withLock { $0.count } == 2 }
+    _ = first.incidents.remove(token)
+  }
+
+  /// Checks that ids are equal if their bytes are, and that the engine changes no header's value.
+  func bytes() async throws {
+    let log = MessageLog()
+    let subscription = try await subscribe(log)
+    // One character as one scalar, and as two.
+    for (number, id) in ["\u{E9}", "e\u{301}"].enumerated() {
+      let receipt = try await first.publish(
+        RemoteMessage(id: "\(check).\(id)", body: Array("\(number)".utf8)), to: subject)
+      try expect(!receipt.isDuplicate, "expected another id than the one before, got \(receipt)")
+    }
+    try await eventually("expected two messages, got \(log.numbers)") { log.count >= 2 }
+    for value in [" a", "a ", "\ta", "a\t", " ", "a b", "", "\u{E9}", "e\u{301}"] {
+      let count = log.count
+      do {
+        _ = try await first.publish(RemoteMessage(headers: ["Value": value], body: [49]), to: subject)
+      } catch let error as TransportError {
+        try expect(
+          error.code == .badHeader && (value.hasPrefix(" ") || value.hasSuffix(" ") || value.contains("\t")),
+          "expected the value \"\(value)\" to be sent, got \(error)")
+        continue
+      }
+      try await eventually("expected a message with the value \"\(value)\"") { log.count > count }
+      let found = log.messages.last?.headers["Value"] ?? "none"
+      try expect(found.utf8.elementsEqual(value.utf8), "expected the value \"\(value)\", got \"\(found)\"")
+    }
     subscription.cancel()
   }
 

@@ -5,6 +5,7 @@ import Eventing
 final class HopelessMessages: Sendable {
   struct Entry: Sendable {
     var reason: String
+    var handler: String?
     /// Attempts in which handlers saw the message.
     var attempts: Int
     /// Failed attempts to publish the dead letter.
@@ -32,12 +33,12 @@ final class HopelessMessages: Sendable {
 
   /// Returns the number of failed attempts to publish; for an unrecorded message, of its
   /// deliveries.
-  func note(_ message: RemoteMessage, _ reason: String) -> Int {
+  func note(_ message: RemoteMessage, _ reason: String, _ handler: String?) -> Int {
     entries.withLock { entries in
       let key = Key(message)
       guard var entry = entries[key] else {
         guard entries.count < HopelessMessages.limit else { return max(1, message.attempt) }
-        entries[key] = Entry(reason: reason, attempts: message.attempt, tries: 1)
+        entries[key] = Entry(reason: reason, handler: handler, attempts: message.attempt, tries: 1)
         return 1
       }
       entry.tries += 1

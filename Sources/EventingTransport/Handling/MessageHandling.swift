@@ -27,8 +27,11 @@ struct MessageHandling: BegunMessage {
       }
       // The message stays in hand while its dead letter is published, so no copy reaches a handler.
       defer { end(isHandled: false) }
-      let reason = outcome.failures.first.map { EventingTransport.reason(of: $0.error) } ?? "no handler took it"
-      return await listener.giveUp(message, headerValue(reason))
+      let failure = outcome.failures.first
+      let reason = failure.map { EventingTransport.reason(of: $0.error) } ?? "no handler took it"
+      return await listener.giveUp(
+        message, headerValue(reason),
+        failure.map { headerValue($0.handler.name ?? $0.handler.sourceText ?? "a handler") })
     }
   }
 
@@ -50,8 +53,9 @@ struct HopelessMessage: BegunMessage {
   let listener: Listener
   let message: RemoteMessage
   let reason: String
+  var handler: String?
   var knownVerdict: Verdict? { listener.options.deadLetter == nil ? .reject(reason) : nil }
-  var verdict: Verdict { get async { await listener.giveUp(message, reason) } }
+  var verdict: Verdict { get async { await listener.giveUp(message, reason, handler) } }
 }
 
 /// Handles messages by the rules of one listening.
@@ -88,7 +92,13 @@ final class Listener: Sendable {
     let group = options.group.map { "\($0)." } ?? ""
     let position = message.position.map { "\($0)." } ?? ""
     let number = String(letterNumber ^ stableHash(message.streamMark), radix: 36)
-    return "\(Listener.sendableID(message.boundedIdentity)).dead.\(group)\(position)\(number)"
+    return "\(LetterHeaders.sendableID(message.boundedIdentity)).dead.\(group)\(position)\(number)"
+  }
+
+  /// A message that was sent again for one group is not for the others.
+  func isForOthers(_ message: RemoteMessage) -> Bool {
+    guard let group = message.headers[HeaderName.onlyGroup] else { return false }
+    return group != options.group
   }
 
   /// No handler is called if the message was given up before, or is a repetition.
@@ -96,7 +106,7 @@ final class Listener: Sendable {
     if let entry = hopeless.entry(for: message) {
       var message = message
       message.attempt = entry.attempts
-      return HopelessMessage(listener: self, message: message, reason: entry.reason)
+      return HopelessMessage(listener: self, message: message, reason: entry.reason, handler: entry.handler)
     }
     switch seen.begin(message) {
     case .handled: return DecidedMessage(decision: .done)
@@ -132,7 +142,9 @@ final class Listener: Sendable {
   /// A dead letter never goes to a subject that it came from, or two listenings to each other's
   /// dead letters could pass a message back and forth for ever. While it cannot be stored, the
   /// message is redelivered, but no handler is called.
-  func giveUp(_ message: RemoteMessage, _ reason: String) async -> Verdict {
+  ///
+  /// - Parameter handler: The name of the handler that failed; `nil` if none got the message.
+  func giveUp(_ message: RemoteMessage, _ reason: String, _ handler: String?) async -> Verdict {
     guard let subject = options.deadLetter else { return .reject(reason) }
     let way = LetterHeaders.way(of: message)
     guard !way.contains(LetterHeaders.mark(of: subject)) else {
@@ -146,6 +158,11 @@ final class Listener: Sendable {
     letter.headers[HeaderName.deadSubject] = LetterHeaders.escaped(message.subject)
     letter.headers[HeaderName.deadGroup] = options.group
     letter.headers[HeaderName.deadAttempts] = "\(message.attempt)"
+    letter.headers[HeaderName.deadPosition] = message.position.map { "\($0)" }
+    letter.headers[HeaderName.deadHandler] = handler
+    letter.headers[HeaderName.originalID] = message.headers[HeaderName.originalID] ?? SubjectWord.escaped(message.id)
+    let count = message.headers[HeaderName.deadCount].flatMap { Int($0) } ?? 0
+    letter.headers[HeaderName.deadCount] = "\(min(max(0, count), 1 << 30) + 1)"
     do {
       let receipt = try await publish(letter, to: subject)
       hopeless.remove(message)
@@ -154,7 +171,7 @@ final class Listener: Sendable {
       hopeless.remove(message)
       return .reject("\(reason). Its dead letter cannot be published: \(error)")
     } catch {
-      let tries = hopeless.note(message, reason)
+      let tries = hopeless.note(message, reason, handler)
       return .retry(after: Listener.letterPauses.delay(after: tries))
     }
   }
@@ -167,11 +184,5 @@ final class Listener: Sendable {
         where error.code == .tooLarge
       { guard letter.cutLetter() else { throw error } }
     }
-  }
-
-  /// Another program may have written any bytes.
-  private static func sendableID(_ id: String) -> String {
-    if (try? checkID(id)) != nil { return id }
-    return "\(headerValue(String(id.unicodeScalars.prefix(80))))~\(String(stableHash(id), radix: 36))"
   }
 }

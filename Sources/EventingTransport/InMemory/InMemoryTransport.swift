@@ -107,6 +107,12 @@ public final class InMemoryTransport: Transport {
       return (receipt, woken, generator.chance(faults.loseReceipt))
     }
     entered()
+    if receipt.isDuplicate {
+      let stored = state.withLock { state in receipt.position.flatMap { state.log[$0] } }
+      if let stored, stored.body != message.body || !stored.subject.utf8.elementsEqual(subject.utf8) {
+        tell(.reusedID(message, on: subject, in: streamName, receipt))
+      }
+    }
     for subscription in woken { startPump(subscription) }
     if isLost {
       throw TransportError(.mayBeStored, "expected a receipt for a message to \(subject); it was lost, by a fault")
@@ -166,6 +172,25 @@ public final class InMemoryTransport: Transport {
   }
 
   private func endWait(_ id: UInt64) { state.withLock { $0.publishers.removeValue(forKey: id) }?.resume() }
+
+  public func backlog(of subject: String, in group: String) async throws -> Backlog {
+    guard stored != nil else {
+      throw TransportError(.notPromised, "expected a stream for the backlog of \(group); this transport stores nothing")
+    }
+    guard try await reach(subject, within: publishTimeout) else {
+      throw TransportError(.refused, "expected the engine within \(publishTimeout) for \(subject); it was away")
+    }
+    let key = MemoryGroup.Key(name: group, filter: SubjectFilter(subject))
+    let backlog = state.withLock { state in
+      state.durableGroups[key].map { group in
+        var (backlog, oldest) = group.backlog
+        backlog.oldest = oldest.flatMap { state.log[$0]?.publishedAt }
+        return backlog
+      }
+    }
+    guard let backlog else { throw unknownGroup(group, subject) }
+    return backlog
+  }
 
   // MARK: Subscribing
 

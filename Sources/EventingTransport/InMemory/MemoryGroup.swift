@@ -51,6 +51,14 @@ final class MemoryGroup {
     return all
   }
 
+  /// Without the time of the oldest message, whose position is the second value.
+  var backlog: (Backlog, oldest: UInt64?) {
+    let inHand = again.count + pending.count + delayed.count
+    let known = Set(deliveries.keys).union(failures.keys)
+    let oldest = [again.last, pending.keys.min(), delayed.min(), waiting.first].compactMap { $0 }.min()
+    return (Backlog(waiting: waiting.count, inHand: inHand, redelivered: known.count), oldest)
+  }
+
   var hasWork: Bool { !again.isEmpty || !waiting.isEmpty }
 
   func append(_ position: UInt64) { waiting.append(position) }

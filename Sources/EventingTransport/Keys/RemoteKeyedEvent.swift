@@ -71,6 +71,15 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
     }
   }
 
+  /// Returns what a group has not handled yet of all keys, whoever its members are: see
+  /// ``Transport/backlog(of:in:)``.
+  ///
+  /// - Parameter group: A group that has listened to this event on this stream.
+  /// - Throws: ``TransportError``.
+  public func backlog(of group: String) async throws -> Backlog {
+    try await channel.backlog(of: group, isKeyed: true)
+  }
+
   /// A source of the payloads of one key. The source retains this event.
   public subscript(key: Key) -> some EventSource<Payload> {
     RemoteKeySource<Key, Payload, Payload>(remote: self) { $0[key].map(\.occurrence.payload) }

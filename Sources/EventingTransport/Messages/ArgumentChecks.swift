@@ -48,6 +48,10 @@ func checkGroup(_ group: String) throws {
   }
 }
 
+package func unknownGroup(_ group: String, _ subject: String) -> TransportError {
+  TransportError(.badGroup, "expected a group that has listened to \(subject); nobody has as \(shown(group))")
+}
+
 /// The names that belong to the library are refused.
 func checkHeaders(_ headers: [String: String]) throws {
   try checkHeaderSyntax(headers)

@@ -16,6 +16,17 @@ enum HeaderName {
   /// Left out by a listening without a group.
   static let deadGroup = "Eventing-Dead-Group"
   static let deadAttempts = "Eventing-Dead-Attempts"
+  /// The position of the message in its stream.
+  static let deadPosition = "Eventing-Dead-Position"
+  /// The name of the handler that failed last. Left out if no handler got the message.
+  static let deadHandler = "Eventing-Dead-Handler"
+  /// The number of times that the message has become a dead letter. A message that is sent again
+  /// keeps this header.
+  static let deadCount = "Eventing-Dead-Count"
+  /// The id of a message that was sent again, escaped. The stream would refuse the same id.
+  static let originalID = "Eventing-ID"
+  /// A message that was sent again is for this group alone.
+  static let onlyGroup = "Eventing-Only-Group"
   /// The time that the caller of a request waits, in milliseconds.
   static let limit = "Eventing-Limit"
   /// Prefix for headers that were instructions to the engine.

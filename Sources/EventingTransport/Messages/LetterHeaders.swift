@@ -16,6 +16,32 @@ enum LetterHeaders {
     return result
   }
 
+  /// The headers that a message had before it became a letter, without instructions to the engine.
+  static func original(_ headers: [String: String]) -> [String: String] {
+    var result: [String: String] = [:]
+    for (name, value) in headers {
+      if name.hasPrefix(HeaderName.deadHeader) {
+        // A name that cannot be sent is not sent again either.
+        continue
+      }
+      if name.hasPrefix("Eventing-Dead-") || [HeaderName.originalID, HeaderName.onlyGroup].contains(name) { continue }
+      result[name] = value
+    }
+    return result
+  }
+
+  /// Equal for two attempts to send a letter again, so that a stream stores one of them.
+  static func idOfRepetition(of letter: RemoteDeadLetter) -> String {
+    let place = String(stableHash("\(letter.place.streamMark) \(letter.position)"), radix: 36)
+    return "\(sendableID(letter.id)).again.\(letter.deaths).\(place)"
+  }
+
+  /// Another program may have written any bytes.
+  static func sendableID(_ id: String) -> String {
+    if (try? checkID(id)) != nil { return id }
+    return "\(headerValue(String(id.unicodeScalars.prefix(80))))~\(String(stableHash(id), radix: 36))"
+  }
+
   /// Oldest first; the last mark is that of the message's own subject. Another program that writes
   /// the header can only prevent letters of its own message.
   static func way(of message: RemoteMessage) -> [String] {

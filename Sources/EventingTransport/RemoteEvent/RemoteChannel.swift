@@ -56,6 +56,12 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
     return try await transport.publish(message, to: subject, entered: entered)
   }
 
+  func backlog(of group: String, isKeyed: Bool = false) async throws -> Backlog {
+    if let fault { throw fault }
+    try checkGroup(group)
+    return try await transport.backlog(of: isKeyed ? "\(subject).*" : subject, in: group)
+  }
+
   typealias Send = @Sendable (Delivered<Payload>, RemoteWay) -> BegunSend
 
   /// - Parameters:
@@ -80,6 +86,7 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
     let (codec, identity, transport, chosen) = (codec, transport.identity, transport, subscribing)
     return try await listenings.add(options.group) {
       try await transport.subscribe(filter, chosen) { message in
+        if listener.isForOthers(message) { return DecidedMessage(decision: .done) }
         let (payload, send): (Payload, Send)
         if let damage = message.damage {
           return HopelessMessage(listener: listener, message: message, reason: headerValue(damage))

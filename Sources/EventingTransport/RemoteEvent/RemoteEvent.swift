@@ -122,6 +122,13 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
     }
   }
 
+  /// Returns what a group has not handled yet, whoever its members are: see
+  /// ``Transport/backlog(of:in:)``.
+  ///
+  /// - Parameter group: A group that has listened to this event on this stream.
+  /// - Throws: ``TransportError``.
+  public func backlog(of group: String) async throws -> Backlog { try await channel.backlog(of: group) }
+
   // MARK: Handlers
 
   @discardableResult public func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {

@@ -87,6 +87,16 @@ public protocol Transport: Sendable {
     _ subject: String, _ options: SubscribeOptions, _ begin: @escaping @Sendable (RemoteMessage) -> any BegunMessage
   ) async throws -> any TransportSubscription
 
+  /// Returns what a group has not handled yet. The number of requests to the engine does not depend
+  /// on the number of messages.
+  ///
+  /// - Parameters:
+  ///   - subject: The subject that the group subscribes to. The last word may be `*`.
+  ///   - group: The group. No member needs to be running.
+  /// - Throws: ``TransportError``. The code is ``TransportError/Code/badGroup`` if the engine does
+  ///   not know the group, and ``TransportError/Code/notPromised`` if the engine stores nothing.
+  func backlog(of subject: String, in group: String) async throws -> Backlog
+
   /// Sends a request, and waits for one reply.
   ///
   /// - Parameters:
@@ -116,6 +126,12 @@ public protocol Transport: Sendable {
 }
 
 extension Transport {
+  /// Throws ``TransportError/Code/notPromised``: the engine stores nothing, or does not count.
+  public func backlog(of subject: String, in group: String) async throws -> Backlog {
+    throw TransportError(
+      .notPromised, "expected an engine that counts what waits for the group \(group); this one does not")
+  }
+
   /// Publishes a message, and never calls `entered`. A forward publishes the next message when this
   /// method has ended.
   public func publish(

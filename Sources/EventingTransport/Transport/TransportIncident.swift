@@ -23,6 +23,11 @@ public struct TransportIncident: Sendable {
     /// example in a crash. So the engine delivers messages again that the group or the listening
     /// has received before.
     public static var repeated: Kind { Kind("repeated") }
+    /// A message was published with the id of a stored one that has another body or subject. It is
+    /// not stored, and its receipt is that of the other one: see ``Receipt/isDuplicate``.
+    public static var reusedID: Kind { Kind("reusedID") }
+    /// The backlog of a group has grown for longer than the limit of a ``BacklogMonitor``.
+    public static var growingBacklog: Kind { Kind("growingBacklog") }
   }
 
   /// The kind of the incident.
@@ -58,6 +63,20 @@ public struct TransportIncident: Sendable {
     self.stream = stream
     self.reason = reason
     self.dropped = dropped
+  }
+}
+
+extension TransportIncident {
+  /// - Parameter receipt: That of the stored message.
+  package static func reusedID(_ message: RemoteMessage, on subject: String, in stream: String?, _ receipt: Receipt)
+    -> TransportIncident
+  {
+    let place = receipt.position.map { " at \($0)" } ?? ""
+    return TransportIncident(
+      kind: .reusedID, subject: subject, stream: stream,
+      reason:
+        "expected a new id for a new message; \(shown(message.id)) is that of the message\(place), which has another body or subject. The new one is not stored"
+    )
   }
 }
 

@@ -28,6 +28,17 @@ import Testing
     try await placed.listen(
       as: "stock", retry: .exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5), deadLetter: "dead.stock")
 
+    let queue = try await DeadLetterQueue.open("dead.stock", over: bus)
+    for count in queue.counts { print(count) }
+    try await queue.sendAgain(queue.letters.filter { $0.handler == "reserve" })
+    queue.discard(queue.letters.filter { $0.reason.contains("unknown article") })
+    await queue.close()
+
+    let backlog = try await placed.backlog(of: "stock")
+    print(backlog.waiting, backlog.inHand, backlog.redelivered, backlog.oldest ?? .now)
+
+    #expect(backlog == Backlog(waiting: 0, inHand: 0))
+
     let codec = Codec<OrderPlaced>.json(type: "shop.order.placed", version: 2) { old, version in
       OrderPlaced(id: try old.decode(OrderPlacedV1.self).number)
     }
@@ -90,7 +101,7 @@ import Testing
     let examples = part.components(separatedBy: "```swift\n").dropFirst().map {
       $0.components(separatedBy: "```")[0]
     }
-    #expect(examples.count == 10)
+    #expect(examples.count == 12)
     for example in examples {
       let indented = example.split(separator: "\n", omittingEmptySubsequences: false)
         .map { $0.isEmpty ? "" : "    \($0)" }.joined(separator: "\n")

@@ -10,9 +10,9 @@ struct FaultyTransport: Transport {
     case hasNoPositions, countsDouble, countsNothing
     // Faults of a subscription.
     case hasNoBound, isAlwaysReady, neverLooksAgain, hasNoGroups, refusesGroups, forgetsGroups, startsAt(StartPosition)
-    case takesAllWords, retriesRejected, neverEnds, speaksAfterTheEnd
+    case takesAllWords, retriesRejected, neverEnds, speaksAfterTheEnd, miscounts
     // Faults of publishing.
-    case acceptsAnything, refuses(Int), loses(Int), hasNoReceipts, makesNewIDs, entersEarly
+    case acceptsAnything, refuses(Int), loses(Int), hasNoReceipts, makesNewIDs, entersEarly, isSilent
     // Faults of requests.
     case repliesWithoutResponder, changesReplies, hasNoTimeLimit
     // Faults of connections. `neverCloses`: `close` does nothing. `staysOpen`: `close` drains the
@@ -41,7 +41,16 @@ struct FaultyTransport: Transport {
   }
 
   var identity: String { base.identity }
-  var incidents: any EventSource<TransportIncident> { base.incidents }
+  var incidents: any EventSource<TransportIncident> {
+    if case .isSilent = fault { return Event<TransportIncident>("incidents") }
+    return base.incidents
+  }
+
+  func backlog(of subject: String, in group: String) async throws -> Backlog {
+    var backlog = try await base.backlog(of: subject, in: group)
+    if case .miscounts = fault { backlog.inHand += 1 }
+    return backlog
+  }
 
   /// Returns a transport to the engine `base` with a new connection, as if another process had
   /// connected.

@@ -1,0 +1,105 @@
+#if NATS
+  import EventingTransport
+
+  /// What the command does, and with which letters.
+  struct Options {
+    enum Action: String, CaseIterable { case list, show, send, discard }
+
+    var server = ""
+    var stream = ""
+    var subject = ""
+    var action = Action.list
+    var target: String?
+    var readers = "dead-letters"
+    var credentials: String?
+    var limit = 10_000
+    var isAll = false
+    var id: String?
+    var group: String?
+    var handler: String?
+    var reason: String?
+
+    static let help = """
+      Lists the dead letters of a subject, shows them, sends their messages again, or discards them.
+
+        dead-letters SERVER STREAM SUBJECT [list | show | send | discard] [options]
+
+      list counts the letters by subject, group, handler and reason. The others need --all, or an option that selects letters:
+
+        --id ID            the letter of this message
+        --group NAME       letters of this group of listeners
+        --handler NAME     letters of this handler
+        --reason TEXT      letters whose reason has this text
+        --all              all letters
+
+        --to STREAM        the stream of the messages (that of the letters)
+        --limit N          the most letters that are read (10000)
+        --readers NAME     the group of those who decide about letters (dead-letters)
+        --credentials FILE a credentials file of NATS
+        --help             this text
+
+      Only the group that gave a message up gets it again, with its id, its order and no attempts. The exit code is 0 if all
+      went well, 1 if a message could not be sent, and 64 for wrong options.
+      """
+
+    /// Throws a sentence that names the expected and the found text.
+    init(_ arguments: [String]) throws {
+      var places: [String] = []
+      var rest = arguments[...]
+      while let word = rest.popFirst() {
+        guard word.hasPrefix("--") else {
+          places.append(word)
+          continue
+        }
+        if word == "--all" {
+          isAll = true
+          continue
+        }
+        guard let value = rest.popFirst() else { throw Refusal("expected a value after \(word), got nothing") }
+        switch word {
+        case "--id": id = value
+        case "--group": group = value
+        case "--handler": handler = value
+        case "--reason": reason = value
+        case "--to": target = value
+        case "--readers": readers = value
+        case "--credentials": credentials = value
+        case "--limit":
+          guard let number = Int(value), number > 0 else {
+            throw Refusal("expected a number above 0 after --limit, got \(value)")
+          }
+          limit = number
+        default: throw Refusal("expected an option of --help, got \(word)")
+        }
+      }
+      guard (3...4).contains(places.count) else {
+        throw Refusal(
+          "expected SERVER STREAM SUBJECT and an action, got \(places.isEmpty ? "nothing" : places.joined(separator: " "))"
+        )
+      }
+      (server, stream, subject) = (places[0], places[1], places[2])
+      if places.count == 4 {
+        guard let found = Action(rawValue: places[3]) else {
+          let all = Action.allCases.map(\.rawValue).joined(separator: ", ")
+          throw Refusal("expected one of \(all), got \(places[3])")
+        }
+        action = found
+      }
+      if action != .list, !isAll, [id, group, handler, reason].allSatisfy({ $0 == nil }) {
+        throw Refusal(
+          "expected --all, or --id, --group, --handler or --reason for \(action.rawValue), got none of them")
+      }
+    }
+
+    func selects(_ letter: RemoteDeadLetter) -> Bool {
+      func matches(_ wanted: String?, _ found: String?) -> Bool { wanted == nil || wanted == found }
+      return matches(id, letter.id) && matches(group, letter.group) && matches(handler, letter.handler)
+        && (reason.map { letter.reason.contains($0) } ?? true)
+    }
+  }
+
+  struct Refusal: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+  }
+#endif

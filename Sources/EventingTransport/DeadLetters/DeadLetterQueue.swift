@@ -1,0 +1,209 @@
+import Eventing
+
+/// The dead letters of one subject, in the hands of someone who decides what becomes of them.
+///
+///     let queue = try await DeadLetterQueue.open("dead.billing", over: orders)
+///     for count in queue.counts { print(count) }
+///     try await queue.sendAgain(queue.letters.filter { $0.handler == "charge the card" })
+///     queue.discard(queue.letters.filter { $0.reason.contains("unknown customer") })
+///     await queue.close()
+///
+/// An open queue holds each letter for itself: a queue that another process opens does not get it.
+/// A letter that was neither sent again nor discarded goes back at ``close()``, or when the process
+/// ends. Discarded letters, and those that were sent again, stay stored until their stream drops
+/// them, but no queue of the same group gets them.
+///
+/// Any thread and any handler may call any method.
+public final class DeadLetterQueue: Sendable {
+  /// The number of letters that have the same cause.
+  public struct Count: Hashable, Sendable {
+    /// The subject of the messages.
+    public let subject: String
+    /// The group that gave them up; `nil` for a listening without a group.
+    public let group: String?
+    /// The handler that failed; `nil` if no handler got the messages.
+    public let handler: String?
+    /// The error, or the reason why no handler got the messages.
+    public let reason: String
+    /// The number of letters.
+    public let count: Int
+  }
+
+  private struct State: Sendable {
+    var held: [RemoteDeadLetter.Place: HeldLetter] = [:]
+    var subscription: (any TransportSubscription)?
+    var isClosed = false
+  }
+
+  private let state = Guarded(State())
+  private let subject: String
+  private let transport: any Transport
+  private init(_ subject: String, _ transport: any Transport) {
+    (self.subject, self.transport) = (subject, transport)
+  }
+
+  deinit { state.withLock { $0.subscription }?.cancel() }
+
+  /// Opens a queue, and waits until it holds the letters that are there.
+  ///
+  /// - Parameters:
+  ///   - subject: The subject that `listen(…, deadLetter:)` names.
+  ///   - transport: A stream that stores the subject.
+  ///   - target: The stream of the messages, which ``sendAgain(_:)`` publishes to; `nil` if it is
+  ///     the same.
+  ///   - group: The group of those who decide about letters. Another group gets all letters that
+  ///     are stored.
+  ///   - limit: The largest number of letters that the queue holds. The oldest come first.
+  ///   - wait: The longest wait for letters that are there.
+  ///   - clock: The clock that measures `wait`.
+  /// - Returns: The open queue.
+  /// - Throws: ``TransportError``, as ``RemoteEvent/listen(as:startingAt:inFlight:retry:deadLetter:deduplicating:)`` does.
+  ///   The code is ``TransportError/Code/notPromised`` for a transport that stores nothing.
+  public static func open(
+    _ subject: String, over transport: any Transport, sendingTo target: (any Transport)? = nil,
+    as group: String = "dead-letters", limit: Int = 10_000, within wait: Duration = .seconds(10),
+    clock: any Clock<Duration> = ContinuousClock()
+  ) async throws -> DeadLetterQueue {
+    try checkSubject(subject)
+    try checkGroup(group)
+    guard transport.promises.isAtLeastOnce else {
+      throw TransportError(
+        .notPromised, "expected a stream for the dead letters of \(subject); this transport stores nothing")
+    }
+    if limit < 1 { throw TransportError(.badOption, "expected room for 1 letter at least, got limit: \(limit)") }
+    var options = SubscribeOptions()
+    (options.group, options.start, options.inFlight) = (group, .first, limit)
+    let queue = DeadLetterQueue(subject, target ?? transport)
+    let subscription = try await transport.subscribe(subject, options) { [weak queue] letter in
+      queue?.hold(letter) ?? DecidedMessage(decision: .release(after: .zero))
+    }
+    queue.state.withLock { $0.subscription = subscription }
+    subscription.readinessChanged()
+    let step = Duration.milliseconds(20)
+    var (known, waited, quiet) = (0, Duration.zero, Duration.zero)
+    while waited < wait {
+      let backlog = try await transport.backlog(of: subject, in: group)
+      let count = queue.count
+      if count >= min(limit, backlog.waiting + backlog.inHand) { break }
+      if count != known { (known, quiet) = (count, .zero) }
+      // The others are in the hands of another queue.
+      if backlog.waiting == 0, quiet > .seconds(1) { break }
+      try await Sleeping.sleep(for: step, on: clock)
+      (waited, quiet) = (waited + step, quiet + step)
+    }
+    return queue
+  }
+
+  private var count: Int { state.withLock { $0.held.count } }
+
+  /// A letter that the engine delivers again is decided together with its first delivery.
+  private func hold(_ message: RemoteMessage) -> any BegunMessage {
+    let place = RemoteDeadLetter.Place(message)
+    let held = state.withLock { state -> HeldLetter? in
+      if state.isClosed { return nil }
+      let held = state.held[place] ?? HeldLetter(RemoteDeadLetter(message))
+      state.held[place] = held
+      return held
+    }
+    return held.map { LetterDelivery(held: $0) } ?? DecidedMessage(decision: .release(after: .zero))
+  }
+
+  /// The letters that the queue holds, in the order of their messages. Also has those that arrived since it was
+  /// opened, up to the limit. O(*n* log *n*) for *n* letters.
+  public var letters: [RemoteDeadLetter] {
+    state.withLock { state in state.held.values.map(\.letter) }.sorted(by: RemoteDeadLetter.isBefore)
+  }
+
+  /// The letters by subject, group, handler and reason, the largest number first.
+  public var counts: [Count] {
+    let grouped = Dictionary(grouping: letters) { letter in
+      Count(
+        subject: letter.subject, group: letter.group, handler: letter.handler, reason: letter.reason, count: 0)
+    }
+    let counts = grouped.map { cause, letters in
+      Count(
+        subject: cause.subject, group: cause.group, handler: cause.handler, reason: cause.reason,
+        count: letters.count)
+    }
+    return counts.sorted { ($1.count, $0.description) < ($0.count, $1.description) }
+  }
+
+  /// Publishes messages again, in their order, and ends the letters.
+  ///
+  /// A message has its id, its headers and its body, and its attempts begin at 1. Only the group
+  /// that gave it up handles it; listenings of other groups acknowledge it without handling it. A
+  /// message of a listening without a group goes to all listenings. If the message is given up
+  /// again, it is a new letter: see ``RemoteDeadLetter/deaths``.
+  ///
+  /// A message may be published twice if the process ends between its receipt and the end of its
+  /// letter, and its stream no longer knows the id of the first publication.
+  ///
+  /// - Parameter letters: Letters of this queue. The queue ignores those that it no longer holds.
+  /// - Returns: The number of messages that were stored.
+  /// - Throws: ``TransportError`` for the first letter that could not be sent. This letter and all
+  ///   later ones stay in the queue. The code is ``TransportError/Code/tooLarge`` for a letter that
+  ///   is not complete.
+  @discardableResult public func sendAgain(_ letters: [RemoteDeadLetter]) async throws -> Int {
+    var count = 0
+    for letter in letters.sorted(by: RemoteDeadLetter.isBefore) {
+      guard let held = held(letter), held.begin() else { continue }
+      do {
+        guard letter.isComplete else {
+          throw TransportError(
+            .tooLarge,
+            "expected a whole message to \(letter.subject); the letter of \(shown(letter.id)) was cut, because it was too large"
+          )
+        }
+        try checkSubject(letter.subject)
+        _ = try await transport.publish(letter.message, to: letter.subject)
+      } catch {
+        held.giveUp()
+        throw error
+      }
+      count += 1
+      end(held)
+    }
+    return count
+  }
+
+  /// Ends letters without sending their messages.
+  ///
+  /// - Parameter letters: Letters of this queue. The queue ignores those that it no longer holds.
+  /// - Returns: The number of letters that were ended.
+  @discardableResult public func discard(_ letters: [RemoteDeadLetter]) -> Int {
+    var count = 0
+    for letter in letters {
+      guard let held = held(letter), held.begin() else { continue }
+      count += 1
+      end(held)
+    }
+    return count
+  }
+
+  private func held(_ letter: RemoteDeadLetter) -> HeldLetter? {
+    state.withLock { $0.held[letter.place] }
+  }
+
+  private func end(_ held: HeldLetter) {
+    state.withLock { $0.held[held.letter.place] = nil }
+    held.decide(.done)
+  }
+
+  /// Gives the letters that are left back, and ends the queue. A later call does nothing.
+  public func close() async {
+    let (rest, subscription) = state.withLock { state in
+      state.isClosed = true
+      defer { state.held = [:] }
+      return (Array(state.held.values), state.subscription)
+    }
+    for held in rest { held.decide(.release(after: .zero)) }
+    await subscription?.drain(within: .seconds(10))
+  }
+}
+
+extension DeadLetterQueue.Count: CustomStringConvertible {
+  /// One line for a log.
+  public var description: String {
+    "\(count) to \(subject)\(group.map { " in \($0)" } ?? ""), \(handler ?? "no handler"): \(reason)"
+  }
+}

@@ -1,0 +1,99 @@
+public import Eventing
+
+/// Reads the backlog of a group at an interval, and tells when it grows for too long.
+///
+///     let monitor = BacklogMonitor(of: placed, in: "billing", every: .seconds(10), growingFor: .seconds(300))
+///     monitor.backlogs.addHandler { metrics.record($0, of: "orders.placed", in: "billing") }
+///     monitor.incidents.addHandler { incident in log("\(incident)") }
+///
+/// Any process may have a monitor, also one that is not a member of the group. Releasing it ends it.
+public final class BacklogMonitor: Sendable {
+  private let event = Event<Backlog>("backlogs")
+  private let incidentEvent = Event<TransportIncident>("incidents")
+  private let task: any AnyObject & Sendable
+
+  /// Creates a monitor for the group of a remote event.
+  ///
+  /// - Parameters:
+  ///   - event: The event.
+  ///   - group: The group.
+  ///   - interval: The pause between two readings.
+  ///   - limit: The longest time in which the backlog may stay above its smallest value so far.
+  ///   - clock: The clock that measures both.
+  public convenience init<Payload>(
+    of event: RemoteEvent<Payload>, in group: String, every interval: Duration = .seconds(10),
+    growingFor limit: Duration = .seconds(300), clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    self.init(
+      of: event.subject, in: group, over: event.channel.transport, every: interval, growingFor: limit, clock: clock)
+  }
+
+  /// Creates a monitor for a group that subscribes to a subject.
+  ///
+  /// - Parameters:
+  ///   - subject: The subject. That of a keyed event ends with `.*`.
+  ///   - group: The group.
+  ///   - transport: The stream.
+  ///   - interval: The pause between two readings.
+  ///   - limit: The longest time in which the backlog may stay above its smallest value so far.
+  ///   - clock: The clock that measures both.
+  public init(
+    of subject: String, in group: String, over transport: any Transport, every interval: Duration = .seconds(10),
+    growingFor limit: Duration = .seconds(300), clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    let (event, incidents) = (event, incidentEvent)
+    task = Scheduling.cancelledWhenDropped {
+      var growth = BacklogGrowth(limit)
+      var failure: String?
+      while !Task.isCancelled {
+        do {
+          let backlog = try await transport.backlog(of: subject, in: group)
+          failure = nil
+          event.post(backlog)
+          if let count = growth.note(backlog.waiting + backlog.inHand, after: interval) {
+            let reason =
+              "expected the group \(group) to keep up; for \(limit) it has had more than \(count) messages: \(backlog)"
+            incidents.post(TransportIncident(kind: .growingBacklog, subject: subject, event: subject, reason: reason))
+          }
+        } catch {
+          // The same failure is told once.
+          let reason = "expected to read the backlog of the group \(group): \(error)"
+          if failure != reason, !Task.isCancelled {
+            incidents.post(TransportIncident(kind: .refused, subject: subject, event: subject, reason: reason))
+          }
+          failure = reason
+        }
+        try? await Sleeping.sleep(for: max(interval, .milliseconds(1)), on: clock)
+      }
+    }
+  }
+
+  /// A source of all readings.
+  public var backlogs: some EventSource<Backlog> { event.source }
+
+  /// A source of incidents: ``TransportIncident/Kind/growingBacklog``, once for each growth, and
+  /// ``TransportIncident/Kind/refused`` when a reading fails.
+  public var incidents: some EventSource<TransportIncident> { incidentEvent.source }
+}
+
+/// A growth begins at the smallest count so far, and ends at a count that is not larger.
+struct BacklogGrowth {
+  private let limit: Duration
+  private var smallest: Int?
+  private var elapsed = Duration.zero
+  private var isTold = false
+
+  init(_ limit: Duration) { self.limit = limit }
+
+  /// Returns the smallest count when the growth has lasted for the limit, once for each growth.
+  mutating func note(_ count: Int, after interval: Duration) -> Int? {
+    guard let least = smallest, count > least else {
+      (smallest, elapsed, isTold) = (count, .zero, false)
+      return nil
+    }
+    elapsed += interval
+    guard elapsed >= limit, !isTold else { return nil }
+    isTold = true
+    return least
+  }
+}
