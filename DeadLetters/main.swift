@@ -19,7 +19,7 @@ import Foundation
   }
 
   func run(_ options: Options) async throws {
-    let credentials = options.credentials.map { Credentials.file($0) }
+    let credentials = options.credentials.map { NATS.Credentials.file($0) }
     let nats = try await NATS.connect(options.server, credentials: credentials)
     let target: (any Transport)? = if let name = options.target { try await nats.stream(name) } else { nil }
     let queue = try await DeadLetterQueue.open(

@@ -1,22 +1,27 @@
 /// Without synchronization. Gives memory back as it empties.
-package struct Deque<Element> {
-  var elements: ContiguousArray<Element?> = []
-  var head = 0
+@usableFromInline package struct Deque<Element> {
+  @usableFromInline var elements: ContiguousArray<Element?> = []
+  @usableFromInline var head = 0
 
-  package init() {}
+  @inlinable package init() {}
 
-  package var count: Int { elements.count - head }
-  package var isEmpty: Bool { head == elements.count }
-  package var first: Element? { isEmpty ? nil : elements[head] }
+  @inlinable package var count: Int { elements.count - head }
+  @inlinable package var isEmpty: Bool { head == elements.count }
+  @inlinable package var first: Element? { isEmpty ? nil : elements[head] }
   var capacity: Int { elements.capacity }
 
-  package mutating func append(_ element: Element) { elements.append(element) }
+  @inlinable package mutating func append(_ element: Element) { elements.append(element) }
 
-  package mutating func popFirst() -> Element? {
+  @inlinable package mutating func popFirst() -> Element? {
     guard !isEmpty else { return nil }
     var element: Element?
     swap(&element, &elements[head])
     head += 1
+    if isEmpty || head > 1_024 { giveBackRoom() }
+    return element
+  }
+
+  @usableFromInline mutating func giveBackRoom() {
     if isEmpty {
       let bytes = elements.capacity * MemoryLayout<Element?>.stride
       elements.removeAll(keepingCapacity: elements.capacity <= 2 * OverloadControl.limit && bytes <= 65_536)
@@ -25,7 +30,6 @@ package struct Deque<Element> {
       elements.removeFirst(head)
       head = 0
     }
-    return element
   }
 
   func first(where isMatch: (Element) -> Bool) -> Element? {

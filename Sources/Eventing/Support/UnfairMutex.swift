@@ -70,10 +70,10 @@ extension UnfairMutex {
 /// A value guarded by a mutex. A closure returns the objects that it takes out, so that no `deinit`
 /// runs under the mutex.
 // Safe: `value` is touched under `mutex` alone.
-package final class Guarded<Value>: @unchecked Sendable {
-  let mutex = UnfairMutex()
+@usableFromInline package final class Guarded<Value>: @unchecked Sendable {
+  @usableFromInline let mutex = UnfairMutex()
   /// Guarded by: mutex.
-  @exclusivity(unchecked) var value: Value
+  @usableFromInline @exclusivity(unchecked) var value: Value
 
   package init(_ value: sending Value) { unsafe self.value = value }
 

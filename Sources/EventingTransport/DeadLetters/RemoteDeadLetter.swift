@@ -5,7 +5,7 @@ public import Foundation
 ///
 /// A program reads dead letters from a ``DeadLetterQueue``.
 public struct RemoteDeadLetter: Sendable, Identifiable {
-  /// The id of the message: see ``RemoteOccurrence/id``. For a CloudEvent it has the source, too.
+  /// The id of the message: see ``RemoteMessage/id``.
   public let id: String
   /// The subject that the message was published to.
   public let subject: String
@@ -39,7 +39,7 @@ public struct RemoteDeadLetter: Sendable, Identifiable {
   init(_ letter: RemoteMessage) {
     func header(_ name: String) -> String? { letter.headers[name] }
     func number(_ name: String) -> Int { header(name).flatMap { Int($0) } ?? 1 }
-    id = letter.originalID ?? letter.identity
+    id = header(HeaderName.deadID).flatMap { SubjectWord.unescaped($0[...]) } ?? letter.id
     subject = header(HeaderName.deadSubject) ?? letter.subject
     group = header(HeaderName.deadGroup)
     handler = header(HeaderName.deadHandler)

@@ -160,7 +160,9 @@ final class Listener: Sendable {
     letter.headers[HeaderName.deadAttempts] = "\(message.attempt)"
     letter.headers[HeaderName.deadPosition] = message.position.map { "\($0)" }
     letter.headers[HeaderName.deadHandler] = handler
-    letter.headers[HeaderName.originalID] = message.headers[HeaderName.originalID] ?? SubjectWord.escaped(message.id)
+    letter.headers[HeaderName.originalID] = nil
+    letter.headers[HeaderName.onlyGroup] = nil
+    letter.headers[HeaderName.deadID] = SubjectWord.escaped(LetterHeaders.sendableID(message.originalID ?? message.id))
     let count = message.headers[HeaderName.deadCount].flatMap { Int($0) } ?? 0
     letter.headers[HeaderName.deadCount] = "\(min(max(0, count), 1 << 30) + 1)"
     do {

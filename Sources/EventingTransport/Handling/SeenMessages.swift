@@ -22,11 +22,11 @@ public struct Deduplication: Hashable, Sendable {
 final class SeenMessages: Sendable {
   enum Answer: Sendable { case new, inHand, handled }
 
-  private struct Key: Hashable, Sendable {
-    let id: ExactText
-    let streamMark: String
-    /// `nil` if an id stands for all messages that have it.
-    let position: UInt64?
+  /// A message of a stream has a position. With a window of ids, an id stands for all messages that
+  /// have it.
+  private enum Key: Hashable, Sendable {
+    case id(ExactText, streamMark: String)
+    case position(UInt64, streamMark: String)
   }
 
   private struct State: Sendable {
@@ -44,9 +44,8 @@ final class SeenMessages: Sendable {
 
   /// Returns the key by which a repetition is recognised; `nil` if there is none.
   private func key(of message: RemoteMessage) -> Key? {
-    let id = ExactText(message.identity)
-    if limit > 0 { return Key(id: id, streamMark: message.streamMark, position: nil) }
-    return message.position.map { Key(id: id, streamMark: message.streamMark, position: $0) }
+    if limit > 0 { return .id(ExactText(message.identity), streamMark: message.streamMark) }
+    return message.position.map { .position($0, streamMark: message.streamMark) }
   }
 
   /// Returns whether the message is new, is being handled, or was handled before.

@@ -1,10 +1,16 @@
 /// Positions begin with 1. A message is kept until every group has handled it, and longer while
 /// it's among the newest.
-struct MemoryLog: Sendable {
-  private struct Stored: Sendable {
-    var message: RemoteMessage
+struct MemoryLog {
+  /// An object, because a message is large, and moves from one collection to the other.
+  private final class Stored {
+    let message: RemoteMessage
     let hash: UInt64
+    /// Groups that have not handled the message.
     var needs: Int
+
+    init(_ message: RemoteMessage, _ hash: UInt64, needs: Int) {
+      (self.message, self.hash, self.needs) = (message, hash, needs)
+    }
   }
 
   /// The newest messages that are kept even if every group has handled them.
@@ -24,22 +30,21 @@ struct MemoryLog: Sendable {
 
   /// `nil` if the message was dropped, or not appended yet.
   subscript(position: UInt64) -> RemoteMessage? {
-    isRecent(position) ? recent[place(position)].message : older[position]?.message
+    stored(position)?.message
   }
 
-  func position(of id: String) -> UInt64? {
-    guard let position = positions[stableHash(id)], self[position]?.id.utf8.elementsEqual(id.utf8) == true
-    else { return nil }
+  /// - Parameter hash: That of the id: ``stableHash(_:)``.
+  func position(of id: String, _ hash: UInt64) -> UInt64? {
+    guard let position = positions[hash], self[position]?.id.utf8.elementsEqual(id.utf8) == true else { return nil }
     return position
   }
 
-  mutating func append(_ message: RemoteMessage, needs: Int) -> UInt64 {
+  mutating func append(_ message: RemoteMessage, _ hash: UInt64, needs: Int) -> UInt64 {
     let position = end
     end += 1
-    let hash = stableHash(message.id)
-    var new = Stored(message: message, hash: hash, needs: needs)
-    new.message.position = position
-    new.message.attempt = 1
+    var message = message
+    (message.position, message.attempt) = (position, 1)
+    var new = Stored(message, hash, needs: needs)
     positions[hash] = position
     if recent.count < limit {
       recent.append(new)
@@ -52,16 +57,19 @@ struct MemoryLog: Sendable {
     return position
   }
 
-  mutating func retain(_ position: UInt64) {
-    if isRecent(position) { recent[place(position)].needs += 1 } else { older[position]?.needs += 1 }
+  private func stored(_ position: UInt64) -> Stored? {
+    isRecent(position) ? recent[place(position)] : older[position]
   }
+
+  func retain(_ position: UInt64) { stored(position)?.needs += 1 }
 
   /// One group less must handle the message. Without any, drops it, unless it is in ``recent``.
   mutating func release(_ position: UInt64) {
-    if isRecent(position) { return recent[place(position)].needs -= 1 }
-    guard var old = older.removeValue(forKey: position) else { return }
-    old.needs -= 1
-    keep(old, position)
+    guard let stored = stored(position) else { return }
+    stored.needs -= 1
+    guard stored.needs == 0, !isRecent(position) else { return }
+    older[position] = nil
+    keep(stored, position)
   }
 
   private func isRecent(_ position: UInt64) -> Bool {

@@ -123,9 +123,10 @@ struct MemoryState {
 
   /// Also returns the subscriptions whose pump must be started.
   mutating func store(_ message: RemoteMessage) -> (Receipt, [MemorySubscription]) {
-    if let position = log.position(of: message.id) { return (Receipt(position: position, isDuplicate: true), []) }
+    let hash = stableHash(message.id)
+    if let position = log.position(of: message.id, hash) { return (Receipt(position: position, isDuplicate: true), []) }
     func matches(_ group: MemoryGroup) -> Bool { !group.isGone && group.filter.matches(message.subject) }
-    let position = log.append(message, needs: groupOrder.count(where: matches))
+    let position = log.append(message, hash, needs: groupOrder.count(where: matches))
     var woken: [MemorySubscription] = []
     for group in groupOrder where matches(group) {
       group.append(position)

@@ -23,6 +23,8 @@ enum HeaderName {
   /// The number of times that the message has become a dead letter. A message that is sent again
   /// keeps this header.
   static let deadCount = "Eventing-Dead-Count"
+  /// The id of the message, escaped.
+  static let deadID = "Eventing-Dead-ID"
   /// The id of a message that was sent again, escaped. The stream would refuse the same id.
   static let originalID = "Eventing-ID"
   /// A message that was sent again is for this group alone.
