@@ -84,17 +84,17 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
     var values = Values()
     var before: OwnedPayload?
     var replaced: OwnedPayload?
-    let mustSlowDown = event.core.enqueue { pendingWork in
+    let mustSlowDown = event.core.enqueue { rareState in
       taken = changes.takeAll()
-      guard !taken.isEmpty, let history = pendingWork.history else { return false }
+      guard !taken.isEmpty, let history = rareState.history else { return false }
       before = history.copyOfLatest()
       if let latest = before?.borrowed { values = latest.payload(Values.self) }
       for change in taken {
         change.apply(&values)
-        lend(values) { unsafe pendingWork.mailbox.append($0, change.completion, by: change.thread) }
+        lend(values) { unsafe rareState.mailbox.append($0, change.completion, by: change.thread) }
       }
       lend(values) { replaced = history.replaceLatest($0) }
-      return pendingWork.isOverloaded
+      return rareState.isOverloaded
     }
     _ = consume before
     _ = consume replaced

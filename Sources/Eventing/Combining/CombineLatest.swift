@@ -113,26 +113,27 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
 }
 
 extension EventSource {
-  /// Returns a view of the latest payloads of this source and of others: a tuple for each payload,
-  /// once each source has had one.
+  /// Returns a view that combines the latest payloads of this source and of others: a tuple for
+  /// each new payload, once every source has had one.
   ///
   ///     orders.combineLatest(prices, $currency).addHandler { order, price, currency in … }
   ///
-  /// - **Order.** The payloads of all sources have one order, that of each source included. Each
-  ///   makes one tuple. Two or three ``Observed`` values have a method of their own, which makes no
-  ///   tuple of values that never existed together.
-  /// - **Begin.** A handler begins without payloads, or with what the sources give a new handler
-  ///   first, such as the value of an ``Observed``. Handlers that are added together share this.
-  /// - **Reports.** A send to one of the sources waits for the handler, and counts it as a forward:
-  ///   delivered when it has been passed on. Its errors are not in the report.
+  /// - **Order.** The payloads of all sources go through in one order, which preserves that of each
+  ///   source, and each payload makes one tuple. Two or three ``Observed`` values have a method of
+  ///   their own, which never makes a tuple of values that didn't exist at the same time.
+  /// - **Begin.** A handler begins without payloads, or with whatever the sources give a new
+  ///   handler first, such as the value of an ``Observed``. Handlers that are added together share
+  ///   one set of latest payloads.
+  /// - **Reports.** A send to one of the sources waits for the handler and counts it as a forward,
+  ///   delivered once the payload has been passed on. The handler's errors aren't in the report.
   /// - **End.** A handler ends when all of the sources have ended. Its token removes it from all of
-  ///   them. The view keeps the sources alive; a handler that was added through it does not.
+  ///   them. The view keeps the sources alive; a handler added through it doesn't.
   ///
   /// - Parameters:
   ///   - other: The second source.
   ///   - more: Further sources.
   /// - Returns: A view of the tuples.
-  /// - Complexity: O(1). Adding a handler adds one to each source. A tuple costs O(sources).
+  /// - Complexity: O(1). Adding a handler adds one to each source. Making a tuple is O(sources).
   public nonisolated func combineLatest<Other: Sendable, each More: Sendable>(
     _ other: any EventSource<Other>, _ more: repeat any EventSource<each More>
   ) -> some EventSource<(Payload, Other, repeat each More)> {

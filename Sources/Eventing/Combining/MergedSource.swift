@@ -7,10 +7,10 @@ extension EventSource {
   ///   payload at a time, and has one lane, pace and bound for all sources.
   /// - **Begin.** What a source gives a new handler first, such as the value of an ``Observed``,
   ///   comes first from that source.
-  /// - **Reports.** A send to one of the sources waits for the handler, and counts it as a forward:
-  ///   delivered when it has been passed on. Its errors are not in the report.
+  /// - **Reports.** A send to one of the sources waits for the handler and counts it as a forward,
+  ///   delivered once the payload has been passed on. The handler's errors aren't in the report.
   /// - **End.** A handler ends when all of the sources have ended. Its token removes it from all of
-  ///   them. The view keeps the sources alive; a handler that was added through it does not.
+  ///   them. The view keeps the sources alive; a handler added through it doesn't.
   ///
   /// - Parameter others: The other sources.
   /// - Returns: A view of all payloads.
@@ -36,7 +36,7 @@ struct MergedSource<Payload: Sendable>: EventSource {
   func remove(_ token: HandlerToken) -> Bool { joined.remove(token) }
 }
 
-/// Each event lives as long as the sources forward to it.
+/// The private events behind a view of several sources. The sources' forwards keep each one alive.
 final class JoinedEvents: Sendable {
   private let numbers = Guarded<Set<UInt64>>([])
 

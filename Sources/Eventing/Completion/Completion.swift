@@ -31,8 +31,8 @@ import Synchronization
   let root: Completion?
   private let ownAccount: (any DeliveryAccount)?
 
-  /// One for each event that has not delivered yet (this one, and those forwarded to), and one for
-  /// each item on a lane. Guarded by: mutex.
+  /// Counts the events that have yet to deliver (this one and those forwarded to) and the items on
+  /// lanes. Guarded by: mutex.
   var open = 1
   /// Guarded by: mutex.
   package var isDelivered = false
@@ -244,8 +244,8 @@ extension EventCore {
 
 // The calls of `.task` handlers, which the task that awaits the `send` runs as child tasks.
 extension Completion {
-  /// Wakes the sender, which runs the call as a child task. If the result is false, the sender does
-  /// not wait for the call, so the call must not become its child: a task waits for its children.
+  /// Hands the call to the sender, which wakes up and runs it as a child task. Returns false if the
+  /// sender isn't waiting for this call: a child task would make it wait.
   func adoptUnlessDeferred(_ node: WaitNode, priority: UInt8?, _ body: @escaping @Sendable () async -> Void) -> Bool {
     if let root { return root.adoptUnlessDeferred(node, priority: priority, body) }
     let ready = unsafe withMutex { () -> [UnsafeContinuation<Void, Never>]? in

@@ -7,14 +7,14 @@ package final class ReadinessListener: Sendable {
 }
 
 extension Event {
-  /// Interceptors do not count. O(1); O(*n*) if the first *n* handlers do not count.
+  /// Ignores interceptors. O(1), or O(*n*) if the first *n* handlers don't count.
   package nonisolated func mayDeliver(countsLocked: Bool) -> Bool {
     core.mutex.withLock {
       guard unsafe !core.isEventLocked, unsafe !core.isFinished else { return false }
       if unsafe core.table.hasHandler(countsLocked) { return true }
-      guard let pendingWork = core.pendingWorkReference.load() else { return false }
-      if unsafe !pendingWork.mailbox.newHandlers.isEmpty { return true }
-      var next = unsafe pendingWork.keyIndex?.first
+      guard let rareState = core.pendingWorkReference.load() else { return false }
+      if unsafe !rareState.mailbox.newHandlers.isEmpty { return true }
+      var next = unsafe rareState.keyIndex?.first
       while let keyTable = next {
         if unsafe keyTable.table.hasHandler(countsLocked) { return true }
         next = unsafe keyTable.next
@@ -26,7 +26,7 @@ extension Event {
   /// The closure runs on the thread that made the change, also inside the event, under no mutex,
   /// and must not wait. Set once, before the event is shared.
   package nonisolated func onReadiness(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) {
-    _ = core.pendingWork.readinessReference.set(ReadinessListener(announce))
+    _ = core.rareState.readinessReference.set(ReadinessListener(announce))
   }
 }
 
@@ -48,8 +48,8 @@ extension EventCore {
   /// Never called under a mutex.
   func announceReadiness(isFinished: Bool = false) {
     // Safe: the core retains it.
-    guard let pendingWork = unsafe pendingWorkReference.lend() else { return }
-    unsafe pendingWork._withUnsafeGuaranteedRef { $0.readinessReference.load()?.announce(isFinished) }
+    guard let rareState = unsafe pendingWorkReference.lend() else { return }
+    unsafe rareState._withUnsafeGuaranteedRef { $0.readinessReference.load()?.announce(isFinished) }
   }
 }
 

@@ -28,11 +28,11 @@ public struct SendTicket: Sendable {
   /// The report of the occurrence. Waits until every handler that the occurrence reached has
   /// finished, on every lane and in every event that it was forwarded to.
   ///
-  /// Each access waits by itself. Cancelling the waiting task changes nothing: the handlers run,
-  /// and the wait goes on.
+  /// Each read waits on its own. Cancelling the waiting task has no effect: the handlers run, and
+  /// the wait continues.
   ///
-  /// Inside a handler, this access does not wait for work that waits for that handler, and its
-  /// report counts such work as deferred. Accesses by other tasks wait for such work, too.
+  /// Inside a handler, this doesn't wait for work that is itself waiting for that handler; the
+  /// report counts such work as deferred. Reads by other tasks do wait for it.
   public var report: SendReport {
     get async { await completion.wait() }
   }
@@ -46,11 +46,11 @@ extension SendTicket {
   /// the occurrence; the handlers of its target do not count. A sequence counts like a
   /// handler.
   public struct Acceptance: Hashable, Sendable {
-    /// The number of handlers that have taken the occurrence: inline handlers that were called, and
-    /// handlers on queues, lanes and actors and sequences that had room.
+    /// The number of handlers that took the occurrence: inline handlers that were called, and other
+    /// handlers and sequences that had room.
     ///
-    /// What waits for a pace or a batch counts, too. A newer occurrence may still replace an
-    /// accepted one.
+    /// An occurrence that waits for a pace or a batch counts as accepted. A newer one may still
+    /// replace an accepted occurrence.
     public let accepted: Int
     /// The number of handlers that had no room: see ``Buffering``.
     public let dropped: Int

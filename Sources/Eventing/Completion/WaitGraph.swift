@@ -188,9 +188,8 @@ package final class EventProbe: Sendable {
   private let lastSequence = Atomic<UInt64>(0)
 
   init(_ core: EventCore) {
-    // The event runs the change after everything that was enqueued earlier, and before the barrier.
-    // `lastSequence` does not count occurrences that other threads enqueue between the change and
-    // the barrier.
+    // The change runs after everything enqueued so far and before the barrier. `lastSequence`
+    // leaves out occurrences that other threads enqueue between the two.
     core.enqueue(.change({ [self] in lastSequence.publish(core.sequence) }, by: Thread.current))
     core.enqueue(.barrier(completion))
   }

@@ -26,7 +26,7 @@
   var isHeldOn = false
   let instant: StableInstant?
   let path: ForwardingPath?
-  /// `nil` if the pace of a handler behind a view has kept only the payload that the view made.
+  /// `nil` if a pace behind a view kept only the view's payload, not the event's.
   var payload: BorrowedPayload?
 
   var isStopped: Bool { forLaterHandlers == .nothing }
@@ -213,9 +213,9 @@ extension Delivery {
 extension EventCore {
   /// The thread is outside afterwards, so a later ``leave(_:)`` does nothing. Isolation: core.
   func setAside(_ payload: BorrowedPayload, _ completion: Completion?) {
-    let pendingWork = pendingWork
-    unsafe pendingWork.batch.append(.occurrence(by: Drainer.queue, completion), payload)
-    handOff(pendingWork)
+    let rareState = rareState
+    unsafe rareState.batch.append(.occurrence(by: Drainer.queue, completion), payload)
+    handOff(rareState)
   }
 
   /// Isolation: core.

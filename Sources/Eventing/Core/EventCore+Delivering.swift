@@ -1,18 +1,17 @@
 public import Synchronization
 
-// The thread stays inside the core until the delivery ends, so changes of the table come after the
+// The thread stays inside the core until the delivery ends, so the table changes only after the
 // occurrence.
 //
-// The fast path calls one slot's closure after the other, with the payload alone. It opens after a
-// walk in which every handler could be called that way, and closes when the state of a handler
-// changes: `EventAnchor.changes`, which counts those changes, is compared before every call with
-// `fastPathEpoch`, its value before that walk. So the fast path reads neither records nor memory
-// that posters write. At the first difference or error the slow path goes on, which reads each
-// record.
+// The fast path calls each slot's closure with nothing but the payload. It opens after a walk in
+// which every handler could be called that way, and closes when a handler's state changes: before
+// each call, `EventAnchor.changes`, which counts those changes, is compared with `fastPathEpoch`,
+// its value before that walk. So the fast path reads neither records nor memory that posters write.
+// At the first mismatch or error, the slow path takes over and reads each record.
 //
-// Fewer handlers need the slow path for posts: for handlers on a lane without an owner, and for
-// unbounded sequences, the slot's closure enqueues the payload. A send's report needs the outcome
-// of each handler. So posts have an epoch of their own, `postFastPathEpoch`.
+// For posts, fewer handlers need the slow path: the slot's closure of an unbounded sequence, or of
+// a handler on a lane without an owner, enqueues the payload. A send's report needs each handler's
+// outcome, so posts have an epoch of their own, `postFastPathEpoch`.
 
 @safe @usableFromInline struct DeliveryCursor {
   @usableFromInline let bucket: PriorityBucket.Pointer
@@ -161,11 +160,11 @@ extension EventCore {
   }
 
   @inline(never) func deliverWithHooks(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
-    let pendingWork = pendingWork
-    if let make = unsafe pendingWork.replayValue.make, let value = make(payload) {
-      unsafe pendingWork.replayValue.value = consume value
+    let rareState = rareState
+    if let make = unsafe rareState.replayValue.make, let value = make(payload) {
+      unsafe rareState.replayValue.value = consume value
     }
-    guard let keyIndex = unsafe pendingWork.keyIndex else { return false }
+    guard let keyIndex = unsafe rareState.keyIndex else { return false }
     let isAwaited = completion?.isAwaited ?? false
     let delivery = unsafe deliver(
       payload, to: keyIndex.lookup.table(for: payload), isAwaited: isAwaited, sender: completion?.sender, completion)

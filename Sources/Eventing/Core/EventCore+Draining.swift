@@ -25,73 +25,73 @@ extension EventCore {
     if stateWord.load(ordering: .relaxed) | CoreState.queued != own | CoreState.queued {
       stateWord.bitwiseOr(own, ordering: .relaxed)
     }
-    let pendingWork = pendingWork
-    if drainer != Drainer.queue, DeliveryDepth.isTooDeep { return handOff(pendingWork) }
-    unsafe pendingWork.isDraining = true
+    let rareState = rareState
+    if drainer != Drainer.queue, DeliveryDepth.isTooDeep { return handOff(rareState) }
+    unsafe rareState.isDraining = true
     var foreignChanges = 0
     var look: UInt64 = 0
     while true {
       var plain = unsafe plainAnchor
-      while unsafe !pendingWork.batch.isEmpty {
-        if unsafe look != 0 || !pendingWork.ready.isEmpty { goOn(&look, drainer, pendingWork) }
+      while unsafe !rareState.batch.isEmpty {
+        if unsafe look != 0 || !rareState.ready.isEmpty { goOn(&look, drainer, rareState) }
         if drainer != Drainer.queue {
-          if foreignChanges > OverloadControl.foreignChanges || !mayDrain(drainer, unsafe pendingWork.batch.first) {
-            return handOff(pendingWork)
+          if foreignChanges > OverloadControl.foreignChanges || !mayDrain(drainer, unsafe rareState.batch.first) {
+            return handOff(rareState)
           }
         }
-        let item = unsafe pendingWork.batch.takeFirst()
+        let item = unsafe rareState.batch.takeFirst()
         if case .occurrence(_, let completion) = item {
-          let payload = unsafe pendingWork.batch.taken
+          let payload = unsafe rareState.batch.taken
           if completion == nil, let anchor = unsafe plain {
             unsafe deliverPost(payload, anchor)
           } else {
             deliverQueued(payload, completion)
           }
           // Each payload is destroyed after its delivery, not with the batch.
-          unsafe pendingWork.batch.destroyTaken()
+          unsafe rareState.batch.destroyTaken()
           continue
         }
         if case .job(let job) = item {
-          look = pendingWork.look.begin(job)
+          look = rareState.look.begin(job)
           unsafe job.runSynchronously(on: asUnownedSerialExecutor())
           continue
         }
         foreignChanges += work(on: item, for: drainer)
         unsafe plain = plainAnchor
       }
-      unsafe pendingWork.batch.recycle()
+      unsafe rareState.batch.recycle()
       var unregistering: ContiguousArray<(record: HandlerRecord, by: UInt)> = []
       syncPoint(.draining)
       mutex.lock()
-      unsafe pendingWork.drained.note(pendingWork.mailbox.occurrenceCount, at: sequence)
-      unsafe pendingWork.mailbox.takeItems(into: &pendingWork.batch)
-      if drainer != Drainer.pool { unsafe swap(&pendingWork.mailbox.unregistering, &unregistering) }
-      let mustUnregister = unsafe !pendingWork.mailbox.unregistering.isEmpty
-      if drainer == Drainer.queue { pendingWork.overload.isOn.store(false, ordering: .relaxed) }
-      let isEmpty = unsafe pendingWork.batch.isEmpty && unregistering.isEmpty && !mustUnregister
+      unsafe rareState.drained.note(rareState.mailbox.occurrenceCount, at: sequence)
+      unsafe rareState.mailbox.takeItems(into: &rareState.batch)
+      if drainer != Drainer.pool { unsafe swap(&rareState.mailbox.unregistering, &unregistering) }
+      let mustUnregister = unsafe !rareState.mailbox.unregistering.isEmpty
+      if drainer == Drainer.queue { rareState.overload.isOn.store(false, ordering: .relaxed) }
+      let isEmpty = unsafe rareState.batch.isEmpty && unregistering.isEmpty && !mustUnregister
       var ready: [UnsafeContinuation<Void, Never>] = unsafe []
-      unsafe swap(&ready, &pendingWork.ready)
-      if isEmpty { unsafe pendingWork.isDraining = false }
+      unsafe swap(&ready, &rareState.ready)
+      if isEmpty { unsafe rareState.isDraining = false }
       stateWord.publish(isEmpty ? idle : own)
       mutex.unlock()
-      if look != 0 { pendingWork.look.end(look) }
+      if look != 0 { rareState.look.end(look) }
       look = 0
       if unsafe !ready.isEmpty { unsafe resume(ready, drainer) }
       if isEmpty { return }  // The thread is outside the core: it must touch nothing from here on.
-      if mustUnregister { return handOff(pendingWork) }
+      if mustUnregister { return handOff(rareState) }
       for (record, thread) in unregistering {
         if thread != drainer { foreignChanges += 1 }
         unregister(record)
       }
-      if drainer != Drainer.queue, foreignChanges > OverloadControl.foreignChanges { return handOff(pendingWork) }
+      if drainer != Drainer.queue, foreignChanges > OverloadControl.foreignChanges { return handOff(rareState) }
     }
   }
 
-  @inline(never) private func goOn(_ look: inout UInt64, _ drainer: UInt, _ pendingWork: PendingWork) {
-    if look != 0 { pendingWork.look.end(look) }
+  @inline(never) private func goOn(_ look: inout UInt64, _ drainer: UInt, _ rareState: RareState) {
+    if look != 0 { rareState.look.end(look) }
     look = 0
     var ready: [UnsafeContinuation<Void, Never>] = unsafe []
-    unsafe swap(&ready, &pendingWork.ready)
+    unsafe swap(&ready, &rareState.ready)
     unsafe resume(ready, drainer)
   }
 
@@ -103,9 +103,9 @@ extension EventCore {
   func endDelivery(of completion: Completion, _ report: SendReport) {
     let ready = unsafe completion.endDelivery(report)
     if unsafe ready.isEmpty { return }
-    let pendingWork = pendingWork
-    if unsafe pendingWork.isDraining {
-      unsafe pendingWork.ready += ready
+    let rareState = rareState
+    if unsafe rareState.isDraining {
+      unsafe rareState.ready += ready
     } else {
       unsafe Scheduling.resume(ready)
     }
@@ -143,20 +143,20 @@ extension EventCore {
 
   /// Handlers may block. On shared threads that would delay other events: by a second each on
   /// `DispatchQueue.global()`, and as long as they block in Swift's pool.
-  func handOff(_ pendingWork: PendingWork) {
-    unsafe pendingWork.isDraining = false
+  func handOff(_ rareState: RareState) {
+    unsafe rareState.isDraining = false
     stateWord.bitwiseAnd(CoreState.flags, ordering: .relaxed)  // no thread is inside until the block begins
-    Scheduling.block(on: drainQueue(pendingWork)) { self.drain(Drainer.queue) }
+    Scheduling.block(on: drainQueue(rareState)) { self.drain(Drainer.queue) }
   }
 
   /// Isolation: core.
-  private func drainQueue(_ pendingWork: PendingWork) -> DispatchQueue {
-    if let queue = unsafe pendingWork.drainQueue { return queue }
+  private func drainQueue(_ rareState: RareState) -> DispatchQueue {
+    if let queue = unsafe rareState.drainQueue { return queue }
     // Without a quality of service, Dispatch on Apple's systems would take that of the thread that
     // hands off, and a background thread would delay the posts of the main thread.
     let queue = DispatchQueue(label: "eventing.event", qos: .userInitiated)
-    queue.setSpecific(key: OverloadControl.drained, value: pendingWork.overload)
-    unsafe pendingWork.drainQueue = queue
+    queue.setSpecific(key: OverloadControl.drained, value: rareState.overload)
+    unsafe rareState.drainQueue = queue
     return queue
   }
 
@@ -165,98 +165,12 @@ extension EventCore {
     unsafe forEachSlot { slot in
       unsafe slot.pointee.record.details?.route?.target?.sendBarrier(completion)
     }
-    if let pendingWork = pendingWorkReference.load() {
-      for lane in unsafe pendingWork.retiringLanes { lane.sendBarrier(completion) }
+    if let rareState = pendingWorkReference.load() {
+      for lane in unsafe rareState.retiringTargets { lane.sendBarrier(completion) }
     }
     // Before the barrier, a pace delivers what it keeps, and may have found that the handler has
     // ended.
     unregisterDead()
     endDelivery(of: completion, SendReport())
   }
-}
-
-// Enqueueing work for a busy event. Every path into the mailbox goes through `appendWork(_:)`.
-extension EventCore {
-  @usableFromInline @inline(never) func postBusy(_ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?) {
-    if isTraced { return postTraced(payload, from: sender) }
-    let isCarrying = CarriedContext.isCarrying
-    if stateWord.load(ordering: .relaxed) == CoreState.mustEnqueue, !isCarrying, sender == nil,
-      postWithReplay(payload)
-    {
-      return
-    }
-    let completion = sender == nil && !isCarrying ? nil : Completion(.post, from: sender)
-    if enqueue(payload, completion) { OverloadControl.slowDown() }
-  }
-
-  @usableFromInline @inline(never) func sendBusy(
-    _ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?
-  ) -> PendingSend {
-    let completion = Completion(.send, from: sender)
-    if isTraced { completion.noteOrigin() }
-    noteWait(.send, completion)
-    enqueue(payload, completion)
-    return PendingSend(report: SendReport(), completion: completion)
-  }
-
-  @inline(never) @discardableResult func enqueue(_ item: WorkItem) -> Bool {
-    enqueue { pendingWork in
-      unsafe pendingWork.mailbox.items.append(item)
-      return unsafe item.isChange && pendingWork.mailbox.isOverloadedByChanges
-    }
-  }
-
-  /// - Parameter thread: The poster, whose drain may deliver the occurrence. ``Drainer/queue`` if
-  ///   only the event's own queue may.
-  @inline(never) @discardableResult func enqueue(
-    _ payload: BorrowedPayload, _ completion: Completion?, by thread: UInt = Thread.current
-  ) -> Bool {
-    if mutant(.nestedPostIsLost), completion?.isAwaited != true, isInside { return false }
-    var replaced: OwnedPayload?
-    let mustSlowDown = enqueue { pendingWork in
-      unsafe pendingWork.mailbox.append(payload, completion, by: thread)
-      if let history = pendingWork.history { replaced = history.replaceLatest(payload) }
-      return pendingWork.isOverloaded
-    }
-    _ = consume replaced  // destroyed after the mutex is released
-    return mustSlowDown
-  }
-
-  /// Returns whether the caller must slow down; not if it is a handler of this event, whose sleep
-  /// would only delay the drain. `append` is called under `mutex`.
-  ///
-  /// One atomic step sets `busy` and `queued`, and reads the old state. With two, the thread inside
-  /// could leave between them without seeing the work, which then no thread would do.
-  @inline(__always) func enqueue(
-    drainer: UInt = Thread.current, _ append: (PendingWork) -> Bool
-  ) -> Bool {
-    let (old, isOverloaded) = appendWork(append)
-    if old & ~CoreState.mustEnqueue == 0 {
-      drain(drainer)
-      return false
-    }
-    return isOverloaded && old & ~CoreState.flags != Thread.current
-  }
-
-  func enqueueForQueue(_ append: (PendingWork) -> Void) {
-    let (old, _) = appendWork {
-      append($0)
-      return false
-    }
-    if old & ~CoreState.mustEnqueue == 0 { handOff(pendingWork) }
-  }
-
-  @inline(__always) private func appendWork(_ append: (PendingWork) -> Bool) -> (old: UInt, isOverloaded: Bool) {
-    syncPoint(.foundBusy)
-    // Safe: the core retains it.
-    let pendingWork = unsafe pendingWorkReference.lend() ?? .passUnretained(pendingWork)
-    mutex.lock()
-    let isOverloaded = unsafe pendingWork._withUnsafeGuaranteedRef(append)
-    syncPoint(.queued)
-    let old = stateWord.bitwiseOr(CoreState.busy | CoreState.queued, ordering: .acquiringAndReleasing).oldValue
-    mutex.unlock()
-    return (old, isOverloaded)
-  }
-
-  private var isInside: Bool { stateWord.load(ordering: .relaxed) & ~CoreState.flags == Thread.current }
 }

@@ -11,7 +11,7 @@ public import Synchronization
 /// 3. If leaving fails because work was enqueued, the thread drains the mailbox or hands it off.
 ///
 /// A lane or a drain retains the core, but not the ``Event``.
-// Safe: each field says what guards it, here and in PendingWork.
+// Safe: each field says what guards it, here and in RareState.
 @safe @usableFromInline package final class EventCore: SerialExecutor, @unchecked Sendable {
   // Written by contending threads.
   @usableFromInline package let stateWord = Atomic<UInt>(0)
@@ -29,7 +29,7 @@ public import Synchronization
   @usableFromInline let anchorReference = OnceReference<EventAnchor>()
   /// The first handler that the delivery found to have ended. Isolation: core.
   @exclusivity(unchecked) var firstDead: Unmanaged<HandlerRecord>?
-  package let pendingWorkReference = OnceReference<PendingWork>()
+  package let pendingWorkReference = OnceReference<RareState>()
   package let type: PayloadType
   /// Read inside the core or under `mutex`. Changed inside, under the mutex.
   @usableFromInline @exclusivity(unchecked) package var table = PriorityTable()
@@ -61,8 +61,8 @@ public import Synchronization
       reportHandler(record, isAdded: false)
     }
     if !paced.isEmpty { deliverLeft(of: paced) }
-    if let pendingWork = pendingWorkReference.load() {
-      for lane in unsafe pendingWork.retiringLanes { lane.endDelays() }
+    if let rareState = pendingWorkReference.load() {
+      for lane in unsafe rareState.retiringTargets { lane.endDelays() }
     }
     unsafe anchorReference.load()?.observers = nil  // a token may retain the anchor
   }
@@ -75,11 +75,11 @@ public import Synchronization
     Scheduling.concurrentBlock { for target in left { target.deliverLeft(for: observers) } }
   }
 
-  var pendingWork: PendingWork {
+  var rareState: RareState {
     pendingWorkReference.load() ?? makePendingWork()
   }
 
-  @inline(never) private func makePendingWork() -> PendingWork { pendingWorkReference.set(PendingWork(type)) }
+  @inline(never) private func makePendingWork() -> RareState { pendingWorkReference.set(RareState(type)) }
 
   // MARK: Executor
 
@@ -92,28 +92,28 @@ public import Synchronization
 
   @usableFromInline package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    let pendingWork = pendingWork
-    let mustStart = mutex.withLock { unsafe pendingWork.isolatedCalls.append(job) }
-    if mustStart { Scheduling.concurrentBlock { self.runIsolatedCalls(pendingWork) } }
+    let rareState = rareState
+    let mustStart = mutex.withLock { unsafe rareState.isolatedCalls.append(job) }
+    if mustStart { Scheduling.concurrentBlock { self.runIsolatedCalls(rareState) } }
   }
 
   /// A call enters the core only when the block runs. So while the pool is busy, the event is not,
   /// and no post waits for the call.
-  private func runIsolatedCalls(_ pendingWork: PendingWork) {
-    while let job = mutex.withLock({ unsafe pendingWork.isolatedCalls.next() }) {
+  private func runIsolatedCalls(_ rareState: RareState) {
+    while let job = mutex.withLock({ unsafe rareState.isolatedCalls.next() }) {
       let own = enter()
       if own != 0 {
-        let look = pendingWork.look.begin(job)
+        let look = rareState.look.begin(job)
         unsafe job.runSynchronously(on: asUnownedSerialExecutor())
         if tryLeave(own) {
-          pendingWork.look.end(look)
+          rareState.look.end(look)
         } else {
-          pendingWork.look.end(look)  // before the drain does other work
+          rareState.look.end(look)  // before the drain does other work
           drain(Drainer.pool)
         }
       } else {
-        _ = enqueue(drainer: Drainer.pool) { pendingWork in
-          unsafe pendingWork.mailbox.items.append(.job(job))
+        _ = enqueue(drainer: Drainer.pool) { rareState in
+          unsafe rareState.mailbox.items.append(.job(job))
           return false
         }
       }

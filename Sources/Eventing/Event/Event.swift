@@ -158,8 +158,8 @@ extension Event {
 
 extension Event {
   package nonisolated func keep(_ object: any AnyObject & Sendable) {
-    let pendingWork = core.pendingWork
-    core.mutex.withLock { unsafe pendingWork.ownedObjects.append(object) }
+    let rareState = core.rareState
+    core.mutex.withLock { unsafe rareState.ownedObjects.append(object) }
   }
 }
 
@@ -247,8 +247,8 @@ struct OccurrenceView<Source: EventSource>: EventSource {
         payload: payload, sender: delivery.sender, eventName: name, sequence: delivery.sequence,
         instant: (delivery.instant ?? .now).instant)
     }
-    // The event reads the clock once for each occurrence, so that all handlers receive one instant,
-    // however late they run.
+    // The event reads the clock once per occurrence, so all handlers get the same instant, however
+    // late they run.
     handler.options.isClocked = true
     return handler
   }

@@ -30,15 +30,15 @@ public enum EventContext {
   }
 
   /// The executor that runs the asynchronous handlers of the caller's events; `nil` for Swift's
-  /// own. Use it for tasks that work together with such handlers.
+  /// default. Use it for tasks that work together with such handlers.
   ///
   ///     Task(executorPreference: EventContext.executor) { await upload(file) }
   ///
-  /// It is `nil` unless a test tool provides an executor, as a simulation of EventingTesting does.
-  /// So a program that starts its tasks like this can be simulated without importing the test
-  /// tools. On Linux, a simulation also runs tasks without a preference.
+  /// It's `nil` unless a test tool provides an executor, as simulations in EventingTesting do. A
+  /// program that starts its tasks this way can be simulated without importing the test tools. On
+  /// Linux, a simulation also runs tasks that have no executor preference.
   ///
-  /// Child tasks inherit the preference, `Task {}` does not. Callable from any thread, and inside
+  /// Child tasks inherit the preference; `Task {}` doesn't. Callable from any thread and inside
   /// handlers.
   ///
   /// - Complexity: O(1).

@@ -5,7 +5,7 @@
 public struct EventIdentity: Sendable {
   /// The name of the event; `nil` if it has none. Several events may share a name.
   public let name: String?
-  /// A number that no other event has, had or will have in this process.
+  /// A number that is unique in this process: no other event ever has it.
   public let number: UInt64
   /// The type of the payloads; for a keyed event, the type of a pair of key and payload.
   public let payloadType: Any.Type

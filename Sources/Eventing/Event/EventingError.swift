@@ -6,7 +6,7 @@
 ///       print("nothing came")
 ///     }
 public struct EventingError: Error, Sendable {
-  /// The kind of an error. Later versions may add more.
+  /// The kind of error. Later versions may add more.
   public struct Code: Hashable, Sendable {
     let name: String
 
@@ -14,7 +14,7 @@ public struct EventingError: Error, Sendable {
     public static var timedOut: Code { Code(name: "timedOut") }
     /// The event has ended, and no further value will come.
     public static var eventEnded: Code { Code(name: "eventEnded") }
-    /// No responder answered a question.
+    /// No responder answered the question.
     public static var unanswered: Code { Code(name: "unanswered") }
     /// The owner already has an event of this name on the bus, but with another payload type.
     public static var payloadMismatch: Code { Code(name: "payloadMismatch") }

@@ -262,17 +262,18 @@ extension HandlerRegistry {
     _ = await handlerTable.quiesce(orUntilCancelled: false)
   }
 
-  /// Waits like ``quiesce()``, but no longer than a limit.
+  /// Waits like ``quiesce()``, but no longer than a time limit.
   ///
   ///     if await !orders.quiesce(within: .seconds(5)) { print("a handler still runs") }
   ///
-  /// Calls that still run at the limit go on. If the task is cancelled, this returns at once.
+  /// Calls that are still running at the limit continue. If the task is cancelled, this returns at
+  /// once.
   ///
   /// - Parameters:
   ///   - limit: The longest time to wait. More than a hundred years means for ever.
   ///   - clock: The clock that measures the limit.
-  /// - Returns: Whether all calls have ended. With a limit of zero, and in a task that is
-  ///   cancelled, whether the event was idle: no thread was in it, not even one that just leaves.
+  /// - Returns: Whether all calls have ended. With a limit of zero, or in a cancelled task: whether
+  ///   the event was idle, with no thread inside, not even one about to leave.
   /// - Complexity: As for ``quiesce()``.
   @discardableResult public nonisolated(nonsending) func quiesce(
     within limit: Duration, clock: any Clock<Duration> = ContinuousClock()

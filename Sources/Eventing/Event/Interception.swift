@@ -11,9 +11,9 @@ public struct Interception<Payload: Sendable>: Sendable {
   /// Passes the occurrence on to the handlers that follow.
   public static var proceed: Interception { Interception(decision: .proceed) }
 
-  /// Passes another payload on to the handlers that follow, later interceptors included.
+  /// Passes another payload on to the handlers that follow, including later interceptors.
   ///
-  /// - Parameter payload: The payload that they receive in the place of the one that was sent.
+  /// - Parameter payload: What they receive in place of the payload that was sent.
   public static func proceed(with payload: Payload) -> Interception {
     Interception(decision: .proceedWith(payload))
   }

@@ -1,42 +1,42 @@
 // A batch is a call, or an element of a sequence, that is an array of payloads.
 
 extension EventSource {
-  /// Returns a view whose handlers and sequences receive several payloads at once.
+  /// Returns a view whose handlers and sequences receive several payloads at a time.
   ///
   ///     orders.batches(of: 100, within: .milliseconds(50)).addHandler { batch in
   ///       try await database.insert(batch)
   ///     }
   ///
-  /// A call gets all payloads that wait, in order, at least one and at most `count`. So a slow
-  /// handler gets large batches, and a fast one small ones. With `limit`, the call is not made
-  /// before there are `count` payloads, or the first one has waited for that time.
-  /// ``HandlerRegistry/quiesce()`` and ``HandlerRegistry/finish()`` end the waiting for further
-  /// payloads.
+  /// Each call gets the payloads that are waiting, in order: at least one and at most `count`. A
+  /// slow handler therefore gets large batches, and a fast one small batches. With `limit`, a call
+  /// waits until there are `count` payloads or the first one has waited that long.
+  /// ``HandlerRegistry/quiesce()`` and ``HandlerRegistry/finish()`` cut this wait short.
   ///
-  /// - **Outcome.** The call counts for each of its occurrences: all are delivered, or all fail
-  ///   with the one error. A ``Event/send(_:from:)`` waits for its batch. A once handler takes one
-  ///   batch, also one that a further view leaves out.
-  /// - **Where.** A handler runs where it is added to run, and never during the delivery: one that
-  ///   is inline runs on a background queue, one on ``AsyncDelivery/task`` with
+  /// - **Outcome.** A call counts for every occurrence in its batch: either all are delivered, or
+  ///   all fail with the same error. ``Event/send(_:from:)`` waits for its batch. A once handler
+  ///   takes a single batch, even if a further view filters it out.
+  /// - **Where.** A handler runs where its `on:` says, but never during the delivery. An inline
+  ///   handler runs on a background queue, one on ``AsyncDelivery/task`` as with
   ///   ``AsyncDelivery/concurrent(limit:)`` without a limit, and one on the main actor in a later
   ///   block of the main queue.
   /// - **Bounds** (``HandlerOption/buffering(_:)``) count payloads. A full lane makes a batch at
   ///   once.
-  /// - **Further views** behind this one, and forwards, run with the call, and a handler behind
-  ///   them after that. What the handler throws, fails for the occurrences of the batch. A lock
-  ///   holds for batches that are not begun: on the main actor or an actor, the handler may still
-  ///   be called with one that was. ``HandlerRegistry/quiesce()`` and ``HandlerRegistry/finish()``
-  ///   do not end a pace, or a delay between attempts, behind a further view. A batch came through
-  ///   the events that all of its payloads came through: that is where a forward of it ends.
-  /// - **Sequences** take what waits when the loop asks. With `limit` or keys, or behind a further
-  ///   view, their buffers hold batches.
+  /// - **Further views** of this one, and forwards from it, run as part of the call; a handler
+  ///   behind them runs after that. If that handler throws, the occurrences of the batch fail. A
+  ///   lock applies to batches that haven't begun: on the main actor or another actor, the handler
+  ///   may still be called with one that has. ``HandlerRegistry/quiesce()`` and
+  ///   ``HandlerRegistry/finish()`` don't cut short a pace, or a delay between attempts, behind a
+  ///   further view. A batch counts as having come through the events that all of its payloads came
+  ///   through, so it isn't forwarded to those again.
+  /// - **Sequences** take whatever is waiting when the loop asks for the next batch. With `limit`
+  ///   or keys, or behind a further view, their buffers hold batches.
   ///
-  /// Propagated task-local values (``EventContext``) are not bound: a batch has several senders.
+  /// Propagated task-local values (``EventContext``) aren't bound, since a batch has several
+  /// senders.
   ///
   /// - Parameters:
-  ///   - count: The largest number of payloads in a batch. A number below 1 counts as 1.
-  ///   - limit: How long a batch waits for further payloads after its first one; `nil` if it does
-  ///     not wait.
+  ///   - count: The maximum number of payloads in a batch. A number below 1 counts as 1.
+  ///   - limit: How long a batch waits for more payloads after its first one; `nil` not to wait.
   ///   - clock: The clock that measures `limit`.
   /// - Returns: A view of arrays that are never empty.
   /// - Complexity: O(1) for each payload.

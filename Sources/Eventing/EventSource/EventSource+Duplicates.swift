@@ -49,7 +49,7 @@ struct DistinctSource<Source: EventSource>: EventSource {
   private func distinct(_ handler: Handler<Source.Payload>) -> Handler<Source.Payload> {
     let (inner, last) = (handler.any, LastPayload<Source.Payload>(areEqual))
     let (body, type, modifiers) = (inner.body, inner.type, inner.options.modifierBox?.modifiers)
-    // Not a `view`: its closure knows nothing of the transport that may have brought the payload.
+    // Not built with `viewed`: a view's closure can't see the transport that brought the payload.
     var distinct = Handler<Source.Payload>(
       inner.place,
       .relay { record, anchor in

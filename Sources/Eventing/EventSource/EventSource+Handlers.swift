@@ -146,7 +146,7 @@ extension EventSource {
     add(Handler(delivery.place, HandlerBody(mainAsync: body), options, SourceLine(fileID, line), once: true))
   }
 
-  /// Adds a synchronous handler for exactly one call that receives its owner, and ends with it.
+  /// Adds a synchronous handler for exactly one call that receives its owner and ends with it.
   @inlinable @discardableResult
   public nonisolated func once<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: SyncDelivery = .inline, owner: Owner,
@@ -156,7 +156,7 @@ extension EventSource {
     add(Handler(delivery.place, HandlerBody(sync: body), options, SourceLine(fileID, line), owner: owner, once: true))
   }
 
-  /// Adds an asynchronous handler for exactly one call that receives its owner, and ends with it.
+  /// Adds an asynchronous handler for exactly one call that receives its owner and ends with it.
   @inlinable @discardableResult
   public nonisolated func once<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: AsyncDelivery = .inOrder, owner: Owner,
@@ -166,7 +166,7 @@ extension EventSource {
     add(Handler(delivery.place, HandlerBody(async: body), options, SourceLine(fileID, line), owner: owner, once: true))
   }
 
-  /// Adds a synchronous handler on the main actor for exactly one call that receives its owner, and
+  /// Adds a synchronous handler on the main actor for exactly one call that receives its owner and
   /// ends with it.
   @inlinable @discardableResult
   public nonisolated func once<Owner: AnyObject & Sendable>(

@@ -3,7 +3,7 @@
 // gone. Only the main queue loads the owner of a handler on the main actor (`Owner.isElsewhere`).
 
 extension EventSource {
-  /// Adds a handler that receives its owner, and ends with it.
+  /// Adds a handler that receives its owner and ends with it.
   ///
   /// The owner is held weakly, and strongly for the length of a call. After the owner has been
   /// released, the handler is never called again, not even for another object at the owner's
@@ -36,7 +36,7 @@ extension EventSource {
     add(Handler(delivery.place, HandlerBody(sync: body), options, SourceLine(fileID, line), owner: owner))
   }
 
-  /// Adds an asynchronous handler that receives its owner, and ends with it.
+  /// Adds an asynchronous handler that receives its owner and ends with it.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: AsyncDelivery = .inOrder, owner: Owner,
@@ -46,7 +46,7 @@ extension EventSource {
     add(Handler(delivery.place, HandlerBody(async: body), options, SourceLine(fileID, line), owner: owner))
   }
 
-  /// Adds a synchronous handler on the main actor that receives its owner, and ends with it.
+  /// Adds a synchronous handler on the main actor that receives its owner and ends with it.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
@@ -56,7 +56,7 @@ extension EventSource {
     add(Handler(delivery.place, HandlerBody(main: body), options, SourceLine(fileID, line), owner: owner))
   }
 
-  /// Adds an asynchronous handler on the main actor that receives its owner, and ends with it.
+  /// Adds an asynchronous handler on the main actor that receives its owner and ends with it.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
@@ -68,7 +68,7 @@ extension EventSource {
 }
 
 extension EventSource where Payload == Void {
-  /// Adds a synchronous handler of a signal that receives its owner, and ends with it.
+  /// Adds a synchronous handler of a signal that receives its owner and ends with it.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: SyncDelivery = .inline, owner: Owner,
@@ -79,7 +79,7 @@ extension EventSource where Payload == Void {
     return add(Handler(delivery.place, HandlerBody(sync: body), options, SourceLine(fileID, line), owner: owner))
   }
 
-  /// Adds an asynchronous handler of a signal that receives its owner, and ends with it.
+  /// Adds an asynchronous handler of a signal that receives its owner and ends with it.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: AsyncDelivery = .inOrder, owner: Owner,
@@ -90,7 +90,7 @@ extension EventSource where Payload == Void {
     return add(Handler(delivery.place, HandlerBody(async: body), options, SourceLine(fileID, line), owner: owner))
   }
 
-  /// Adds a synchronous handler on the main actor of a signal that receives its owner, and ends
+  /// Adds a synchronous handler on the main actor of a signal that receives its owner and ends
   /// with it.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
@@ -102,7 +102,7 @@ extension EventSource where Payload == Void {
     return add(Handler(delivery.place, HandlerBody(main: body), options, SourceLine(fileID, line), owner: owner))
   }
 
-  /// Adds an asynchronous handler on the main actor of a signal that receives its owner, and ends
+  /// Adds an asynchronous handler on the main actor of a signal that receives its owner and ends
   /// with it.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(

@@ -6,29 +6,29 @@ import Dispatch
 extension EventSource {
   /// Forwards every payload to another event.
   ///
-  /// A forward is a handler: it has a place in the order and a token, and can be locked and
-  /// removed. An occurrence enters the target, or is queued there, before the next handler of this
-  /// event is called. The occurrence keeps its sender (`from:`), and the occurrences that one
-  /// thread or task sends keep their order.
+  /// A forward is a handler: it has a place in the order and a token, and you can lock and remove
+  /// it. An occurrence enters the target, or is queued there, before the next handler of this event
+  /// is called. It keeps its sender (`from:`), and occurrences sent by one thread or task stay in
+  /// order.
   ///
   /// - Effective on return. Callable from any thread and inside a handler.
-  /// - An occurrence never enters an event that it came through, so a cycle ends. If two paths lead
-  ///   to one event, it delivers the occurrence twice.
-  /// - ``Event/send(_:from:)`` waits for the target's handlers, too. Its report counts the forward
-  ///   as delivered when the target took the occurrence. It counts the forward as skipped if the
-  ///   occurrence has come through the target before. Errors of the target's handlers are in the
-  ///   target's ``Event/failures`` only.
-  /// - ``HandlerRegistry/quiesce()`` covers one event: call it on the target next.
-  /// - If the target is overloaded, a forwarded ``Event/post(_:from:)`` slows down as a direct one
-  ///   does.
+  /// - An occurrence never re-enters an event that it came through, so a cycle ends. If two paths
+  ///   lead to one event, it delivers the occurrence twice.
+  /// - ``Event/send(_:from:)`` also waits for the target's handlers. Its report counts the forward
+  ///   as delivered once the target has taken the occurrence, or as skipped if the occurrence came
+  ///   through the target before. Errors of the target's handlers are only in the target's
+  ///   ``Event/failures``.
+  /// - ``HandlerRegistry/quiesce()`` covers a single event, so call it on the target next.
+  /// - If the target is overloaded, a forwarded ``Event/post(_:from:)`` slows down just like a
+  ///   direct one.
   ///
   /// - Parameters:
   ///   - target: The event that receives the payloads.
-  ///   - strongly: Whether the forward retains the target. Otherwise the forward ends when the
-  ///     target is released.
+  ///   - strongly: Whether the forward retains the target. If not, the forward ends when the target
+  ///     is released.
   /// - Returns: The token of the forward.
-  /// - Complexity: O(1). Each occurrence then costs what the target's handlers cost, one step for
-  ///   each event on its path, and one or two allocations.
+  /// - Complexity: O(1). Each occurrence then costs what the target's handlers cost, plus one step
+  ///   for each event on its path, and one or two allocations.
   @discardableResult public nonisolated func forward(to target: Event<Payload>, strongly: Bool = false) -> HandlerToken
   {
     let strongTarget = strongly ? StrongTarget(target) : nil

@@ -90,7 +90,7 @@ extension Handler {
     self.init(delivery.place, HandlerBody(mainAsync: body), options, SourceLine(fileID, line))
   }
 
-  /// Creates a handler that receives its owner, and ends with it.
+  /// Creates a synchronous handler that receives its owner and ends with it.
   @inlinable public init<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: SyncDelivery = .inline, owner: Owner,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -99,7 +99,7 @@ extension Handler {
     self.init(delivery.place, HandlerBody(sync: body), options, SourceLine(fileID, line), owner: owner)
   }
 
-  /// Creates an asynchronous handler that receives its owner, and ends with it.
+  /// Creates an asynchronous handler that receives its owner and ends with it.
   @inlinable public init<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: AsyncDelivery = .inOrder, owner: Owner,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -108,7 +108,7 @@ extension Handler {
     self.init(delivery.place, HandlerBody(async: body), options, SourceLine(fileID, line), owner: owner)
   }
 
-  /// Creates a synchronous handler on the main actor that receives its owner, and ends with it.
+  /// Creates a synchronous handler on the main actor that receives its owner and ends with it.
   @inlinable public init<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -117,7 +117,7 @@ extension Handler {
     self.init(delivery.place, HandlerBody(main: body), options, SourceLine(fileID, line), owner: owner)
   }
 
-  /// Creates an asynchronous handler on the main actor that receives its owner, and ends with it.
+  /// Creates an asynchronous handler on the main actor that receives its owner and ends with it.
   @inlinable public init<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
     fileID: StaticString = #fileID, line: UInt = #line,

@@ -59,14 +59,14 @@ public struct HandlerFilter: Sendable {
     }
   }
 
-  /// Returns a filter that selects the handlers that both filters select.
+  /// The handlers that both filters select.
   public static func && (first: HandlerFilter, second: HandlerFilter) -> HandlerFilter {
     HandlerFilter("(\(first.description) && \(second.description))") {
       first.isIncluded($0) && second.isIncluded($0)
     }
   }
 
-  /// The handlers that at least one of the filters selects.
+  /// The handlers that either filter selects.
   public static func || (first: HandlerFilter, second: HandlerFilter) -> HandlerFilter {
     HandlerFilter("(\(first.description) || \(second.description))") {
       first.isIncluded($0) || second.isIncluded($0)

@@ -26,9 +26,9 @@ public struct HandlerOption<Payload: Sendable>: Sendable {
   ///   handlers.
   public static func named(_ name: String) -> HandlerOption { HandlerOption(.name(name)) }
 
-  /// Tags, in addition to those of other options.
+  /// Tags, added to those of other options.
   ///
-  /// - Parameter tags: Tags by which ``HandlerFilter/tagged(_:)`` selects handlers.
+  /// - Parameter tags: The tags, by which ``HandlerFilter/tagged(_:)`` selects handlers.
   public static func tagged(_ tags: String...) -> HandlerOption { HandlerOption(.tags(tags)) }
 
   /// The place of the handler in the order of calls.

@@ -2,7 +2,7 @@
 public struct HandlerSnapshot: Sendable, Identifiable {
   /// The number of the handler, which equals ``HandlerToken/id``.
   public var id: UInt64 { token.id }
-  /// The token of the handler, which also says where the handler was made.
+  /// The handler's token, which also tells where the handler was created.
   public let token: HandlerToken
   /// The name of the handler; `nil` if it has none.
   public let name: String?

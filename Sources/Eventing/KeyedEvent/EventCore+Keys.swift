@@ -45,14 +45,14 @@ extension EventCore {
   func livingKeyBoxes() -> [AnyKeyBox] {
     var found: [(box: AnyKeyBox, record: HandlerRecord)] = []
     mutex.lock()
-    if let pendingWork = pendingWorkReference.load() {
-      unsafe pendingWork.keyIndex?.forEach { keyTable in
+    if let rareState = pendingWorkReference.load() {
+      unsafe rareState.keyIndex?.forEach { keyTable in
         unsafe keyTable.table.forEachSlot { slot in
           let record = unsafe slot.pointee.record
           if unsafe record.index >= 0 { found.append((keyTable.key, record)) }
         }
       }
-      unsafe pendingWork.mailbox.newHandlers.forEach { handler in
+      unsafe rareState.mailbox.newHandlers.forEach { handler in
         if let box = unsafe handler.record.details?.key { found.append((box, handler.record)) }
       }
     }

@@ -94,7 +94,7 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLook
     unsafe table(of: key(in: payload).pointee)
   }
 
-  /// A copy of the payload would retain its references.
+  /// Returns a pointer because a copy of the payload would retain its references.
   private func key(in payload: BorrowedPayload) -> UnsafePointer<Key> {
     payload.check(KeyedPayload<Key, Payload>.self)
     // Safe: the key is the first property of `KeyedPayload`.

@@ -32,11 +32,11 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
     event = Event(name, onFailure: policy)
     tables = KeyTables()
     index = KeyIndex(tables)
-    let (core, pendingWork, index) = (event.core, event.core.pendingWork, index)
+    let (core, rareState, index) = (event.core, event.core.rareState, index)
     unsafe tables.objects?.core = core
     // An inspection may have registered the event already, so another thread may poll it and read
     // `keyIndex`.
-    core.mutex.withLock { unsafe pendingWork.keyIndex = index }
+    core.mutex.withLock { unsafe rareState.keyIndex = index }
   }
 
   /// A source of the payloads that are sent to one key, for instance with

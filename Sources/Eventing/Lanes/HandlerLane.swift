@@ -408,7 +408,8 @@ import Synchronization
       if unsafe worker.owesEnd { worker.end(&after) }
       if let queue = unsafe worker.ready.take() { unsafe queue._withUnsafeGuaranteedRef { putBackReady(of: $0) } }
       if unsafe openCount > 0 || worker.released != nil, quota.isOver {
-        // A released key must not stay with a worker whose handler may end meanwhile.
+        // The worker must not hold on to a released key until its next run: the handler may end
+        // first.
         if unsafe worker.released != nil, assign(worker, 1, &after) == .call { unsafe worker.hasCall = true }
         mutex.unlock()
         after.run(self, worker)

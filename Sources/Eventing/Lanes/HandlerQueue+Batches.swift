@@ -61,7 +61,7 @@ extension HandlerQueue {
     for key in keysInOrder { open(key, &timers) }
   }
 
-  /// Not called under the mutex.
+  /// Never called under the mutex.
   func startTimer(_ key: KeyQueue?) {
     guard let queue = batchQueue, let within = modifiers.batch?.within else { return }
     let timer = Delay(queue, delaying: [key ?? self]) { self.gatherEnded(key) }
@@ -78,7 +78,7 @@ extension HandlerQueue {
     if isNeeded { timer.start(after: within) }
   }
 
-  /// Not called under the mutex.
+  /// Never called under the mutex.
   private func gatherEnded(_ key: KeyQueue?) {
     var ended: [Delay] = []
     lane.mutex.withLock {

@@ -23,8 +23,8 @@ extension HandlerQueue {
   func refused(_ worker: Worker) -> ClaimRefusal {
     let call = worker.call
     var released = Released()
-    // `resume()` takes the mutex after the flags have changed. So what pauses because of flags that
-    // were read under the mutex is resumed.
+    // `resume()` takes the mutex after the flags change, so a call that is paused here, because of
+    // flags read under the mutex, is sure to be resumed.
     let refusal = lane.mutex.withLock { () -> ClaimRefusal in
       let refusal = self.refusal(of: call)
       guard case .pause = refusal else { return refusal }
@@ -58,7 +58,7 @@ extension HandlerQueue {
       return unsafe refusal(isEnding: phase != .active)
     }
     if call.isGivenUp { return .skip }
-    // If this is a once handler, its first attempt has used it up. Further attempts still follow.
+    // A once handler was used up by its first attempt, but further attempts still follow.
     let flags = record.state.load(ordering: .acquiring)
     if flags & HandlerFlags.lockedAtAll == 0 { return .retry }
     return unsafe flags & HandlerFlags.isHolding != 0 && phase == .active ? .pause : .skip
@@ -344,7 +344,7 @@ struct DetachedWaiters {
 extension Completion {
   var isToBeTold: Bool { unsafe (isAwaited || observed != nil && !isHeldKnown) && !staysInHand }
 
-  /// A transport keeps the message in hand until a lock has ended, so its completion waits on.
+  /// A transport holds on to the message until the lock ends, so its completion keeps waiting.
   var staysInHand: Bool { account != nil }
 
   var withoutWaiting: Completion? {

@@ -1,7 +1,7 @@
 import Synchronization
 
-// Safe: each field says what guards it. `lane.mutex` guards the fields from `inbox` on. The callers
-// of `noteDequeued`, `has`, `openCount` and `keysInOrder` hold it.
+// Safe: `lane.mutex` guards everything from `inbox` on; the notes on `body` and `ready` say who
+// uses those. The callers of `noteDequeued`, `has`, `openCount` and `keysInOrder` hold the mutex.
 @safe @usableFromInline package final class HandlerQueue: DeliveryTarget, @unchecked Sendable {
   let lane: HandlerLane
   let modifiers: HandlerModifiers
@@ -113,7 +113,7 @@ import Synchronization
     lane.insert(self)
   }
 
-  /// Phases follow each other in this order. Some may be left out.
+  /// Phases occur in this order; some may be skipped.
   enum Phase {
     case active
     /// The handler ends after what it has.

@@ -116,7 +116,7 @@ extension PayloadQueue where Header == Item {
 /// A class, because a call through a protocol would retain the object.
 // Safe: without state; see TypedLaneKeys.
 class LaneKeys: @unchecked Sendable {
-  /// Runs the user's code. Isolation: core.
+  /// Runs user code. Isolation: core.
   func key(of payload: BorrowedPayload, on queue: HandlerQueue) -> Unmanaged<KeyQueue> {
     preconditionFailure("each table overrides key(of:on:)")
   }

@@ -11,8 +11,8 @@ import Synchronization
   let type: PayloadType
   @exclusivity(unchecked) var pending: PayloadQueue<PacedOccurrence>
   @exclusivity(unchecked) var isHeldReported = false
-  /// If a timer rings while a lock holds the occurrence that waits, a throttle starts its next
-  /// timer when the lock ends; a debounce, with the next payload.
+  /// If it rings while a lock holds the waiting occurrence, no timer runs until the lock ends
+  /// (throttle) or the next payload comes (debounce).
   @exclusivity(unchecked) private var timer: Delay?
   @exclusivity(unchecked) private var deadline = Duration.zero
   @exclusivity(unchecked) private var latest: Duration?
@@ -96,7 +96,7 @@ import Synchronization
     unsafe pending.destroyTaken()
     unsafe pending.recycle()
     guard let completion = replaced.completion else {
-      // No atomic addition: only the thread inside the core counts the drops of an inline handler.
+      // No atomic add: only the thread inside the core counts an inline handler's drops.
       guard let lane else { return dropped.store(dropped.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
       return lane.countDropped(nil, isReplaced: true)
     }
@@ -114,8 +114,8 @@ import Synchronization
 
   private func askCore() {
     guard let core = anchor.core else { return }
-    _ = core.enqueue(drainer: Drainer.pool) { pendingWork in
-      unsafe pendingWork.mailbox.items.append(.change({ self.timerEnded() }, by: Drainer.queue))
+    _ = core.enqueue(drainer: Drainer.pool) { rareState in
+      unsafe rareState.mailbox.items.append(.change({ self.timerEnded() }, by: Drainer.queue))
       return false
     }
     // Releasing the core may run user code. The timer's thread must not, so a block releases it.

@@ -150,7 +150,8 @@ extension ScheduledPost: CustomStringConvertible {
 }
 
 protocol DelayedWork: AnyObject, Sendable {
-  /// False once the work is cancelled or begins. The queue reads this under its mutex: a load only.
+  /// False once the work has begun or been cancelled. Read under the queue's mutex, so it must be a
+  /// plain load.
   var isWaiting: Bool { get }
   /// -1 while in no queue. Guarded by: the mutex of the queue.
   var heapIndex: Int { get set }

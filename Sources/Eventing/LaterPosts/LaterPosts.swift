@@ -27,30 +27,30 @@ struct LaterPosts {
 
 extension EventCore {
   func insert(_ item: LaterItem) -> Bool {
-    let pendingWork = pendingWork
+    let rareState = rareState
     return mutex.withLock {
       if unsafe isFinished { return !item.end(.cancelled) }
-      unsafe pendingWork.laterPosts.append(item)
+      unsafe rareState.laterPosts.append(item)
       return true
     }
   }
 
   func removeLaterPost(_ item: LaterItem) -> Bool {
-    let pendingWork = pendingWork
-    return mutex.withLock { unsafe pendingWork.laterPosts.end(item, .cancelled) }
+    let rareState = rareState
+    return mutex.withLock { unsafe rareState.laterPosts.end(item, .cancelled) }
   }
 
   /// One at a time, so that the mutex is never held for long.
   func cancelLaterPosts() {
-    guard let pendingWork = pendingWorkReference.load() else { return }
-    while let item = mutex.withLock({ unsafe pendingWork.laterPosts.cancelFirst() }) { item.clear() }
+    guard let rareState = pendingWorkReference.load() else { return }
+    while let item = mutex.withLock({ unsafe rareState.laterPosts.cancelFirst() }) { item.clear() }
   }
 
   /// Called on the timer's thread, which must not release `replaced`.
   func postFromTimer(_ item: LaterItem, _ replaced: inout OwnedPayload?) {
-    enqueueForQueue { pendingWork in
-      guard unsafe pendingWork.laterPosts.end(item, .posted) else { return }
-      unsafe replaced = item.append(to: &pendingWork.mailbox, pendingWork.history)
+    enqueueForQueue { rareState in
+      guard unsafe rareState.laterPosts.end(item, .posted) else { return }
+      unsafe replaced = item.append(to: &rareState.mailbox, rareState.history)
     }
   }
 }

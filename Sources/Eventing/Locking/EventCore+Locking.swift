@@ -16,8 +16,8 @@ extension EventCore {
     if holding == nil, let before = record.changeUnlessHolding(reason.begun) {
       (isAlive, isHolding) = (before & HandlerFlags.ended == 0, false)
     } else {
-      let pendingWork = pendingWork
-      (isAlive, isHolding) = mutex.withLock { begin(reason, of: record, holding, pendingWork) }
+      let rareState = rareState
+      (isAlive, isHolding) = mutex.withLock { begin(reason, of: record, holding, rareState) }
     }
     // Even if the handler has ended: the thread that ended it may not have called `noteChange()`
     // yet, and no call may begin after the return.
@@ -28,7 +28,7 @@ extension EventCore {
 
   /// The caller holds `mutex`.
   @inline(never) private func begin(
-    _ reason: LockReason, of record: HandlerRecord, _ holding: Buffering?, _ pendingWork: PendingWork
+    _ reason: LockReason, of record: HandlerRecord, _ holding: Buffering?, _ rareState: RareState
   ) -> (isAlive: Bool, isHolding: Bool) {
     guard !record.has(HandlerFlags.ended) else {
       // A spent once handler may wait for a second attempt. The lock holds nothing for it, but
@@ -36,9 +36,9 @@ extension EventCore {
       if record.details?.delays != nil { _ = record.changeUnlessHolding(reason.begun) }
       return (false, false)
     }
-    let buffer = unsafe pendingWork.holding.makeBuffer(for: record, type)
-    // A thread that unregisters the handler meanwhile finds the flag `hasHoldingBuffer`, and drops
-    // the buffer.
+    let buffer = unsafe rareState.holding.makeBuffer(for: record, type)
+    // A thread that unregisters the handler at the same time sees `hasHoldingBuffer` and drops the
+    // buffer.
     unsafe buffer.locks.begin(reason, holding)
     let flag = buffer.holdingFlag
     record.change { reason.begun(in: $0) & ~HandlerFlags.isHolding | HandlerFlags.hasHoldingBuffer | flag }
@@ -65,24 +65,24 @@ extension EventCore {
   }
 
   package func setEventLock(_ isOn: Bool, _ holding: Buffering? = nil) {
-    if holding != nil { _ = pendingWork }  // created now, not under the mutex
+    if holding != nil { _ = rareState }  // created now, not under the mutex
     var held: [(record: HandlerRecord, number: Int)] = []
     var delays: [(delays: HandlerDelays, isHolding: Bool)] = []
     mutex.lock()
-    // Read under the mutex, so as not to miss a `PendingWork` that another thread has just created
+    // Read under the mutex, so as not to miss a `RareState` that another thread has just created
     // for a holding buffer.
-    let pendingWork = pendingWorkReference.load()
+    let rareState = pendingWorkReference.load()
     unsafe isEventLocked = isOn
-    unsafe pendingWork?.holding.eventLockHolding = holding
+    unsafe rareState?.holding.eventLockHolding = holding
     forEachRecord { record in
       if isOn {
         var isHolding = false
-        if holding != nil || record.changeUnlessHolding(LockReason.event.begun) == nil, let pendingWork {
-          isHolding = begin(.event, of: record, holding, pendingWork).isHolding
+        if holding != nil || record.changeUnlessHolding(LockReason.event.begun) == nil, let rareState {
+          isHolding = begin(.event, of: record, holding, rareState).isHolding
         }
         if let some = record.details?.delays { delays.append((some, isHolding)) }
       } else if record.changeUnlessHolding(LockReason.event.ended) == nil {
-        held.append((record, unsafe pendingWork?.holding[record]?.locks.end(.event) ?? 0))
+        held.append((record, unsafe rareState?.holding[record]?.locks.end(.event) ?? 0))
       }
     }
     mutex.unlock()
@@ -98,10 +98,10 @@ extension EventCore {
 
   /// The caller holds `mutex`.
   func applyEventLock(to record: HandlerRecord) {
-    let pendingWork = pendingWorkReference.load()
-    let holding = unsafe pendingWork?.holding.eventLockHolding
+    let rareState = pendingWorkReference.load()
+    let holding = unsafe rareState?.holding.eventLockHolding
     if holding == nil, record.changeUnlessHolding(LockReason.event.begun) != nil { return }
-    if let pendingWork { _ = begin(.event, of: record, holding, pendingWork) }
+    if let rareState { _ = begin(.event, of: record, holding, rareState) }
   }
 
   var isLocked: Bool {
@@ -125,7 +125,8 @@ extension EventCore {
 
   // MARK: Inside the core
 
-  /// False if the occurrence must be skipped. The caller puts one that comes from the buffer back.
+  /// Returns false if the occurrence must be skipped. If it came from the buffer, the caller puts
+  /// it back.
   func hold(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ payload: BorrowedPayload,
     _ delivery: inout Delivery
@@ -137,10 +138,10 @@ extension EventCore {
     syncPoint(.holding)
     guard
       let (buffer, holding) = mutex.withLock({
-        unsafe pendingWork.holding[record].flatMap { buffer in unsafe buffer.locks.holding.map { (buffer, $0) } }
+        unsafe rareState.holding[record].flatMap { buffer in unsafe buffer.locks.holding.map { (buffer, $0) } }
       })
     else { return false }
-    let isAnnouncement = unsafe pendingWork.replayValue.isAnnouncement?(payload) == true
+    let isAnnouncement = unsafe rareState.replayValue.isAnnouncement?(payload) == true
     if isAnnouncement, !record.wantsPrior { return false }
     let held = HeldOccurrence(delivery, holding)
     let (isKept, replaced) = buffer.keep(payload, held, isAnnouncement: isAnnouncement)
@@ -176,9 +177,9 @@ extension EventCore {
       unregisterDead()
       mutex.lock()
       let isDone =
-        unsafe buffer.items.isEmpty && !record.has(HandlerFlags.lockedAtAll) && buffer === pendingWork.holding[record]
+        unsafe buffer.items.isEmpty && !record.has(HandlerFlags.lockedAtAll) && buffer === rareState.holding[record]
       if isDone {
-        _ = unsafe pendingWork.holding.removeBuffer(of: record)
+        _ = unsafe rareState.holding.removeBuffer(of: record)
         record.clear(HandlerFlags.hasHoldingBuffer | HandlerFlags.isHolding)
       }
       mutex.unlock()
@@ -188,7 +189,7 @@ extension EventCore {
 
   /// `nil` if the lock is gone or has begun again. The caller holds `mutex`.
   private func endLock(_ reason: LockReason, _ number: Int, of record: HandlerRecord) -> HoldingBuffer? {
-    guard let buffer = unsafe pendingWork.holding[record], unsafe buffer.locks.forget(reason, number) else {
+    guard let buffer = unsafe rareState.holding[record], unsafe buffer.locks.forget(reason, number) else {
       return nil
     }
     let flag = buffer.holdingFlag
@@ -268,8 +269,8 @@ extension EventCore {
   ///   apply to those calls.
   func dropHoldingBuffer(of record: HandlerRecord, isRetiring: Bool = false) {
     mutex.lock()
-    let pendingWork = pendingWorkReference.load()
-    let buffer = unsafe isRetiring ? pendingWork?.holding[record] : pendingWork?.holding.removeBuffer(of: record)
+    let rareState = pendingWorkReference.load()
+    let buffer = unsafe isRetiring ? rareState?.holding[record] : rareState?.holding.removeBuffer(of: record)
     mutex.unlock()
     // After the unlock, because destroying a payload may run user code.
     while let buffer, unsafe !buffer.items.isEmpty {

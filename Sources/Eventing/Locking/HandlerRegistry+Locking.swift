@@ -4,41 +4,41 @@
 extension HandlerRegistry {
   // MARK: One handler
 
-  /// Locks a handler: it is not called until it is unlocked.
+  /// Locks a handler: it isn't called until it is unlocked.
   ///
-  /// The lock is effective on return. Calls that have begun, or that another thread has just
-  /// decided to make, may still run; ``quiesce()`` waits for them. The handler keeps its place in
-  /// the order, and a once handler is not used up.
+  /// The lock is in force when this returns. Calls that have already begun, or that another thread
+  /// has just decided to make, may still run; ``quiesce()`` waits for them. The handler keeps its
+  /// place in the order, and a once handler isn't used up.
   ///
-  /// Occurrences that are delivered meanwhile are skipped for the handler, or held until the lock
-  /// ends. Locking a locked handler again changes only `holding`: one ``unlock(_:)`` ends the lock.
+  /// While the lock is in force, occurrences are skipped for the handler or, with `holding`, held
+  /// until the lock ends. Locking a locked handler again only changes `holding`: a single
+  /// ``unlock(_:)`` ends the lock.
   ///
-  /// This can be called from any thread and inside any handler, the locked one included. The lock
-  /// is independent of ``withLocked(_:holding:_:)`` and of the lock of the event,
-  /// ``lock(holding:)``: ending one lock leaves the others in force.
+  /// You can call this from any thread and inside any handler, including the locked one. The lock
+  /// is independent of ``withLocked(_:holding:_:)`` and of the event's own lock,
+  /// ``lock(holding:)``: ending one leaves the others in force.
   ///
-  /// **Held occurrences** are delivered when the lock ends, before any newer one. Reports count
-  /// them as held, and no `send` waits for them. Occurrences that do not fit count as skipped. If
+  /// **Held occurrences** are delivered when the lock ends, before any newer ones. Reports count
+  /// them as held, and no `send` waits for them. Occurrences that don't fit count as skipped. If
   /// the handler is removed, its held occurrences are discarded.
   ///
   /// - If the locks of several handlers end together, as with ``unlock()``, the held occurrences
-  ///   come one after the other. Each reaches the handlers in their order, interceptors included.
-  ///   An occurrence that an interceptor stops then is skipped for later handlers.
-  /// - If several locks of a handler are in force, the `holding` of the lock that began last
+  ///   are delivered one at a time, each to the handlers in their order, interceptors included. If
+  ///   an interceptor stops one, it is skipped for later handlers.
+  /// - If several locks of a handler are in force, the `holding` of the one that began last
   ///   applies.
-  /// - A lock that begins while held occurrences are being delivered holds the occurrences that are
-  ///   left.
-  /// - If the handler has a lane, the end of the lock puts all held occurrences onto the lane,
-  ///   without waiting for calls in between. They wait on the lane as others do.
-  /// - Occurrences that wait on the lane when a lock that holds occurrences begins stay on the
-  ///   lane. They do not count toward the number in `holding`.
+  /// - A lock that begins while held occurrences are being delivered holds the rest of them.
+  /// - If the handler has a lane, ending the lock puts all held occurrences onto the lane in one
+  ///   go, and they wait there like any others.
+  /// - If a lock with `holding` begins while occurrences are waiting on the lane, they stay there
+  ///   and don't count toward the number in `holding`.
   ///
   /// - Parameters:
   ///   - token: The token of the handler.
-  ///   - holding: The occurrences that the lock holds: ``Buffering/unbounded`` all,
-  ///     ``Buffering/oldest(_:)`` the first ones, ``Buffering/newest(_:)`` and ``Buffering/latest``
-  ///     the last ones. ``Buffering/suspendingSender(_:)`` holds what `oldest` does: no send waits
-  ///     for a lock. `nil` holds nothing.
+  ///   - holding: Which occurrences the lock holds: all with ``Buffering/unbounded``, the first
+  ///     ones with ``Buffering/oldest(_:)``, the last ones with ``Buffering/newest(_:)`` or
+  ///     ``Buffering/latest``. ``Buffering/suspendingSender(_:)`` works like `oldest` here: no send
+  ///     waits for a lock. With `nil`, none are held.
   /// - Returns: Whether the handler exists.
   /// - Complexity: O(1).
   @discardableResult public nonisolated func lock(_ token: HandlerToken, holding: Buffering? = nil) -> Bool {

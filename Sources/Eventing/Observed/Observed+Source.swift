@@ -1,19 +1,19 @@
-// An observed value is a source of itself: the value as it is, and then each new one.
+// An observed value is a source of itself: first the current value, then each new one.
 
 extension Observed: EventSource {
   /// Adds handlers as a group: each change reaches all of them or none. Each is called with the
-  /// value as it is, and then with each new one.
+  /// current value, and then with each new one.
   @inlinable @discardableResult public func add(contentsOf handlers: [Handler<Value>]) -> [HandlerToken] {
     NewValues(storage: storage, wantsReplayValue: true).add(contentsOf: handlers)
   }
-  /// Adds a handler, which is called with the value as it is, and then with each new one.
+  /// Adds a handler, which is called with the current value and then with each new one.
   ///
-  /// No change is missed in between, and none arrives twice. The handler does not retain the value.
+  /// No change is missed in between, and none arrives twice. The handler doesn't retain the value.
   @inlinable @discardableResult public func add(_ handler: Handler<Value>) -> HandlerToken {
     NewValues(storage: storage, wantsReplayValue: true).add(handler)
   }
 
-  /// A source of the new value of each change, without the value as it is. The source retains the
+  /// A source of the new value of each change, without the current one. The source retains the
   /// value.
   @inlinable public var newValues: some EventSource<Value> { NewValues(storage: storage, wantsReplayValue: false) }
 

@@ -5,7 +5,7 @@ extension Observed {
   @usableFromInline final class Storage: @unchecked Sendable {
     @usableFromInline let event: Event<ValueChange<Value>>
     @usableFromInline let core: EventCore
-    @usableFromInline let pendingWork: PendingWork
+    @usableFromInline let rareState: RareState
     @usableFromInline let box: ObservedValue<Value>
     /// Guarded by: core.mutex.
     @usableFromInline @exclusivity(unchecked) var version: UInt64 = 0
@@ -21,17 +21,17 @@ extension Observed {
     init(_ value: Value, _ name: String?, _ policy: FailurePolicy) {
       event = Event<ValueChange<Value>>(name, onFailure: policy)
       core = event.core
-      pendingWork = core.pendingWork
+      rareState = core.rareState
       box = ObservedValue(value)
       // The event may outlive this object, and then give new handlers the value.
-      unsafe pendingWork.replayValue.makeCurrent = { [box] in
+      unsafe rareState.replayValue.makeCurrent = { [box] in
         OwnedPayload(ValueChange<Value>(old: nil, new: unsafe box.current))
       }
       // The replay value follows the delivered changes, not `current`. A change that is still
       // enqueued reaches a new handler as a change.
-      unsafe pendingWork.replayValue.value = OwnedPayload(ValueChange<Value>(old: nil, new: value))
-      unsafe pendingWork.replayValue.isAnnouncement = { $0.payload(ValueChange<Value>.self).isPrior }
-      unsafe pendingWork.replayValue.make = { payload in
+      unsafe rareState.replayValue.value = OwnedPayload(ValueChange<Value>(old: nil, new: value))
+      unsafe rareState.replayValue.isAnnouncement = { $0.payload(ValueChange<Value>.self).isPrior }
+      unsafe rareState.replayValue.make = { payload in
         let change = payload.payload(ValueChange<Value>.self)
         return change.isPrior ? nil : OwnedPayload(ValueChange<Value>(old: nil, new: change.new))
       }
@@ -43,7 +43,7 @@ extension Observed {
 
     /// The caller holds `core.mutex`.
     func choosePath() {
-      unsafe pendingWork.replayValue.needsSlowChange =
+      unsafe rareState.replayValue.needsSlowChange =
         unsafe !computing.isEmpty || !memberships.isEmpty || trackedReads?.isTracked == true
     }
 
@@ -52,11 +52,11 @@ extension Observed {
     @inlinable func set(_ new: Value) {
       let own = core.enter()
       guard own != 0 else { return setLate(new) }
-      guard core.beginChange(pendingWork) else { return setInside(new, own) }
+      guard core.beginChange(rareState) else { return setInside(new, own) }
       let old = unsafe box.current
       unsafe box.current = new
       unsafe version &+= 1
-      core.endChange(pendingWork)
+      core.endChange(rareState)
       if unsafe core.table.first == nil {
         core.sequence &+= 1
       } else {
@@ -142,9 +142,9 @@ extension Observed {
     /// `false` if the version isn't `seen` any more. Isolation: core.
     private func setInside(_ new: Value, ifStill seen: UInt64?, _ own: UInt) -> Bool {
       let core = event.core
-      let pendingWork = core.pendingWork
+      let rareState = core.rareState
       let completion = Completion.ofSetter
-      let isPriorTold = unsafe pendingWork.priorHandlerCount > 0
+      let isPriorTold = unsafe rareState.priorHandlerCount > 0
       if isPriorTold { lend(ValueChange(old: value, new: new, isPrior: true)) { core.deliverQueued($0, nil) } }
       core.mutex.lock()
       if let seen, unsafe version != seen {
@@ -159,8 +159,8 @@ extension Observed {
       let memberships = push(new, completion)
       var reads = takeTrackedReads()
       // Enqueued work may be an earlier change, or a new handler that must receive this one.
-      let isNext = unsafe pendingWork.mailbox.items.isEmpty
-      if !isNext { append(change, to: pendingWork, completion, isPriorTold: isPriorTold) }
+      let isNext = unsafe rareState.mailbox.items.isEmpty
+      if !isNext { append(change, to: rareState, completion, isPriorTold: isPriorTold) }
       core.mutex.unlock()
       if isNested { refuseNested() }
       if isNext { lend(change) { core.deliverQueued($0, nil) } }
@@ -176,7 +176,7 @@ extension Observed {
       var memberships: [CombinationMembership<Value>] = []
       var reads: TrackedReads?
       let completion = Completion.ofSetter
-      let isOverloaded = event.core.enqueue { pendingWork in
+      let isOverloaded = event.core.enqueue { rareState in
         if let seen, unsafe version != seen { return false }
         keepReplayValue()
         let change = unsafe ValueChange(old: box.current, new: new)
@@ -185,8 +185,8 @@ extension Observed {
         isNested = noteChange()
         memberships = push(new, completion)
         reads = takeTrackedReads()
-        append(change, to: pendingWork, completion, isPriorTold: false)
-        return pendingWork.isOverloaded
+        append(change, to: rareState, completion, isPriorTold: false)
+        return rareState.isOverloaded
       }
       if isNested { refuseNested() }
       if old == nil { return nil }
@@ -197,23 +197,23 @@ extension Observed {
 
     // The callers of the two functions hold `core.mutex`.
     private func keepReplayValue() {
-      guard unsafe pendingWork.replayValue.isCurrent else { return }
-      unsafe pendingWork.replayValue.value = OwnedPayload(ValueChange<Value>(old: nil, new: box.current))
-      unsafe pendingWork.replayValue.isCurrent = false
+      guard unsafe rareState.replayValue.isCurrent else { return }
+      unsafe rareState.replayValue.value = OwnedPayload(ValueChange<Value>(old: nil, new: box.current))
+      unsafe rareState.replayValue.isCurrent = false
     }
 
     private func append(
-      _ change: ValueChange<Value>, to pendingWork: PendingWork, _ completion: Completion?, isPriorTold: Bool
+      _ change: ValueChange<Value>, to rareState: RareState, _ completion: Completion?, isPriorTold: Bool
     ) {
       let thread = Thread.current
-      if !isPriorTold, unsafe pendingWork.priorHandlerCount + pendingWork.mailbox.priorHandlerCount > 0 {
+      if !isPriorTold, unsafe rareState.priorHandlerCount + rareState.mailbox.priorHandlerCount > 0 {
         lend(ValueChange(old: change.old, new: change.new, isPrior: true)) {
           // The announcement has a completion of its own: lanes may still read it while the
           // delivery of the change writes `observed` into that of the change.
-          unsafe pendingWork.mailbox.append($0, completion?.forFurtherOccurrence, by: thread)
+          unsafe rareState.mailbox.append($0, completion?.forFurtherOccurrence, by: thread)
         }
       }
-      lend(change) { unsafe pendingWork.mailbox.append($0, completion, by: thread) }
+      lend(change) { unsafe rareState.mailbox.append($0, completion, by: thread) }
     }
   }
 }
@@ -232,10 +232,10 @@ extension Observed {
 extension EventCore {
   /// True if an assignment and a delivery by this thread are enough. The mutex is then locked until
   /// ``endChange(_:)``.
-  @usableFromInline func beginChange(_ pendingWork: PendingWork) -> Bool {
+  @usableFromInline func beginChange(_ rareState: RareState) -> Bool {
     mutex.lock()
-    if unsafe pendingWork.mailbox.items.isEmpty && pendingWork.priorHandlerCount == 0
-      && !pendingWork.replayValue.needsSlowChange
+    if unsafe rareState.mailbox.items.isEmpty && rareState.priorHandlerCount == 0
+      && !rareState.replayValue.needsSlowChange
     {
       return true
     }
@@ -243,18 +243,18 @@ extension EventCore {
     return false
   }
 
-  @usableFromInline func endChange(_ pendingWork: PendingWork) {
-    unsafe pendingWork.replayValue.isCurrent = true
-    let outdated = unsafe pendingWork.replayValue.value == nil ? nil : pendingWork.replayValue.take()
+  @usableFromInline func endChange(_ rareState: RareState) {
+    unsafe rareState.replayValue.isCurrent = true
+    let outdated = unsafe rareState.replayValue.value == nil ? nil : rareState.replayValue.take()
     mutex.unlock()
     _ = consume outdated  // destroyed after the mutex is released
   }
 
   var replayValue: OwnedPayload? {
-    let pendingWork = pendingWork
+    let rareState = rareState
     return mutex.withLock {
-      unsafe pendingWork.replayValue.isCurrent
-        ? pendingWork.replayValue.makeCurrent?() : pendingWork.replayValue.value?.copy()
+      unsafe rareState.replayValue.isCurrent
+        ? rareState.replayValue.makeCurrent?() : rareState.replayValue.value?.copy()
     }
   }
 }
@@ -266,13 +266,14 @@ struct ReplayValue: ~Copyable {
   var makeCurrent: (@Sendable () -> OwnedPayload)?
   /// Guarded by `core.mutex` while `isCurrent` is true, otherwise isolated to the core.
   var value: OwnedPayload?
-  /// True while no change is enqueued: `makeCurrent` makes the value. Guarded by: core.mutex.
+  /// True while no change is enqueued: `makeCurrent` then supplies the value.
+  /// Guarded by: core.mutex.
   var isCurrent = false
 
   /// Guarded by: core.mutex.
   var needsSlowChange = false
 
-  /// The caller holds `core.mutex`, and destroys the value after the unlock.
+  /// The caller holds `core.mutex` and destroys the value after unlocking.
   mutating func take() -> OwnedPayload? {
     var taken: OwnedPayload?
     swap(&taken, &value)

@@ -40,15 +40,15 @@ public struct Observed<Value: Sendable>: Sendable {
 
   /// The current value.
   ///
-  /// Reading takes a mutex for a few instructions, and Observation may track it. A read takes about
-  /// 120 instructions on x86-64 Linux until any thread of the process has read an `Observed` under
-  /// tracking. From then on each read asks Observation, and takes about 1,000.
+  /// A read holds a mutex for a few instructions, and Observation may track it. On x86-64 Linux, it
+  /// takes about 120 instructions until some thread of the process reads an `Observed` under
+  /// tracking. From then on, each read asks Observation and takes about 1,000.
   ///
-  /// Setting delivers the change as ``Event/post(_:from:)`` delivers a payload, without a wait.
-  /// On an idle event the inline handlers have returned when the setter does.
+  /// Setting the value delivers the change as ``Event/post(_:from:)`` delivers a payload, without
+  /// waiting. If the event is idle, inline handlers have returned by the time the setter does.
   ///
-  /// Inside a handler of changes, setting takes effect at once. The new change is delivered after
-  /// the current one has reached every handler.
+  /// Inside a handler of changes, setting takes effect at once, and the new change is delivered
+  /// after the current one has reached every handler.
   ///
   /// - Complexity: O(1) to read; O(*n*) for *n* handlers to set.
   @inlinable public var value: Value {

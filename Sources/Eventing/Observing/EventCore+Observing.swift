@@ -12,14 +12,14 @@ extension EventCore {
     let (anchor, event) = (anchor, identity)
     // Occurrences note their senders from now on. The drain may clear `isTraced` before it comes to
     // the change, because an earlier trace has ended. So the change sets it again.
-    if instrument.wantsOrigins { pendingWork.isTraced.store(true, ordering: .relaxed) }
+    if instrument.wantsOrigins { rareState.isTraced.store(true, ordering: .relaxed) }
     change {
       unsafe self.forEachSlot { slot in
         let record = unsafe slot.pointee.record
         if unsafe record.index >= 0 { instrument.added(HandlerToken(record, anchor), of: event) }
       }
       unsafe anchor.observers = anchor.observers?.adding(instrument) ?? Observers([instrument], of: event)
-      if instrument.wantsOrigins { self.pendingWork.isTraced.store(true, ordering: .relaxed) }
+      if instrument.wantsOrigins { self.rareState.isTraced.store(true, ordering: .relaxed) }
       self.updateMustEnqueue()
     }
   }
@@ -35,7 +35,7 @@ extension EventCore {
     let living = before.living
     if living !== before {
       unsafe anchor.observers = living
-      pendingWork.isTraced.store(living?.wantOrigins == true, ordering: .relaxed)
+      rareState.isTraced.store(living?.wantOrigins == true, ordering: .relaxed)
       updateMustEnqueue()
     }
     return living
@@ -43,8 +43,8 @@ extension EventCore {
 
   /// The drain copies ``mustEnqueue`` into the state word when it leaves.
   func updateMustEnqueue() {
-    let isUnhandledWanted = pendingWork.unhandledReference.load() != nil
-    mustEnqueue = unsafe pendingWork.history != nil || anchor.observers != nil || isUnhandledWanted
+    let isUnhandledWanted = rareState.unhandledReference.load() != nil
+    mustEnqueue = unsafe rareState.history != nil || anchor.observers != nil || isUnhandledWanted
   }
 
   @inline(__always) func reportHandler(_ record: HandlerRecord, isAdded: Bool) {

@@ -1,4 +1,4 @@
-/// An observer of events, which is told of each step in their work.
+/// Watches what events do, step by step.
 ///
 ///     struct DropLogger: EventObserver {
 ///       func observe(_ step: EventStep) {
@@ -8,16 +8,15 @@
 ///     }
 ///     let watching = progress.observe(with: DropLogger())
 ///
-/// For one event, the kinds `accepted`, `added` and `removed` come one at a time, in order, until
-/// the observation is ended. The other kinds may come from several threads at once.
+/// For any one event, `accepted`, `added` and `removed` come one at a time and in order until the
+/// observation ends. The other kinds may come from several threads at once.
 public protocol EventObserver: Sendable {
-  /// Called with each step of the observed events.
+  /// Called for each step of the observed events.
   ///
-  /// The call comes on the thread that delivers, or on the handler's lane. The handlers that follow
-  /// wait for it, so keep it short. No mutex is held during the call, and the observer may call any
-  /// method of any event.
+  /// Runs on the thread that delivers, or on the handler's lane. Later handlers wait for it, so
+  /// keep it short. No mutex is held, so the observer may call any method of any event.
   ///
-  /// - Parameter step: The step. Ignore a kind that you do not know: later versions may add some.
+  /// - Parameter step: The step. Ignore kinds you don't know: later versions may add some.
   func observe(_ step: EventStep)
 }
 
@@ -77,8 +76,7 @@ public struct EventStep: Sendable {
   /// The number of the attempt that begins or has ended, 1 for the first one of a call; otherwise
   /// `nil`.
   public let attempt: Int?
-  /// The error with which the attempt failed, as in its ``HandlerFailure``; `nil` if it did not
-  /// fail.
+  /// The error that made the attempt fail, as in its ``HandlerFailure``; `nil` if it didn't fail.
   public let error: (any Error)?
   package let isFurther: Bool
   package let lane: DeliveryTarget?

@@ -20,7 +20,7 @@ extension Event {
 
 extension EventCore {
   func unhandled<Payload: Sendable>(_ name: String?) -> Event<EventOccurrence<Payload>> {
-    let pendingWork = pendingWork
+    let rareState = rareState
     let event = Event<EventOccurrence<Payload>>("unhandled")
     let made = UnhandledEvent(name, event) { payload, sender, name, sequence, instant in
       event.post(
@@ -30,7 +30,7 @@ extension EventCore {
     } finish: {
       event.finish()
     }
-    let unhandled = pendingWork.unhandledReference.load() ?? pendingWork.unhandledReference.set(made)
+    let unhandled = rareState.unhandledReference.load() ?? rareState.unhandledReference.set(made)
     // The thread that made the `unhandled` event may not have closed the fast path yet.
     if !unhandled.isEffective.load(ordering: .acquiring) {
       change {

@@ -87,13 +87,13 @@ struct PayloadLayout: Sendable {
     }
   }
 
-  // A payload may contain a weak reference, which the runtime may register by its address. A move
-  // of the bytes alone would leave the registration at the old address.
+  // A payload may contain a weak reference, and the runtime may register its address. Moving only
+  // the bytes would leave the old address registered.
   //
-  // On Darwin, the Objective-C runtime copies a weak reference to an Objective-C object under locks
-  // of its own, and retains the object meanwhile. Lanes copy payloads under a mutex. If the last
-  // owner releases the object meanwhile, its `dealloc` runs under that mutex, and must not use the
-  // event. A weak reference to a Swift object is copied without a retain.
+  // On Darwin, the Objective-C runtime copies a weak reference to an Objective-C object under its
+  // own locks, and retains the object while it does so. Lanes copy payloads under a mutex. If the
+  // last owner releases the object during the copy, its `dealloc` runs under that mutex and must
+  // not use the event. Copying a weak reference to a Swift object doesn't retain it.
   private func moveWithReferences(from source: UnsafeMutableRawPointer, to address: UnsafeMutableRawPointer) {
     func move<Payload>(_: Payload.Type) {
       unsafe address.assumingMemoryBound(to: Payload.self)

@@ -43,11 +43,11 @@ extension EventCore {
 
   @inline(never) func enqueue(_ handlers: ContiguousArray<PendingHandler>) {
     var isLate = false
-    let mustSlowDown = enqueue { pendingWork in
+    let mustSlowDown = enqueue { rareState in
       isLate = unsafe isFinished
       if isLate { return false }
-      unsafe pendingWork.mailbox.append(handlers)
-      return unsafe pendingWork.mailbox.newHandlers.count > OverloadControl.changeLimit
+      unsafe rareState.mailbox.append(handlers)
+      return unsafe rareState.mailbox.newHandlers.count > OverloadControl.changeLimit
     }
     if isLate { for handler in handlers { discard(handler.record) } }
     if mustSlowDown { OverloadControl.slowDown() }
@@ -56,17 +56,17 @@ extension EventCore {
   // MARK: Inside the core
 
   func join(_ count: Int) {
-    let pendingWork = pendingWork
+    let rareState = rareState
     let isGroup = count > 8
     var sorted: KeyTable?
     for _ in 0..<count {
       let keyTable =
-        unsafe pendingWork.keyIndex == nil
-        ? nil : keyTable(for: mutex.withLock { unsafe pendingWork.mailbox.nextRecord })
+        unsafe rareState.keyIndex == nil
+        ? nil : keyTable(for: mutex.withLock { unsafe rareState.mailbox.nextRecord })
       if isGroup, keyTable !== sorted { sortGroup(in: sorted) }
       sorted = keyTable
       mutex.lock()
-      let handler = unsafe pendingWork.mailbox.takeNewHandler()
+      let handler = unsafe rareState.mailbox.takeNewHandler()
       if !handler.record.has(HandlerFlags.ended), !mutant(.queuedAddIsLost) {
         register(handler, keyTable, inGroup: isGroup)
       }
@@ -112,12 +112,12 @@ extension EventCore {
     if let options {
       if options.isClocked { unsafe clockedCount += 1 }
       if options.isInterceptor { unsafe pendingWorkReference.load()?.history?.mayChange = true }
-      if options.wantsPrior { unsafe pendingWork.priorHandlerCount += 1 }
+      if options.wantsPrior { unsafe rareState.priorHandlerCount += 1 }
       if options.owner != nil { hasOwners = true }
     }
     if let keyTable {
       unsafe record.details?.keyTable = keyTable
-      unsafe pendingWork.keyIndex?.link(keyTable)
+      unsafe rareState.keyIndex?.link(keyTable)
       unsafe keyTable.table.append(handler.body, record, priority: options?.priority ?? 0, inGroup: inGroup)
     } else {
       unsafe table.append(handler.body, record, priority: options?.priority ?? 0, inGroup: inGroup)
@@ -131,7 +131,7 @@ extension EventCore {
   /// Hashes the key, so never under the mutex.
   func keyTable(for record: HandlerRecord) -> KeyTable? {
     guard let key = unsafe record.details?.key else { return nil }
-    return unsafe pendingWork.keyIndex?.lookup.find(key)
+    return unsafe rareState.keyIndex?.lookup.find(key)
   }
 
   func welcome(_ record: HandlerRecord) {
@@ -229,7 +229,7 @@ extension EventCore {
       slotBody = body
     }
     if handler.options.owner == nil {
-      if case .lane(let queue) = route { unsafe record.plainQueue = .passUnretained(queue) }
+      if case .lane(let queue) = route { unsafe record.queueWithoutOwner = .passUnretained(queue) }
       if case .sequence(let sink) = route { unsafe record.plainSequence = .passUnretained(sink) }
     }
     return PendingHandler(slotBody, record)

@@ -4,7 +4,7 @@ import Synchronization
 // that. Releasing a record's last reference could run user code. So the results retain each record,
 // and none is released under the mutex.
 extension EventCore {
-  // The callers of the two functions are inside the core, or hold `mutex`.
+  // Callers of the next two functions are inside the core or hold `mutex`.
   @inline(never) package func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
     unsafe table.forEachSlot(body)
     unsafe pendingWorkReference.load()?.keyIndex?.forEach { unsafe $0.table.forEachSlot(body) }
@@ -20,8 +20,8 @@ extension EventCore {
   }
 
   @inline(never) private func forEachRetiring(_ body: (DeliveryTarget) -> Void) {
-    guard let pendingWork = pendingWorkReference.load() else { return }
-    for lane in unsafe pendingWork.retiringLanes { body(lane) }
+    guard let rareState = pendingWorkReference.load() else { return }
+    for lane in unsafe rareState.retiringTargets { body(lane) }
   }
 
   /// Isolation: core.
@@ -48,9 +48,9 @@ extension EventCore {
     var isKeyed = false
     mutex.lock()
     forEachRecord(include)
-    if let pendingWork = pendingWorkReference.load() {
-      isKeyed = unsafe pendingWork.keyIndex != nil
-      unsafe pendingWork.mailbox.newHandlers.forEach { include($0.record) }
+    if let rareState = pendingWorkReference.load() {
+      isKeyed = unsafe rareState.keyIndex != nil
+      unsafe rareState.mailbox.newHandlers.forEach { include($0.record) }
     }
     mutex.unlock()
     // The thread that deactivated an ended handler may not have called `noteChange()` yet.
@@ -63,8 +63,8 @@ extension EventCore {
     records(where: isIncluded).filter(isAlive)
   }
 
-  /// Never called under the mutex: the reference to the owner or key may be the last one, and its
-  /// `deinit` then runs here.
+  /// Never called under the mutex: this briefly retains the owner or key, so it may end up running
+  /// its `deinit`.
   @inline(never) package func isAlive(_ record: HandlerRecord) -> Bool {
     guard !record.has(HandlerFlags.ended) else {
       withAnchor { $0.noteChange() }  // the thread that deactivated the handler may not have called this yet
@@ -77,8 +77,8 @@ extension EventCore {
 
   /// Never called under the mutex: see ``isAlive(_:)``.
   private func isReachable(_ details: DetailedRecord) -> Bool {
-    guard let pendingWork = pendingWorkReference.load() else { return true }
-    let key = mutex.withLock { unsafe pendingWork.keyIndex == nil ? nil : details.key }
+    guard let rareState = pendingWorkReference.load() else { return true }
+    let key = mutex.withLock { unsafe rareState.keyIndex == nil ? nil : details.key }
     return (key as? KeyBox<ObjectKey>)?.key.isAlive ?? true
   }
 
@@ -100,7 +100,7 @@ extension EventCore {
       let flags = record.state.load(ordering: .acquiring)
       let held =
         flags & HandlerFlags.hasHoldingBuffer == 0
-        ? 0 : mutex.withLock { unsafe pendingWork.holding.count(for: record) }
+        ? 0 : mutex.withLock { unsafe rareState.holding.count(for: record) }
       found.append(
         HandlerSnapshot(
           token: HandlerToken(record, self.anchor), name: options?.name,

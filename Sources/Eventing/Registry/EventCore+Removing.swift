@@ -67,9 +67,9 @@ extension EventCore {
   }
 
   @inline(never) func enqueueUnregistration(_ records: some Collection<HandlerRecord>) {
-    let mustSlowDown = enqueue { pendingWork in
-      for record in records { unsafe pendingWork.mailbox.unregistering.append((record, Thread.current)) }
-      return unsafe pendingWork.mailbox.unregistering.count > OverloadControl.changeLimit
+    let mustSlowDown = enqueue { rareState in
+      for record in records { unsafe rareState.mailbox.unregistering.append((record, Thread.current)) }
+      return unsafe rareState.mailbox.unregistering.count > OverloadControl.changeLimit
     }
     if mustSlowDown { OverloadControl.slowDown() }
   }
@@ -109,7 +109,7 @@ extension EventCore {
 
   private func takeSlot(of details: DetailedRecord) -> HandlerSlot {
     let retiring = retire(details)
-    let pendingWork = retiring == nil ? nil : pendingWork
+    let rareState = retiring == nil ? nil : rareState
     let priority = details.options.priority
     mutex.lock()
     let keyTable = unsafe details.keyTable
@@ -121,12 +121,12 @@ extension EventCore {
       slot = unsafe table.remove(details, priority: priority)
     }
     if details.options.isClocked { unsafe clockedCount -= 1 }
-    if details.options.wantsPrior { unsafe self.pendingWork.priorHandlerCount -= 1 }
+    if details.options.wantsPrior { unsafe self.rareState.priorHandlerCount -= 1 }
     if unsafe table.deadCount > 0 { withAnchor { $0.invalidateFastPath() } }
-    if let retiring, let pendingWork {
-      // While the lane holds items, the handler is found in `retiringLanes`.
-      unsafe details.retiringIndex = unsafe Int32(pendingWork.retiringLanes.count)
-      unsafe pendingWork.retiringLanes.append(retiring)
+    if let retiring, let rareState {
+      // While the lane holds items, the handler is found in `retiringTargets`.
+      unsafe details.retiringIndex = unsafe Int32(rareState.retiringTargets.count)
+      unsafe rareState.retiringTargets.append(retiring)
       details.countOtherSkips(slot.skipped.load(ordering: .relaxed))
     }
     mutex.unlock()
@@ -141,7 +141,7 @@ extension EventCore {
     if unsafe firstDead == nil {
       unsafe firstDead = .passUnretained(record)
     } else {
-      unsafe pendingWork.deadRecords.append(record)
+      unsafe rareState.deadRecords.append(record)
     }
   }
 
@@ -155,9 +155,9 @@ extension EventCore {
   }
 
   @inline(never) func unregisterOtherDead() {
-    guard let pendingWork = pendingWorkReference.load(), unsafe !pendingWork.deadRecords.isEmpty else { return }
-    while let record = unsafe pendingWork.deadRecords.popLast() { unregister(record) }
-    if unsafe pendingWork.deadRecords.capacity > 2 * OverloadControl.limit { unsafe pendingWork.deadRecords = [] }
+    guard let rareState = pendingWorkReference.load(), unsafe !rareState.deadRecords.isEmpty else { return }
+    while let record = unsafe rareState.deadRecords.popLast() { unregister(record) }
+    if unsafe rareState.deadRecords.capacity > 2 * OverloadControl.limit { unsafe rareState.deadRecords = [] }
   }
 
   @inline(never) func compact() {
@@ -167,7 +167,7 @@ extension EventCore {
   }
 
   func dropIfEmpty(_ keyTable: KeyTable) {
-    guard unsafe keyTable.table.count == 0, let keyIndex = unsafe pendingWork.keyIndex else { return }
+    guard unsafe keyTable.table.count == 0, let keyIndex = unsafe rareState.keyIndex else { return }
     mutex.lock()
     keyIndex.unlink(keyTable)
     mutex.unlock()
@@ -177,11 +177,11 @@ extension EventCore {
   func finishTable() {
     var records: [HandlerRecord] = []
     unsafe forEachSlot { slot in unsafe records.append(slot.pointee.record) }
-    guard let pendingWork = pendingWorkReference.load() else { return records.forEach(unregister) }
-    if unsafe pendingWork.keyIndex != nil { records = records.sortedUnspecialized(by: HandlerRecord.isCalledBefore) }
+    guard let rareState = pendingWorkReference.load() else { return records.forEach(unregister) }
+    if unsafe rareState.keyIndex != nil { records = records.sortedUnspecialized(by: HandlerRecord.isCalledBefore) }
     for record in records { unregister(record) }
-    for lane in unsafe pendingWork.retiringLanes { lane.endDelays() }
-    pendingWork.unhandledReference.load()?.finish()
+    for lane in unsafe rareState.retiringTargets { lane.endDelays() }
+    rareState.unhandledReference.load()?.finish()
   }
 
   // MARK: Retire
@@ -195,7 +195,7 @@ extension EventCore {
     unsafe (details.route, details.key) = (nil, nil)
     mutex.unlock()
     withExtendedLifetime(key) {}
-    unsafe details.plainQueue = nil
+    unsafe details.queueWithoutOwner = nil
     unsafe details.plainSequence = nil
     unsafe details.view = nil
     guard let lane = route?.target else {
@@ -214,23 +214,23 @@ extension EventCore {
 
   func finishRetiring(_ record: HandlerRecord) {
     guard let details = record.details, unsafe details.retiringIndex >= 0,
-      let pendingWork = pendingWorkReference.load()
+      let rareState = pendingWorkReference.load()
     else { return }
     let at = unsafe Int(details.retiringIndex)
-    let lane = unsafe pendingWork.retiringLanes[at]
+    let lane = unsafe rareState.retiringTargets[at]
     guard lane.counters.isOver else {
       // The event ended before, or the worker had not begun the call that it had claimed.
       if record.has(HandlerFlags.ended) { lane.abandon() }
       return
     }
     mutex.lock()
-    unsafe pendingWork.retiringLanes.swapAt(at, pendingWork.retiringLanes.count - 1)
-    let ended = unsafe pendingWork.retiringLanes.popLast()
-    if unsafe at < pendingWork.retiringLanes.count {
-      unsafe pendingWork.retiringLanes[at].record.retiringIndex = Int32(at)
+    unsafe rareState.retiringTargets.swapAt(at, rareState.retiringTargets.count - 1)
+    let ended = unsafe rareState.retiringTargets.popLast()
+    if unsafe at < rareState.retiringTargets.count {
+      unsafe rareState.retiringTargets[at].record.retiringIndex = Int32(at)
     }
     unsafe details.retiringIndex = -1
-    if unsafe pendingWork.retiringLanes.isEmpty { unsafe pendingWork.retiringLanes = [] }
+    if unsafe rareState.retiringTargets.isEmpty { unsafe rareState.retiringTargets = [] }
     mutex.unlock()
     if record.has(HandlerFlags.hasHoldingBuffer) { dropHoldingBuffer(of: record) }
     withAnchor { $0.forgetFailures(of: record) }
@@ -256,7 +256,7 @@ extension EventCore {
   }
 
   func sweepKeys() {
-    guard let index = unsafe pendingWork.keyIndex else { return }
+    guard let index = unsafe rareState.keyIndex else { return }
     Sweep.step {
       index.nextToSweep(mutex)
     } isGone: { record, keyTable in

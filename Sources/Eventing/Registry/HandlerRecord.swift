@@ -95,7 +95,7 @@ package import Synchronization
   @exclusivity(unchecked) var retiringIndex: Int32 = -1
   @exclusivity(unchecked) var route: HandlerRoute?
   /// Retained by `route`. Isolation: core.
-  @exclusivity(unchecked) var plainQueue: Unmanaged<HandlerQueue>?
+  @exclusivity(unchecked) var queueWithoutOwner: Unmanaged<HandlerQueue>?
   /// Retained by `route`. Isolation: core.
   @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceSink>?
   @exclusivity(unchecked) var view: ErasedView?

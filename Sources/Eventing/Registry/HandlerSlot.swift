@@ -35,7 +35,7 @@ package import Synchronization
     // Safe: the flag `detailed` says that the record is a `DetailedRecord`, as in
     // `HandlerRecord.details`.
     let record = unsafe Unmanaged<DetailedRecord>.fromOpaque(held.toOpaque())
-    if let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.plainQueue }) {
+    if let lane = unsafe record._withUnsafeGuaranteedRef({ unsafe $0.queueWithoutOwner }) {
       unsafe lane._withUnsafeGuaranteedRef { $0.deliver(payload, &delivery) }
       if unsafe !record._withUnsafeGuaranteedRef({ unsafe $0.hasPostBody }) {
         unsafe setPostBody(record, lane.takeUnretainedValue())

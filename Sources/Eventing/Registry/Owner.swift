@@ -34,7 +34,7 @@
 
   // MARK: Without a call of the handler
 
-  /// A reference made here might become the last one, and only the main actor may release it.
+  /// True if a reference taken here could be the last one, which only the main actor may release.
   var isElsewhere: Bool { isOfMain && !Scheduling.isOnMainQueue }
 
   /// Never read under a mutex: see ``object``.

@@ -1,5 +1,5 @@
-/// No synchronization; the core guards it. Adding is O(log *p*) for *p* priorities; the first
-/// handler of another priority is O(*p*). Removing costs as much, amortized.
+/// Not synchronized: the core guards it. Adding is O(log *p*) for *p* priorities, or O(*p*) for the
+/// first handler of a new priority. Removing costs the same, amortized.
 @safe @usableFromInline package struct PriorityTable: ~Copyable {
   @usableFromInline typealias BucketPointer = PriorityBucket.Pointer
 

@@ -37,7 +37,7 @@
 
   func kept(by body: HandlerBody) -> HandlerBody { body.retaining(handler) }
 
-  /// The handler's own claim may have used it up. Never called under a mutex.
+  /// Works even if the handler's own claim has used it up. Never called under a mutex.
   func end(_ handler: HandlerRecord) {
     guard let own else { return }
     if !own.remove(handler) { own.core?.requestUnregistration(handler) }

@@ -12,13 +12,14 @@ import Synchronization
   @exclusivity(unchecked) private var past: PayloadQueue<Past>
   /// Isolation: core.
   @exclusivity(unchecked) private var outdated: PayloadQueue<Past>
-  /// New handlers receive `latest`, and `past` is empty. Only in a history of one payload, whose
-  /// occurrence isn't in the mailbox. Guarded by: core.mutex.
+  /// `latest` is the whole history, and `past` is empty. Only with a limit of one, and never while
+  /// the occurrence of `latest` is in the mailbox. Guarded by: core.mutex.
   @exclusivity(unchecked) private var isPastLatest = false
   /// Guarded by: core.mutex.
   @exclusivity(unchecked) private var latestSequence: UInt64 = 0
 
-  /// Whether handlers may change what will be replayed. Every post is then enqueued. Isolation: core.
+  /// Whether handlers may change what will be replayed. Every post is then enqueued.
+  /// Isolation: core.
   @exclusivity(unchecked) var mayChange = false
 
   struct Past: PayloadHeader, Sendable {
@@ -97,7 +98,7 @@ import Synchronization
     }
   }
 
-  // Isolation of the two functions: core.
+  // Isolation of the next two functions: core.
   func note(_ payload: BorrowedPayload, _ sequence: UInt64, from sender: (any AnyObject & Sendable)?) {
     unsafe past.append(Past(sequence: sequence, sender: sender), payload)
     guard unsafe past.count > limit else { return }
@@ -114,7 +115,7 @@ import Synchronization
 extension EventCore {
   /// Each post and send must now replace `latest` under `mutex`, so ``EventCore/enter()`` fails.
   func keep(_ history: ReplayHistory) {
-    _ = pendingWork.historyReference.set(history)
+    _ = rareState.historyReference.set(history)
     mustEnqueue = true
     stateWord.store(CoreState.mustEnqueue, ordering: .relaxed)
   }
@@ -126,13 +127,13 @@ extension EventCore {
       return false
     }
     var replaced: Bool?
-    let pendingWork = unsafe pendingWorkReference.lend().unsafelyUnwrapped
-    unsafe pendingWork._withUnsafeGuaranteedRef { pendingWork in
-      guard let history = unsafe pendingWork.historyReference.lend() else { return }
+    let rareState = unsafe pendingWorkReference.lend().unsafelyUnwrapped
+    unsafe rareState._withUnsafeGuaranteedRef { rareState in
+      guard let history = unsafe rareState.historyReference.lend() else { return }
       unsafe history._withUnsafeGuaranteedRef { history in
         mutex.lock()
         let isPlain =
-          unsafe pendingWork.mailbox.items.isEmpty && pendingWork.unhandledReference.lend() == nil && !history.mayChange
+          unsafe rareState.mailbox.items.isEmpty && rareState.unhandledReference.lend() == nil && !history.mayChange
           && withAnchor { unsafe $0.observers == nil }
         if isPlain { replaced = history.replaceLatestNow(payload, sequence &+ 1) }
         mutex.unlock()

@@ -13,13 +13,13 @@
 
   /// Guarded by: hub.mutex.
   @exclusivity(unchecked) var isCancelled = false
-  /// `nil` for `hub.origin`, and after the end. Guarded by: hub.mutex.
+  /// `nil` for `hub.origin`, and once removed from the hub. Guarded by: hub.mutex.
   @exclusivity(unchecked) var index: Int?
 
   // Only the task that has the iterator changes these two, so it may read them without the mutex.
   /// Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var call: Invocation?
-  /// Senders wait for `call` until it has returned, and then for this. Guarded by: WaitGraph.mutex.
+  /// Once `call` has returned, senders wait for this instead. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var consumer: (task: UInt64, invocation: Invocation)?
 
   /// Only in `hub.origin`. Guarded by: WaitGraph.mutex.
@@ -110,8 +110,8 @@
 
   override func needs(_ goal: Invocation) -> WaitNeeds {
     if let successor = unsafe successor { return .any([successor]) }
-    // While `call` runs, the wait graph treats the task as a part of it. Afterwards the task has
-    // its own invocation, that of `consumer`.
+    // While `call` runs, the task counts as part of it. After that, the task has an invocation of
+    // its own, in `consumer`.
     if let call = unsafe call, call.isCurrent { return .any([call.executionSlot]) }
     return unsafe consumer.map { .any([$0.invocation.executionSlot]) } ?? .free
   }

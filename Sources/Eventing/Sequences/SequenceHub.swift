@@ -130,7 +130,7 @@ import Synchronization
     let mark = delivery.makeMark()
     if !buffering.suspendsSender, let outcome = giveToOnly(payload, mark) { return outcome }
     let isSend = unsafe buffering.suspendsSender && !neverSuspends && delivery.isSend
-    // Registered before the buffer gets the payload, which an iterator may take at once. A
+    // Registered first, because an iterator may take the payload as soon as the buffer has it. A
     // registration that isn't needed ends below.
     var senders = isSend && !delivery.isLate ? waiting(delivery.completionIfAwaited()) : [:]
     var (taken, missing) = (0, 0)
@@ -225,7 +225,7 @@ import Synchronization
     unsafe Scheduling.resume(waiters)
   }
 
-  /// The caller holds `mutex`. After the unlock, it passes the senders, and releases the content.
+  /// The caller holds `mutex`. After unlocking, it passes the senders on and releases the contents.
   func empty(
     _ buffer: IteratorBuffer, _ senders: inout [WaitingSender], _ contents: inout [BufferContents]
   ) {

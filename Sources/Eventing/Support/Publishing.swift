@@ -1,12 +1,12 @@
 public import Synchronization
 
-// In inlined code, a retain does not stay before an atomic store that follows it. The compiler's
-// ARC optimiser (swiftlang/swift, LLVMARCOpts.cpp, `performLocalRetainMotion`) moves a retain down
-// past loads and stores, and treats an atomic store like a plain one. So "load a reference, retain,
-// unlock the mutex" may become "load, unlock, retain". Then another thread may free the object
-// before the retain. A fence is neither a load nor a store, so the optimiser moves no retain past a
-// fence. On x86-64 a releasing fence is no instruction. `Tests/Upstream` has a program that shows
-// the fault, and a check of the assembly.
+// In inlined code, the compiler may move a retain below a later atomic store. Its ARC optimizer
+// (swiftlang/swift, LLVMARCOpts.cpp, `performLocalRetainMotion`) sinks retains past loads and
+// stores, and treats an atomic store like a plain one. So "load a reference, retain, unlock the
+// mutex" may become "load, unlock, retain", and another thread may free the object before the
+// retain. A fence is neither a load nor a store, so no retain moves past it. On x86-64, a releasing
+// fence compiles to no instruction. `Tests/Upstream` has a program that shows the bug, and a check
+// of the assembly.
 
 extension Atomic where Value.AtomicRepresentation == UInt8.AtomicRepresentation {
   /// Stores with release order, after all earlier steps, retains included.

@@ -129,8 +129,8 @@ final class RegisteredBus: Sendable {
 extension EventCore {
   /// The core does not know all kinds.
   var inspectedKind: HandlerTable.Kind {
-    if let pendingWork = pendingWorkReference.load() {
-      let hasKeys = mutex.withLock { pendingWork.keyIndex != nil }
+    if let rareState = pendingWorkReference.load() {
+      let hasKeys = mutex.withLock { rareState.keyIndex != nil }
       if hasKeys { return .keyed }
     }
     switch type {

@@ -13,7 +13,7 @@ extension RegisteredEvent {
   func poll(into reading: EventReading, isWhole: Bool) -> Bool {
     guard let core = anchor.core else { return false }
     let state = core.stateWord.load(ordering: .relaxed)
-    let pendingWork = core.pendingWorkReference.load()
+    let rareState = core.pendingWorkReference.load()
     var shape = EventReading.Shape(changes: anchor.changes.load(ordering: .acquiring))
     shape.isBusy = state & ~CoreState.flags != 0
     core.mutex.lock()
@@ -24,24 +24,24 @@ extension RegisteredEvent {
     (shape.count, shape.deadCount) = (core.table.count, core.table.deadCount)
     (reading.isLocked, reading.isFinished) = (core.isEventLocked, core.isFinished)
     // Occurrences that a drain has taken out of the mailbox do not count: they slow no post down.
-    reading.isOverloaded = (pendingWork?.mailbox.occurrenceCount ?? 0) > OverloadControl.limit
+    reading.isOverloaded = (rareState?.mailbox.occurrenceCount ?? 0) > OverloadControl.limit
     var waiting = 0
-    if let pendingWork {
-      waiting = pendingWork.mailbox.occurrenceCount + pendingWork.drained.left(at: sequence)
-      shape.newCount = pendingWork.mailbox.newHandlerCount
-      reading.hasKeys = pendingWork.keyIndex != nil
+    if let rareState {
+      waiting = rareState.mailbox.occurrenceCount + rareState.drained.left(at: sequence)
+      shape.newCount = rareState.mailbox.newHandlerCount
+      reading.hasKeys = rareState.keyIndex != nil
     }
     let mustRead = isWhole || reading.isRestless || shape != reading.shape || sequence != reading.sequence
-    if mustRead { core.find(reading, pendingWork) }
+    if mustRead { core.find(reading, rareState) }
     core.mutex.unlock()
     (reading.sequence, reading.waiting, reading.isBusy, reading.shape) = (sequence, waiting, shape.isBusy, shape)
     reading.hasReadHandlers = mustRead
-    if mustRead { readHandlers(reading, pendingWork) }
+    if mustRead { readHandlers(reading, rareState) }
     readChildren(reading, core)
     return true
   }
 
-  private func readHandlers(_ reading: EventReading, _ pendingWork: PendingWork?) {
+  private func readHandlers(_ reading: EventReading, _ rareState: RareState?) {
     let before = reading.handlers
     reading.handlers.removeAll(keepingCapacity: true)
     var isRestless = reading.hasKeys
@@ -105,10 +105,10 @@ extension RegisteredEvent {
 
 extension EventCore {
   /// With the counters that can only be read under the mutex. The caller holds `mutex`.
-  fileprivate func find(_ reading: EventReading, _ pendingWork: PendingWork?) {
+  fileprivate func find(_ reading: EventReading, _ rareState: RareState?) {
     func held(_ record: HandlerRecord) -> Int {
-      guard record.has(HandlerFlags.hasHoldingBuffer), let pendingWork else { return 0 }
-      return pendingWork.holding.count(for: record)
+      guard record.has(HandlerFlags.hasHoldingBuffer), let rareState else { return 0 }
+      return rareState.holding.count(for: record)
     }
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
@@ -121,8 +121,8 @@ extension EventCore {
           skipped: skipped + (details?.otherSkips.load(ordering: .relaxed) ?? 0), held: held(record),
           offered: offered(to: details?.keyTable)))
     }
-    guard let pendingWork else { return }
-    for lane in pendingWork.retiringLanes {
+    guard let rareState else { return }
+    for lane in rareState.retiringTargets {
       reading.found.append(
         EventReading.Found(
           record: lane.record, key: nil, target: lane, skipped: lane.record.otherSkips.load(ordering: .relaxed),

@@ -49,7 +49,7 @@
     /// The fields that a delivery uses must not share a line with the fields that other threads
     /// write: to enqueue, or to make and release tokens.
     @Test func deliveryAndContendingThreadsDoNotShareCacheLines() {
-      let anchor = core.anchor, pendingWork = core.pendingWork
+      let anchor = core.anchor, rareState = core.rareState
       let word = address(of: core.stateWord), mutex = address(of: core.mutex)
       #expect(abs(mutex - word) < 16)
       for place in unsafe [address(of: &core.sequence), address(of: &core.table.first)] {
@@ -61,10 +61,10 @@
       ] {
         #expect(abs(place - counts) >= 64)
       }
-      for place in [address(of: &pendingWork.batch), address(of: pendingWork.historyReference)] {
+      for place in [address(of: &rareState.batch), address(of: rareState.historyReference)] {
         for other in [
-          address(of: &pendingWork.mailbox), address(of: &pendingWork.mailbox.items),
-          address(of: &pendingWork.mailbox.unregistering),
+          address(of: &rareState.mailbox), address(of: &rareState.mailbox.items),
+          address(of: &rareState.mailbox.unregistering),
         ] {
           #expect(abs(place - other) >= 64)
         }

@@ -14,7 +14,7 @@
         if round % 2 == 0 { event.unlock(token) }
         event.remove(token)
       }
-      let isEmpty = event.core.pendingWork.holding.buffers.isEmpty
+      let isEmpty = event.core.rareState.holding.buffers.isEmpty
       #expect(isEmpty)
     }
 

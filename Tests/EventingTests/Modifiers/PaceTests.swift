@@ -265,7 +265,7 @@ import Testing
     await event.quiesce()
     await event.quiesce()
     #expect(await eventually { live.alive == 0 })
-    #expect(await event.handlers().isEmpty && event.core.pendingWork.retiringLanes.isEmpty)
+    #expect(await event.handlers().isEmpty && event.core.rareState.retiringTargets.isEmpty)
   }
 
   @Test func whileASlowCallRunsOnlyTheLatestWaits() async {

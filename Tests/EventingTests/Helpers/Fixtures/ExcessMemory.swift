@@ -28,17 +28,17 @@ extension Event {
       look("slots", Int(core.table.count), 2 * handlers)
       unsafe core.table.forEachBucket { bucket in unsafe look("room for slots", Int(bucket.pointee.capacity), 64) }
       unsafe look("buckets", core.table.index.count, 2)
-      if let pendingWork = core.pendingWorkReference.load() {
+      if let rareState = core.pendingWorkReference.load() {
         let limit = 2 * OverloadControl.limit
-        look("occurrences counted", pendingWork.mailbox.occurrenceCount, 0)
-        look("overload", pendingWork.overload.isOn.load(ordering: .relaxed) ? 1 : 0, 0)
-        look("room for queued items", pendingWork.mailbox.items.capacity, limit)
-        look("room for items", pendingWork.batch.capacity, limit)
-        look("room for adds", pendingWork.mailbox.newHandlers.capacity, limit)
-        look("room for removals", pendingWork.mailbox.unregistering.capacity, limit)
-        look("room for the deadRecords", pendingWork.deadRecords.capacity, limit)
-        look("ended lanes", pendingWork.retiringLanes.count, 64)
-        look("room for ended lanes", pendingWork.retiringLanes.capacity, limit)
+        look("occurrences counted", rareState.mailbox.occurrenceCount, 0)
+        look("overload", rareState.overload.isOn.load(ordering: .relaxed) ? 1 : 0, 0)
+        look("room for queued items", rareState.mailbox.items.capacity, limit)
+        look("room for items", rareState.batch.capacity, limit)
+        look("room for adds", rareState.mailbox.newHandlers.capacity, limit)
+        look("room for removals", rareState.mailbox.unregistering.capacity, limit)
+        look("room for the deadRecords", rareState.deadRecords.capacity, limit)
+        look("ended lanes", rareState.retiringTargets.count, 64)
+        look("room for ended lanes", rareState.retiringTargets.capacity, limit)
       }
       return found.isEmpty ? nil : found.joined(separator: ", ")
     #else

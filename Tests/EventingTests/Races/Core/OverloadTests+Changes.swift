@@ -76,7 +76,7 @@ extension OverloadTests {
           let before = sleepsOfThisThread()
           for _ in 0..<6_000 { change.make(on: event, token) }
           let sleeps = sleepsOfThisThread() - before
-          let waiting = event.core.mutex.withLock { event.core.pendingWork.mailbox.items.count }
+          let waiting = event.core.mutex.withLock { event.core.rareState.mailbox.items.count }
           found.withLock { $0 = (sleeps, waiting) }
         }
         func block(_ wait: () -> Void) { wait() }

@@ -35,7 +35,7 @@ final class DelayQueue: Sendable {
       isSetting = false
       switch alarm {
       case .at(let deadline):
-        // The timer that was set may have rung meanwhile.
+        // The timer may have rung since it was set.
         self.alarm = ringCount == ringCountAtSetting ? deadline : nil
         isTimerUsed = true
       case .off:

@@ -53,7 +53,8 @@ final class Delay: DelayedWork, @unchecked Sendable {
     return true
   }
 
-  /// Decides which thread runs the action. From now on, the nodes in `delayed` count as running.
+  /// Returns true only to the first caller, which decides whether the action runs. The nodes in
+  /// `delayed` then count as running.
   private func close() -> Bool {
     guard isOpen.exchange(false, ordering: .sequentiallyConsistent) else { return false }
     if !delayed.isEmpty { noteEndOfSleep() }
@@ -74,8 +75,8 @@ final class Delay: DelayedWork, @unchecked Sendable {
   }
 }
 
-/// Objects are compared by identity, values by `==`. Values of a type without `==` are one clock if
-/// it has no stored properties; otherwise each value is a clock of its own.
+/// Objects are compared by identity, values by `==`. Without `==`, all values of a type that has no
+/// stored properties are one clock; otherwise each value is a clock of its own.
 enum ClockIdentity {
   static func hash<C: Clock>(of clock: C) -> Int {
     if C.self is AnyObject.Type { return ObjectIdentifier(clock as AnyObject).hashValue }

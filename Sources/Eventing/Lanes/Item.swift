@@ -1,0 +1,27 @@
+struct Item: PayloadHeader, Sendable {
+  enum Kind: UInt {
+    case call
+    case barrier
+    case end
+    case key
+    case hole
+  }
+
+  var completion: Completion?
+  /// The address of the key, with the kind in its low bits: an item takes 16 bytes.
+  private let word: UInt
+
+  @inline(__always) init(_ completion: Completion?, _ key: Unmanaged<KeyQueue>? = nil, _ kind: Kind = .call) {
+    self.completion = completion
+    word = unsafe UInt(bitPattern: key?.toOpaque()) | kind.rawValue
+  }
+
+  @inline(__always) var isCall: Bool { word & 7 == 0 }
+  @inline(__always) var hasPayload: Bool { isCall }
+  var kind: Kind { Kind(rawValue: word & 7) ?? .call }
+
+  /// The table keeps the key alive while an item names it.
+  @inline(__always) var key: Unmanaged<KeyQueue>? {
+    unsafe UnsafeRawPointer(bitPattern: word & ~7).map { unsafe Unmanaged.fromOpaque($0) }
+  }
+}
