@@ -15,11 +15,14 @@
     var remake = 0.05
     /// The largest number of publishes of one publisher in a second.
     var rate = 500.0
+    /// The number of brokers. With three, each stream has three replicas.
+    var nodes = 1
 
     static let help = """
       Publishers, members of two groups and a broker, each a process, are killed, frozen and cut off at random.
       Each message that was stored must be handled or be a dead letter, for each group. Repeats follow a verdict that was
-      lost, with a process or with a part of the broker's record of the group.
+      lost, with a process or with a part of the broker's record of the group. Each receipt must name the place of its message
+      in the stream. At the end the handlers are mended, and dead letters are sent again: each must be handled, and once.
 
         --seconds n      how long the processes are disturbed (60)
         --seed n         the seed of the disturbances (random)
@@ -30,6 +33,7 @@
         --partition w    the weight of cuts between a process and the broker (0.3)
         --remake w       the weight of deletions of the stream, which is then made again (0.05)
         --rate n         the most publishes of one publisher in a second (500)
+        --nodes n        the brokers, 1 to 5; each has a replica of each stream (1)
         --help           this text
 
       The exit code is 0 if nothing was lost, 1 if something was, and 64 for wrong options.
@@ -53,10 +57,13 @@
         case "--partition": partition = value
         case "--remake": remake = value
         case "--rate": rate = max(1, value)
+        case "--nodes":
+          guard (1...5).contains(value) else { throw Refusal("expected --nodes 1 to 5, got \(value)") }
+          nodes = Int(value)
         default:
           throw Refusal(
             """
-            expected --seconds, --seed, --publishers, --members, --kill, --freeze, --partition, --remake, --rate or --help, got \(name)
+            expected --seconds, --seed, --publishers, --members, --kill, --freeze, --partition, --remake, --rate, --nodes or --help, got \(name)
             """)
         }
       }

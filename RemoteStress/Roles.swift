@@ -8,13 +8,24 @@
   enum Roles {
     static let groups = ["billing", "audit"]
 
-    /// Connects to the broker and opens the stream. Tries again until both succeed.
-    static func connect(_ address: String) async -> (nats: NATS, stream: NATSTransport) {
+    /// The number of brokers. The processes of a run inherit the variable of their environment.
+    static var nodes: Int {
+      get { ProcessInfo.processInfo.environment["REMOTE_STRESS_NODES"].flatMap { Int($0) } ?? 1 }
+      set { setenv("REMOTE_STRESS_NODES", "\(newValue)", 1) }
+    }
+
+    /// Connects to a broker and opens the stream. Tries again until both succeed.
+    ///
+    /// - Parameter addresses: Joined by commas.
+    static func connect(_ addresses: String) async -> (nats: NATS, stream: NATSTransport) {
       while true {
-        if let nats = try? await NATS.connect(address, publishTimeout: .seconds(10)),
-          let stream = try? await nats.stream("STRESS", subjects: ["work.>"])
+        if let nats = try? await NATS.connect(
+          addresses.split(separator: ",").map(String.init), publishTimeout: .seconds(10))
         {
-          return (nats, stream)
+          if let stream = try? await nats.stream("STRESS", subjects: ["work.>"], replicas: nodes) {
+            return (nats, stream)
+          }
+          await nats.close(within: .zero)
         }
         try? await Task.sleep(for: .milliseconds(50))
       }
@@ -22,9 +33,14 @@
 
     /// Makes the stream for dead letters. It stores only small ones, so that large ones are cut.
     static func makeLetterStream(_ nats: NATS) async {
-      let config = #"{"name":"DEAD","subjects":["dead.>"],"storage":"file","num_replicas":1,"max_msg_size":3000}"#
+      let config =
+        #"{"name":"DEAD","subjects":["dead.>"],"storage":"file","num_replicas":\#(nodes),"max_msg_size":3000}"#
       let message = RemoteMessage(body: Array(config.utf8))
-      _ = try? await nats.plain.request(message, to: "$JS.API.STREAM.CREATE.DEAD", within: .seconds(5))
+      while true {
+        let answer = try? await nats.plain.request(message, to: "$JS.API.STREAM.CREATE.DEAD", within: .seconds(5))
+        if let answer, String(decoding: answer.body, as: UTF8.self).contains("\"created\":") { return }
+        try? await Task.sleep(for: .milliseconds(50))
+      }
     }
 
     /// Returns the id in the body of a message or of its letter, which may lack its end.
@@ -45,11 +61,13 @@
       }
     }
 
-    /// Publishes numbered messages for ever. Logs each message when the stream has stored it.
+    /// Publishes numbered messages for ever. Logs each message, with its position, when the stream
+    /// has stored it.
     ///
     /// Some messages have no id, as those of other programs, and are published only once. Some are
     /// poison: no handler handles them, they are larger than their letters may be, and they have a
-    /// header that the broker obeys.
+    /// header that the broker obeys. Others have a header with which no handler handles them before
+    /// it is mended.
     static func publish(_ name: String, _ address: String, _ file: String, rate: Double) async throws {
       let (nats, stream) = await connect(address)
       let log = try LineLog(file)
@@ -64,20 +82,29 @@
           continue
         }
         var message = RemoteMessage(id: id, body: Array(id.utf8))
+        if number % 50 == 25 { message.headers = [unmended: "1"] }
         if number % 50 == 0 {
           message.headers = ["Nats-Expected-Stream": "STRESS", "Trace": id]
           message.body += Array(" poison \(String(repeating: "x", count: 5_000))".utf8)
         }
-        while true {
-          do {
-            _ = try await stream.publish(message, to: "work.item")
-            break
-          } catch { try await Task.sleep(for: .milliseconds(20)) }  // then publishes the message again, with its id
+        var receipt: Receipt?
+        while receipt == nil {
+          receipt = try? await stream.publish(message, to: "work.item")
+          // Publishes the message again, with its id.
+          if receipt == nil { try await Task.sleep(for: .milliseconds(20)) }
         }
-        log.write(id)
+        log.write("\(id) \(receipt?.position ?? 0)")
         try await Task.sleep(for: .seconds(1 / rate))
       }
     }
+
+    private static let unmended = "Unmended"
+
+    /// Returns whether a group can handle all messages but those that are too large.
+    ///
+    /// - Parameter file: The log of the group.
+    private static func isMended(_ file: String) -> Bool { FileManager.default.fileExists(atPath: file + ".mended") }
+    static func mend(_ file: String) { FileManager.default.createFile(atPath: file + ".mended", contents: nil) }
 
     /// Handles messages as a member of a group, and logs each one. At a SIGTERM, the member
     /// finishes what it has begun, and ends.
@@ -87,7 +114,8 @@
       let event = event("work.item", stream)
       let log = try LineLog(file)
       struct Bad: Error {}
-      event.remoteOccurrences.addHandler { occurrence in
+      event.remoteOccurrences.addHandler(.named("work")) { occurrence in
+        if occurrence.headers[unmended] != nil, !isMended(file) { throw Bad() }
         if occurrence.payload.count > 1_000 || Int.random(in: 0..<100) == 0 { throw Bad() }
         if Int.random(in: 0..<50) == 0 { try await Task.sleep(for: .milliseconds(Int.random(in: 1...100))) }
         log.write("\(id(occurrence.payload))")
@@ -139,6 +167,11 @@
       let bytes = Array((line + "\n").utf8)
       let count = unsafe bytes.withUnsafeBytes { unsafe Foundation.write(descriptor, $0.baseAddress, $0.count) }
       precondition(count == bytes.count, "expected to write a line")
+    }
+
+    /// Returns the first word of each line.
+    static func ids(_ file: String) -> [Substring] {
+      lines(file).map { line in line.prefix { $0 != " " } }
     }
 
     /// Returns the lines of a file, except an unfinished last line.

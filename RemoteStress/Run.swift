@@ -9,8 +9,9 @@
   @MainActor final class Run {
     private let options: Options
     private let folder: String
+    /// Of all brokers, joined by commas.
     private let address: String
-    private let broker: Child
+    private var brokers: [Child] = []
     private var children: [Child] = []
     /// The proxy of each child. A child can reach the broker only through its proxy.
     private var links: [Link] = []
@@ -26,24 +27,31 @@
       let folder = NSTemporaryDirectory() + "remote-stress-\(UUID().uuidString)"
       self.folder = folder
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      let port = try Sockets.freePort()
-      let address = "nats://127.0.0.1:\(port)"
-      self.address = address
+      Roles.nodes = options.nodes
+      let ports = try (0..<options.nodes).map { _ in try Sockets.freePort() }
+      let routes = try ports.map { _ in "nats://127.0.0.1:\(try Sockets.freePort())" }
+      address = ports.map { "nats://127.0.0.1:\($0)" }.joined(separator: ",")
       let program = CommandLine.arguments[0]
-      broker = try Child("broker", Run.server()) { _ in
-        ["-a", "127.0.0.1", "-p", "\(port)", "-js", "-sd", "\(folder)/streams"]
+      for (number, port) in ports.enumerated() {
+        var arguments = ["-a", "127.0.0.1", "-p", "\(port)", "-js", "-sd", "\(folder)/streams\(number)"]
+        if ports.count > 1 {
+          // A client would reach the addresses that a broker tells without the proxy of its process.
+          arguments += ["-n", "n\(number)", "-cluster_name", "stress", "-cluster", routes[number], "-no_advertise"]
+          arguments += ["-routes", routes.joined(separator: ",")]
+        }
+        brokers.append(try Child("broker", Run.server()) { [arguments] _ in arguments })
       }
       await Roles.makeLetterStream(await Roles.connect(address).nats)
       for number in 0..<options.publishers {
-        let address = try link(to: port)
+        let address = try link(to: ports[number % ports.count])
         children.append(
           try Child("publisher", program) { start in
             ["publisher", "p\(number).\(start)", address, "\(folder)/stored", "\(options.rate)"]
           })
       }
       for group in Roles.groups {
-        for _ in 0..<options.members {
-          let address = try link(to: port)
+        for number in 0..<options.members {
+          let address = try link(to: ports[number % ports.count])
           children.append(try Child("member", program) { _ in ["member", group, address, "\(folder)/\(group)"] })
         }
       }
@@ -66,12 +74,11 @@
       }
       for child in children { child.thaw() }
       for link in links { link.heal(isReset: false) }
-      broker.thaw()
+      for broker in brokers { broker.thaw() }
       try await storesSomething()
       for child in children where child.name == "publisher" { child.end() }
       let isWhole = try await judge()
-      for child in children { child.end() }
-      broker.end()
+      for child in children + brokers { child.end() }
       if isWhole { try? FileManager.default.removeItem(atPath: folder) } else { print("kept for a look: \(folder)") }
       return isWhole
     }
@@ -83,7 +90,7 @@
       if choice < options.partition { return partition() }
       if choice >= options.partition + options.kill + options.freeze { return try await remakeStream() }
       let target =
-        Int.random(in: 0..<5, using: &random) == 0 ? broker : children.randomElement(using: &random) ?? broker
+        (Int.random(in: 0..<5, using: &random) == 0 ? brokers : children).randomElement(using: &random) ?? brokers[0]
       if choice < options.partition + options.kill {
         if target.name == "member", Int.random(in: 0..<10, using: &random) == 0 {
           counts["member ended", default: 0] += 1
@@ -112,7 +119,7 @@
     /// publishers end before, so that all their messages were in the old stream.
     private func remakeStream() async throws {
       counts["stream made again", default: 0] += 1
-      broker.thaw()
+      for broker in brokers { broker.thaw() }
       for (number, child) in children.enumerated() where child.name == "publisher" {
         child.end()
         links[number].heal(isReset: true)
@@ -160,7 +167,7 @@
     /// check.
     private func storesSomething() async throws {
       let end = ContinuousClock.now + .seconds(60)
-      while !LineLog.lines("\(folder)/stored").contains(where: isCurrent), .now < end {
+      while !LineLog.ids("\(folder)/stored").contains(where: isCurrent), .now < end {
         try await Task.sleep(for: .milliseconds(250))
       }
     }
@@ -181,7 +188,7 @@
         try await event.listen(as: "ledger", startingAt: .first)
         events.append(event)
       }
-      let stored = Set(LineLog.lines("\(folder)/stored")).filter(isCurrent)
+      let stored = Set(LineLog.ids("\(folder)/stored")).filter(isCurrent)
       let begin = ContinuousClock.now
       var missing: [String: Int] = [:]
       // The stream may have messages whose publisher was killed before it logged them.
@@ -214,7 +221,66 @@
       }
       print("the stream has \(messages) messages of \(ids) ids")
       withExtendedLifetime(events) {}
-      return !stored.isEmpty && missing.values.allSatisfy { $0 == 0 } && messages == ids
+      let receipts = try await checkReceipts(nats, messages)
+      let again = try await sendAgain(nats)
+      return !stored.isEmpty && missing.values.allSatisfy { $0 == 0 } && messages == ids && receipts && again
+    }
+
+    /// Compares the receipts with the content of the stream. A receipt names the position of its
+    /// message, also if it is that of a repetition.
+    private func checkReceipts(_ nats: NATS, _ count: Int) async throws -> Bool {
+      let found = Guarded<[UInt64: Substring]>([:])
+      let event = Roles.event("work.item", try await nats.stream("STRESS"))
+      event.remoteOccurrences.addHandler { occurrence in
+        found.withLock { $0[occurrence.position ?? 0] = Roles.id(occurrence.payload) }
+      }
+      let listening = try await event.listen(startingAt: .first, inFlight: 1_024)
+      let end = ContinuousClock.now + .seconds(60)
+      while found.withLock({ $0.count }) < count, .now < end { try await Task.sleep(for: .milliseconds(50)) }
+      listening.cancel()
+      let stream = found.withLock { $0 }
+      var (checked, wrong) = (0, 0)
+      for line in Set(LineLog.lines("\(folder)/stored")) where isCurrent(Roles.id(Array(line.utf8))) {
+        let words = line.split(separator: " ")
+        guard words.count == 2, let position = UInt64(words[1]) else { continue }
+        checked += 1
+        if stream[position] == words[0] { continue }
+        wrong += 1
+        if wrong <= 5 {
+          print("the receipt of \(words[0]) names \(position), where the stream has \(stream[position] ?? "nothing")")
+        }
+      }
+      print("receipts    \(checked) checked, \(wrong) without their message")
+      return checked > 0 && wrong == 0 && stream.count == count
+    }
+
+    /// Mends the handlers, and sends the letters again that are whole. Each must be handled by its
+    /// group, and once, since nothing is disturbed now.
+    private func sendAgain(_ nats: NATS) async throws -> Bool {
+      let (letters, work) = (try await nats.stream("DEAD"), try await nats.stream("STRESS"))
+      var isWhole = true
+      for group in Roles.groups {
+        let file = "\(folder)/\(group)"
+        let before = LineLog.lines(file).count
+        Roles.mend(file)
+        let queue = try await DeadLetterQueue.open(
+          "dead.\(group)", over: letters, sendingTo: work, limit: 60_000, within: .seconds(60))
+        let chosen = queue.letters.filter { $0.isComplete && isCurrent(Roles.id($0.body)) }
+        let sent = try await queue.sendAgain(chosen)
+        await queue.close()
+        var missing = Set(chosen.map { Roles.id($0.body) })
+        let end = ContinuousClock.now + .seconds(60)
+        var handled: [Substring: Int] = [:]
+        repeat {
+          try await Task.sleep(for: .milliseconds(250))
+          handled = Dictionary(grouping: LineLog.lines(file).dropFirst(before)) { $0 }.mapValues(\.count)
+          missing.subtract(handled.keys)
+        } while !missing.isEmpty && .now < end
+        let twice = chosen.count { handled[Roles.id($0.body)] ?? 0 > 1 }
+        print("\(group): \(sent) letters sent again, \(missing.count) lost, \(twice) handled twice")
+        isWhole = isWhole && sent == chosen.count && missing.isEmpty && twice == 0
+      }
+      return isWhole
     }
 
     /// Returns the number of messages of the publishers in the stream; 0 if the broker is away.
