@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A lock-free stack, emptied in one step. A push releases nothing, so it may happen under a mutex.
+/// A lock-free stack, emptied in one step. Pushing releases nothing, so it's allowed under a mutex.
 @safe struct AtomicStack<Element: Sendable>: ~Copyable, Sendable {
   @safe private final class Node: Sendable {
     let element: Element

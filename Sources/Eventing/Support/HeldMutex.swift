@@ -24,9 +24,9 @@
   }
 #endif
 
-/// No two mutexes are held together, and no user code runs under one. No weak reference is read
-/// under one either: its object may lose all other references meanwhile, and then the `deinit`
-/// would run under the mutex.
+/// No thread holds two mutexes at once, and no user code runs under one. Nor are weak references
+/// read under one, because the object could lose all other references during the read, and its
+/// `deinit` would run under the mutex.
 @inlinable @inline(__always) package func assertNoMutexIsHeld(_ action: @autoclosure () -> StaticString) {
   #if DEBUG
     if HeldMutex.isHeld { preconditionFailure("expected to \(action()) while no mutex is held; this thread holds one") }

@@ -1,7 +1,7 @@
 public import Synchronization
 
-/// Not `AtomicLazyReference`, whose `load()` isn't inlined: on x86-64 Linux that took 40 of the 60
-/// ns in which a handler is added and removed.
+/// Used instead of `AtomicLazyReference`, whose `load()` isn't inlined and took 40 of the 60 ns for
+/// adding and removing a handler on x86-64 Linux.
 @safe @usableFromInline package struct OnceReference<Object: AnyObject>: ~Copyable {
   // Safe: `set(_:)` retains the object, and only `deinit` releases it.
   @usableFromInline let storage = unsafe Atomic<Unmanaged<Object>?>(nil)
@@ -13,7 +13,8 @@ public import Synchronization
     unsafe storage.load(ordering: .acquiring)?.takeUnretainedValue()
   }
 
-  /// Without a retain: threads that share an object would contend for its reference count.
+  /// Doesn't retain the object, because threads that share it would contend for its reference
+  /// count.
   @inlinable @inline(__always) borrowing func lend() -> Unmanaged<Object>? { unsafe storage.load(ordering: .acquiring) }
 
   @inline(never) borrowing func set(_ object: Object) -> Object {

@@ -3,7 +3,7 @@
 
   /// `os_unfair_lock` lends its holder the priority of the waiters.
   @safe @usableFromInline package struct UnfairMutex: ~Copyable, @unchecked Sendable {
-    // Safe: the pointer never changes, and what it points to is touched by os_unfair_lock alone.
+    // Safe: the pointer never changes, and only os_unfair_lock accesses what it points to.
     @usableFromInline let handle: UnsafeMutablePointer<os_unfair_lock_s>
 
     @inlinable package init() {
@@ -17,7 +17,7 @@
 #else
   public import Synchronization
 
-  /// It guards a few instructions, and is never held together with another one or while user code
+  /// Guards a few instructions and is never held together with another mutex or while user code
   /// runs. A waiter spins, then yields, then sleeps. A first spin of two microseconds halved the
   /// throughput of four threads on two cores (x86-64 Linux). The thread sanitizer sees this mutex,
   /// unlike a contended `Synchronization.Mutex`.
@@ -67,22 +67,7 @@ extension UnfairMutex {
   }
 }
 
-/// A value guarded by a mutex. A closure returns the objects that it takes out, so that no `deinit`
-/// runs under the mutex.
-// Safe: `value` is touched under `mutex` alone.
-@usableFromInline package final class Guarded<Value>: @unchecked Sendable {
-  @usableFromInline let mutex = UnfairMutex()
-  /// Guarded by: mutex.
-  @usableFromInline @exclusivity(unchecked) var value: Value
-
-  package init(_ value: sending Value) { unsafe self.value = value }
-
-  @inlinable package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
-    mutex.withLock { unsafe body(&value) }
-  }
-}
-
-/// Padding: the fields before and after it lie on different cache lines (64 bytes).
+/// Padding that keeps the fields before and after it on different cache lines (64 bytes).
 struct CacheLine {
   private let bytes: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
 }

@@ -8,7 +8,7 @@
   import Android
 #endif
 
-/// For wrong uses that the compiler cannot see and that nothing can throw.
+/// Reports misuse that the compiler can't detect and that can't be thrown as an error.
 package enum Warning {
   package static func tell(_ text: String) {
     let bytes = Array("eventing: \(text)\n".utf8)
@@ -16,7 +16,7 @@ package enum Warning {
   }
 }
 
-/// Leaves out the values that the error quotes; `nil` for other errors.
+/// Leaves out the values that a coding error quotes; `nil` for other errors.
 package func textWithoutValues(of error: any Error) -> String? {
   func place(_ path: [any CodingKey]) -> String {
     if path.isEmpty { return "" }

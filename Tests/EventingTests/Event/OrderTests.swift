@@ -20,7 +20,7 @@ import Testing
     event.occurrences.addHandler { occurrence async in seen[4].record(Numbered(occurrence.sequence, occurrence.payload))
     }
     let overlaps = Overlaps()
-    await onThreads(4, until: { overlaps.count > 1_000 }) { thread, round in
+    await onThreads(4, until: { overlaps.suffice(1_000) }) { thread, round in
       overlaps.during { event.post(4 * round + thread) }
     }
     await event.quiesce()
@@ -44,7 +44,7 @@ import Testing
     }
     let overlaps = Overlaps()
     let posted = Atomic<Int>(0)
-    await onThreads(4, until: { overlaps.count > 5_000 }) { _, round in
+    await onThreads(4, until: { overlaps.suffice(5_000) }) { _, round in
       overlaps.during { event.post(round) }
       posted.wrappingAdd(1, ordering: .relaxed)
     }
@@ -77,7 +77,7 @@ import Testing
     let seen = Recorder<Sent>()
     event.addHandler { seen.record($0) }
     let overlaps = Overlaps()
-    await onThreads(4, until: { overlaps.count > 2_000 }) { thread, round in
+    await onThreads(4, until: { overlaps.suffice(2_000) }) { thread, round in
       overlaps.during {
         if round % 3 == 0 { _ = event.submit(Sent(thread, round)) } else { event.post(Sent(thread, round)) }
       }

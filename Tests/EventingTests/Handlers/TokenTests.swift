@@ -236,7 +236,7 @@ import Testing
     let overlaps = Overlaps()
     let added = Atomic<Int>(0)
     let removed = Atomic<Int>(0)
-    await onThreads(3, until: { overlaps.count > 500 && added.load(ordering: .relaxed) > 5_000 }) { thread, _ in
+    await onThreads(3, until: { overlaps.suffice(500) && added.load(ordering: .relaxed) > 5_000 }) { thread, _ in
       if thread == 0 {
         event.addHandler { _ in }.store(in: bag)
         added.wrappingAdd(1, ordering: .relaxed)

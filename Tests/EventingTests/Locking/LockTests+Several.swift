@@ -148,7 +148,7 @@ extension LockTests {
     let lates = Recorder<Int>()
     let token = event.addHandler { _ in window.see() }
     let isEnough: @Sendable () -> Bool = {
-      overlaps.count > 1_000 && lates.count > 2_000 && window.calls.load(ordering: .relaxed) > 500
+      overlaps.suffice(1_000) && lates.count > 1_000 && window.calls.load(ordering: .relaxed) > 500
     }
     await onThreads(3, until: isEnough) { thread, round in
       guard thread == 0 else { return overlaps.during { event.post(round) } }
@@ -171,7 +171,7 @@ extension LockTests {
     let missed = Atomic<Int>(0)
     let last = Atomic<Int>(0)
     let token = event.addHandler { number in if number < 0 { last.store(number, ordering: .relaxed) } }
-    await onThreads(3, until: { overlaps.count > 1_000 }) { thread, round in
+    await onThreads(3, until: { overlaps.suffice(1_000) }) { thread, round in
       guard thread == 0 else { return overlaps.during { event.post(round) } }
       overlaps.during { _ = event.lock(token) }
       overlaps.during { _ = event.unlock(token) }
@@ -191,7 +191,8 @@ extension LockTests {
     let calls = Atomic<Int>(0)
     let lates = Recorder<Int>()
     let late = Atomic<Int>(0)
-    await onThreads(2, until: { overlaps.count > 500 && lates.count > 1_000 && calls.load(ordering: .relaxed) > 500 }) {
+    await onThreads(2, until: { overlaps.suffice(500) && lates.count > 1_000 && calls.load(ordering: .relaxed) > 500 })
+    {
       thread, round in
       if thread == 0 {
         overlaps.during { event.lock() }

@@ -54,7 +54,7 @@ import Testing
     let adders = [Recorder<Membership>(), Recorder<Membership>()]
     let windows = [MembershipWindow(), MembershipWindow()]
     let overlaps = Overlaps()
-    await onThreads(3, until: { overlaps.count > 500 && adders.allSatisfy { $0.count > 200 } }) { thread, round in
+    await onThreads(3, until: { overlaps.suffice(500) && adders.allSatisfy { $0.count > 200 } }) { thread, round in
       if thread == 2 {
         begun.store(round + 1, ordering: .sequentiallyConsistent)
         overlaps.during { event.post(round + 1) }
@@ -92,7 +92,7 @@ import Testing
     let missed = Atomic<Int>(0)
     let early = Atomic<Int>(0)
     let overlaps = Overlaps()
-    await onThreads(3, until: { overlaps.count > 1_000 }) { thread, round in
+    await onThreads(3, until: { overlaps.suffice(1_000) }) { thread, round in
       let own = Atomic<Int>(0)
       let (before, after) = (-3 * round - thread, 3 * round + thread + 1)
       overlaps.during { event.post(before) }

@@ -192,7 +192,7 @@ import Testing
     let event = Event<Int>()
     let found = Recorder<Removal>()
     let overlaps = Overlaps()
-    await onThreads(3, until: { overlaps.count > 1_000 && found.count > 2_000 }) { thread, round in
+    await onThreads(3, until: { overlaps.suffice(1_000) && found.count > 2_000 }) { thread, round in
       guard thread == 0 else { return overlaps.during { event.post(round) } }
       let removal = Removal()
       let token = event.addHandler { _ in removal.see() }

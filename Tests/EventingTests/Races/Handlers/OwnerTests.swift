@@ -233,7 +233,7 @@ import Testing
     let calls = Atomic<Int>(0)
     let dead = Atomic<Int>(0)
     let overlaps = Overlaps()
-    await onThreads(3, until: { overlaps.count > 1_000 && calls.load(ordering: .relaxed) > 1_000 }) { thread, round in
+    await onThreads(3, until: { overlaps.suffice(1_000) && calls.load(ordering: .relaxed) > 300 }) { thread, round in
       guard thread == 0 else { return overlaps.during { event.post(round) } }
       var owner: Owner? = Owner(live)
       event.addHandler(owner: owner!) { owner, _ in

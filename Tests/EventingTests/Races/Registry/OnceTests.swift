@@ -132,7 +132,7 @@ import Testing
     let event = Event<Int>()
     let calls = Recorder<CallCount>()
     let overlaps = Overlaps()
-    await onThreads(3, until: { overlaps.count > 1_000 && calls.count > 2_000 }) { thread, round in
+    await onThreads(3, until: { overlaps.suffice(1_000) && calls.count > 2_000 }) { thread, round in
       if thread == 0 {
         let count = CallCount()
         overlaps.during { _ = event.once { _ in count.add() } }

@@ -1,0 +1,14 @@
+/// A value guarded by a mutex. A closure returns the objects that it takes out, so that no `deinit`
+/// runs under the mutex.
+// Safe: `value` is accessed only under `mutex`.
+@usableFromInline package final class Guarded<Value>: @unchecked Sendable {
+  @usableFromInline let mutex = UnfairMutex()
+  /// Guarded by: mutex.
+  @usableFromInline @exclusivity(unchecked) var value: Value
+
+  package init(_ value: sending Value) { unsafe self.value = value }
+
+  @inlinable package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    mutex.withLock { unsafe body(&value) }
+  }
+}
