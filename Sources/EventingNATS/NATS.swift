@@ -120,7 +120,8 @@
     /// Returns a transport over a stream that exists, whatever its subjects and options are.
     ///
     /// - Parameter name: The name of the stream.
-    /// - Throws: ``TransportError``, with the code ``TransportError/Code/refused`` if there is none.
+    /// - Throws: ``EventingTransport/TransportError``, with the code
+    ///   ``EventingTransport/TransportError/Code/refused`` if there is none.
     public func stream(_ name: String) async throws -> NATSTransport {
       NATSTransport(engine, StreamName(name: name, subjects: try await StreamAdmin(engine).subjects(of: name)))
     }

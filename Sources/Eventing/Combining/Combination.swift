@@ -1,6 +1,6 @@
 import Synchronization
 
-/// `third` is always `nil` in a pair; the others are, until their value has been added.
+/// `third` is always `nil` in a pair; the others are `nil` until their value has been added.
 struct LatestValues<First: Sendable, Second: Sendable, Third: Sendable>: Sendable {
   var first: First?
   var second: Second?
@@ -12,12 +12,12 @@ extension LatestValues: PayloadEnvelope, ChangePayload {
 }
 
 /// Each set of a value pushes its change onto one stack, in the critical section in which the value
-/// changes. So the pushes order all sets, and no thread holds two mutexes. Then, in a critical
-/// section of the combination's event, the thread takes all changes off the stack and enqueues the
+/// changes. The pushes thus order all sets, and no thread holds two mutexes. In a critical section
+/// of the combination's event, the thread then takes all changes off the stack and enqueues the
 /// result of each.
 ///
-/// A value that is added pushes its current value, too. Handlers are added after all values. The
-/// combination lives until the last ``CombinationUse`` is released, or one of the values ends.
+/// When a value is added, it pushes its current value, too. Handlers are added after all values.
+/// The combination lives until the last ``CombinationUse`` is released or one of the values ends.
 final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: ValueCombination {
   typealias Values = LatestValues<First, Second, Third>
 
@@ -75,11 +75,11 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
   // MARK: Changes
 
   func collect() -> Bool {
-    // Another thread has taken the changes, and enqueues them before it unlocks the event's mutex.
-    // So they come before everything that this thread enqueues next.
+    // Another thread has taken the changes and will enqueue them before it unlocks the event's
+    // mutex, so they come before everything that this thread enqueues next.
     if changes.isEmpty { return false }
     // `taken` to `replaced` keep values that are replaced under the mutex, so that none is
-    // destroyed under it.
+    // destroyed there.
     var taken: [CombinedChange<Values>] = []
     var values = Values()
     var before: OwnedPayload?

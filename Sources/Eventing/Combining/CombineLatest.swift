@@ -1,34 +1,34 @@
 extension Observed {
-  /// Returns a view of this value and another one: the pair as it is, and then a pair for each
+  /// Returns a view of this value and another one: the current pair, and then a pair for each
   /// change.
   ///
   ///     first.combineLatest(last).addHandler { first, last in print(first, last) }
   ///
-  /// - **Order.** The sets of both values, by any threads, have one order, and each makes one pair.
-  ///   A pair is what both values were between two of these sets. So a handler receives no pair
-  ///   that never existed.
-  /// - **Begin.** A handler receives the pair as it is when the handler is added. Then it receives
-  ///   a pair for each later change, without a gap.
-  /// - **Delivery.** Handlers are called as those of an ``Observed`` value: on an idle combination,
-  ///   inline handlers have returned when the setter does. A handler may set either value. The pair
-  ///   that this makes is delivered after the current one has reached every handler.
-  /// - **Failures.** An error that a handler throws stops no other handler. Only observers are told
-  ///   of it: see ``EventObserver/observeNewEvents()``.
+  /// - **Order.** The sets of both values, by any threads, form a single order, and each makes one
+  ///   pair. A pair has both values as they were between two of these sets, so a handler receives
+  ///   no pair that never existed.
+  /// - **Begin.** A handler receives the current pair when it is added, and then a pair for each
+  ///   later change, without a gap.
+  /// - **Delivery.** Handlers are called like those of an ``Observed`` value: if the combination is
+  ///   idle, inline handlers have returned by the time the setter does. A handler may set either
+  ///   value. The resulting pair is delivered after the current one has reached every handler.
+  /// - **Failures.** An error that a handler throws doesn't stop other handlers. Only observers are
+  ///   notified of it: see ``EventObserver/observeNewEvents()``.
   /// - **End.** When one of the values ends, the handlers and sequences of the combination end. The
-  ///   view keeps the values alive; a handler that was added through it does not.
+  ///   view keeps the values alive; a handler added through it doesn't.
   ///
-  /// Handlers of a combination are not handlers of its values: methods such as
-  /// ``HandlerRegistry/removeAll(where:)`` do not reach them. Remove one with its token, by
-  /// ``HandlerToken/remove()`` or through any combination of these values in this order. Handlers
-  /// of the combination and handlers of the values have no common order.
+  /// Handlers of a combination aren't handlers of its values: methods such as
+  /// ``HandlerRegistry/removeAll(where:)`` don't reach them. Remove one by its token, with
+  /// ``HandlerToken/remove()`` or through any combination of these values in the same order. There
+  /// is no common order of the handlers of the combination and those of the values.
   /// ``HandlerRegistry/quiesce()`` of a value waits for both.
   ///
-  /// A value that is part of a combination with handlers, or with sequences, takes longer to set.
+  /// A value takes longer to set while it is part of a combination with handlers or sequences.
   ///
   /// - Parameter other: The second value of each pair.
   /// - Returns: A view of the pairs.
-  /// - Complexity: O(1). Setting a value then also costs O(combinations), and what their handlers
-  ///   cost.
+  /// - Complexity: O(1). Setting a value then also costs O(combinations), plus the cost of their
+  ///   handlers.
   public func combineLatest<Other: Sendable>(_ other: Observed<Other>) -> some EventSource<(Value, Other)> {
     CombinedSource(first: storage, second: other.storage, third: Observed<Void>.Storage?.none) { values in
       guard let first = values.first, let second = values.second else { return nil }
@@ -88,8 +88,8 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
     }
   }
 
-  /// All changes made before the call have been enqueued on return, so a handler that is added
-  /// afterwards begins with the values as they left them.
+  /// All changes made before the call have been enqueued on return, so a handler added afterwards
+  /// begins with the values as they left them.
   private func join() -> (Combination<First, Second, Third>, CombinationUse) {
     let combination: Combination<First, Second, Third>
     if let found = first.combination(of: key, isUsed: true) {
@@ -118,9 +118,9 @@ extension EventSource {
   ///
   ///     orders.combineLatest(prices, $currency).addHandler { order, price, currency in … }
   ///
-  /// - **Order.** The payloads of all sources go through in one order, which preserves that of each
-  ///   source, and each payload makes one tuple. Two or three ``Observed`` values have a method of
-  ///   their own, which never makes a tuple of values that didn't exist at the same time.
+  /// - **Order.** The payloads of all sources pass in a single order, which preserves the order of
+  ///   each source, and each payload makes one tuple. Two or three ``Observed`` values have their
+  ///   own method, which never makes a tuple of values that didn't exist at the same time.
   /// - **Begin.** A handler begins without payloads, or with whatever the sources give a new
   ///   handler first, such as the value of an ``Observed``. Handlers that are added together share
   ///   one set of latest payloads.
@@ -142,7 +142,7 @@ extension EventSource {
 }
 
 /// Each source forwards to a private event, whose order is that of the tuples. A second private
-/// event has the handlers, so that a locked one misses no payload.
+/// event has the handlers, so that locking one doesn't make it miss payloads.
 struct LatestSource<each Part: Sendable>: EventSource {
   typealias Payload = (repeat each Part)
 
@@ -199,7 +199,7 @@ private struct LatestPart: Sendable {
   let latest: any Sendable
 }
 
-/// A payload may be an optional, which a plain cast would take for no payload.
+/// A plain cast would mistake an optional payload that is `nil` for a missing one.
 private struct Latest<Payload: Sendable>: Sendable {
   let payload: Payload
 }

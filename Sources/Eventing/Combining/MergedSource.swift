@@ -3,10 +3,10 @@ extension EventSource {
   ///
   ///     let token = orders.merge(returns, rooms[7]).addHandler { order in book(order) }
   ///
-  /// - **Order.** The payloads of each source come in its order. One handler is called for one
-  ///   payload at a time, and has one lane, pace and bound for all sources.
-  /// - **Begin.** What a source gives a new handler first, such as the value of an ``Observed``,
-  ///   comes first from that source.
+  /// - **Order.** The payloads of each source keep their order. A handler is called for one payload
+  ///   at a time and has one lane, pace and bound for all sources.
+  /// - **Begin.** Whatever a source gives a new handler first, such as the value of an
+  ///   ``Observed``, comes first from that source.
   /// - **Reports.** A send to one of the sources waits for the handler and counts it as a forward,
   ///   delivered once the payload has been passed on. The handler's errors aren't in the report.
   /// - **End.** A handler ends when all of the sources have ended. Its token removes it from all of
@@ -36,7 +36,7 @@ struct MergedSource<Payload: Sendable>: EventSource {
   func remove(_ token: HandlerToken) -> Bool { joined.remove(token) }
 }
 
-/// The private events behind a view of several sources. The sources' forwards keep each one alive.
+/// The private events behind a view of several sources. The sources' forwards keep them alive.
 final class JoinedEvents: Sendable {
   private let numbers = Guarded<Set<UInt64>>([])
 

@@ -1,7 +1,7 @@
 import Synchronization
 
-// Waiting for a completion. Waiters of one completion may wait for different work: each waits for
-// all outstanding work except the work that waits for this waiter.
+// Waiters of the same completion may wait for different work: each waits for all outstanding work
+// except work that is itself waiting for that waiter.
 
 extension Completion {
   package func wait() async -> SendReport {
@@ -9,9 +9,9 @@ extension Completion {
     let wait = beginWait(id)
     var wake = await nextWake(id)
     if case .children = wake {
-      // One group runs all children, so that later ones start while earlier ones run: an event that
-      // the occurrence was forwarded to may add children at any time, and a running child may wait
-      // for a later one.
+      // One group runs all children, so that later ones start while earlier ones are still running.
+      // An event that the occurrence was forwarded to may add children at any time, and a running
+      // child may wait for a later one.
       wake = await withDiscardingTaskGroup { group in
         while case .children(let children) = wake {
           for child in children { group.addTask(priority: child.priority) { await child.body() } }
@@ -93,8 +93,8 @@ extension Completion {
     #endif
   }
 
-  /// Spins while another thread is about to deliver: a suspended task wakes up through the pool,
-  /// which takes about 40 µs on a busy machine.
+  /// Spins while another thread is about to deliver, because a suspended task is resumed through
+  /// the pool, which takes about 40 µs on a busy machine.
   private func nextWake(_ id: Int) async -> Wake {
     var spinsLeft = purpose == .send ? Completion.mostSpins : 0
     while true {
@@ -143,6 +143,6 @@ extension Completion {
       if let wait = removed.wait { wait.invocation.executionSlot.remove(wait) }
       return removed
     }
-    withExtendedLifetime(removed) {}  // released after the mutex
+    withExtendedLifetime(removed) {}  // released after unlocking
   }
 }

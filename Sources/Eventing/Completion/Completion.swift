@@ -1,23 +1,23 @@
 import Synchronization
 
-/// Most posts need none. "Guarded by: mutex" means the mutex that ``withMutex(_:)`` locks.
+/// Most posts don't need one. "Guarded by: mutex" means the mutex that ``withMutex(_:)`` locks.
 // Safe: each field says what guards it.
 @usableFromInline package final class Completion: @unchecked Sendable {
   @usableFromInline enum Purpose: Sendable {
     case post
     case send
     case ticket
-    /// A `quiesce` delivers the payloads that wait for a batch or a pace. A probe lets them wait.
+    /// Unlike a `quiesce`, doesn't deliver payloads that wait for a batch or a pace.
     case probe
   }
 
   let purpose: Purpose
-  /// False for a forwarded occurrence in its target: see ``root``.
+  /// False in the target of a forward: see ``root``.
   package let isTracked: Bool
   private let ownMutex = UnfairMutex()
 
   let context: CarriedContext?
-  /// A full buffer then takes the occurrence. Isolation: core.
+  /// If true, a full buffer accepts the occurrence. Isolation: core.
   @exclusivity(unchecked) var needsNoRoom = false
   /// Set before another thread has the completion.
   @exclusivity(unchecked) var isHeldKnown = false
@@ -27,7 +27,8 @@ import Synchronization
   @exclusivity(unchecked) private(set) var notes: CompletionNotes?
   weak let sender: (any AnyObject & Sendable)?
   let path: ForwardingPath?
-  /// Waits for the handlers of every target of a forward, though its report does not count them.
+  /// Also waits for the handlers in every target of a forward, although its report doesn't count
+  /// them.
   let root: Completion?
   private let ownAccount: (any DeliveryAccount)?
 
@@ -36,7 +37,7 @@ import Synchronization
   var open = 1
   /// Guarded by: mutex.
   package var isDelivered = false
-  /// Changed inside the core before ``isDelivered`` is set, and read after that.
+  /// Not read until ``isDelivered`` is set. Changed only before that, inside the core.
   @exclusivity(unchecked) var interceptors: Int32 = 0
   /// Guarded by: mutex.
   package var report = SendReport()
@@ -51,7 +52,7 @@ import Synchronization
   /// Guarded by: mutex.
   var children: [Child] = []
 
-  /// The continuation carries no value, on which the thread sanitizer would report a race. A
+  /// The continuation carries no value, because the thread sanitizer would report a race on it. A
   /// resumed waiter reads the result under the mutex.
   @safe package struct Waiter {
     package let id: Int
@@ -63,7 +64,7 @@ import Synchronization
   }
   package struct Outstanding {
     package let node: WaitNode
-    /// False for a sequence, and for the target of a forward.
+    /// False for a sequence and for the target of a forward.
     package var isCounted: Bool
     var count = 0
   }
@@ -90,12 +91,13 @@ import Synchronization
     isTracked =
       purpose == .send ? invocation != nil || Instruments.areOn : purpose != .post
     // Adds the waiter of a `send` before any lane has the occurrence. If several sends are about to
-    // wait for each other, the last of these waits to be added finds the others in the wait graph.
-    // Its `send` then defers the handlers for which a wait would close the cycle.
+    // wait for each other, the last wait to be added finds the others in the wait graph, and its
+    // `send` defers the handlers for which waiting would close the cycle.
     if purpose == .send { _ = addWaiter(invocation) }
   }
 
-  /// The root of `waiting` counts the work in the target, or `waiting` does, if it has no root.
+  /// The work in the target is counted by the root of `waiting`, or by `waiting` itself if it has
+  /// no root.
   init(along path: ForwardingPath, from sender: (any AnyObject & Sendable)?, waiting: Completion?) {
     purpose = waiting?.purpose ?? .post
     self.sender = sender
@@ -139,10 +141,10 @@ import Synchronization
 
   var account: (any DeliveryAccount)? { root.map(\.ownAccount) ?? ownAccount }
 
-  /// Called before another thread has the completion, and before the other notes.
+  /// Called before another thread has the completion and before the other notes are added.
   func noteOrigin() { unsafe notes = CompletionNotes(origin: TraceOrigin(), kind: nil, anchor: nil) }
 
-  /// An instrument knows the wait of a send before the handlers are called.
+  /// Instruments are notified of a send's wait before the handlers are called.
   fileprivate func note(_ kind: WatchedWait.Kind, at anchor: EventAnchor?) {
     let wait = kind == .send && account == nil ? Instruments.began(kind, at: anchor, self, as: 1).with(nil) : nil
     unsafe notes = CompletionNotes(origin: notes?.origin, kind: kind, anchor: anchor, wait: wait)
@@ -185,7 +187,7 @@ import Synchronization
     }
   }
 
-  /// Moves outstanding work from a lane to the execution slot that runs it. From then on that slot
+  /// Moves outstanding work from a lane to the execution slot that runs it. From then on, that slot
   /// alone decides whether the work is blocked.
   func moveOutstanding(of lane: WaitNode, on executionSlot: WaitNode) {
     if let root { return root.moveOutstanding(of: lane, on: executionSlot) }
@@ -201,7 +203,8 @@ import Synchronization
     }
   }
 
-  /// A thread of a lane that has just returned from a call resumes the waiters itself.
+  /// If `isAfterCall`, the lane's thread has just returned from a call and resumes the waiters
+  /// itself.
   func arrive(_ node: WaitNode, _ outcome: Outcome?, isAfterCall: Bool = false) {
     if let root {
       if let outcome { root.ownAccount?.note(outcome) }
@@ -244,8 +247,8 @@ extension EventCore {
 
 // The calls of `.task` handlers, which the task that awaits the `send` runs as child tasks.
 extension Completion {
-  /// Hands the call to the sender, which wakes up and runs it as a child task. Returns false if the
-  /// sender isn't waiting for this call: a child task would make it wait.
+  /// Hands the call to the sender, which wakes up and runs it as a child task. Returns whether the
+  /// sender took the call: if it isn't waiting for the call, a child task would make it wait.
   func adoptUnlessDeferred(_ node: WaitNode, priority: UInt8?, _ body: @escaping @Sendable () async -> Void) -> Bool {
     if let root { return root.adoptUnlessDeferred(node, priority: priority, body) }
     let ready = unsafe withMutex { () -> [UnsafeContinuation<Void, Never>]? in
@@ -260,12 +263,12 @@ extension Completion {
   }
 }
 
-// A pace holds back the occurrence for its handler, and later passes it on to the handler's lane.
+// A pace holds back an occurrence for its handler and later passes it on to the handler's lane.
 // Isolation: core.
 
 extension Completion {
-  /// The pace's piece of work stays until the pace has passed the occurrence on, but no longer
-  /// counts once the lane has one, because reports count each handler once.
+  /// The pace's work stays outstanding until the occurrence has been passed on but isn't counted
+  /// once the lane has work of its own, because reports count each handler once.
   func beginPassing(_ pace: WaitNode) {
     if root == nil, isTracked { withMutex { passing = pace } }
   }
@@ -275,8 +278,8 @@ extension Completion {
   }
 }
 
-// The outstanding work of a completion, counted in pieces such as one call on a lane; and the
-// waiters that may go on. The caller of each function holds the mutex of the completion.
+// A completion's outstanding work, counted in units such as one call on a lane, and the waiters
+// that may continue. The caller of each function holds the completion's mutex.
 extension Completion {
   func remove(_ node: WaitNode) {
     guard isTracked, var work = outstanding[ObjectIdentifier(node)] else { return }
@@ -286,7 +289,7 @@ extension Completion {
     for i in waiters.indices { waiters[i].deferredNodes.remove(ObjectIdentifier(node)) }  // the address may be reused
   }
 
-  /// No exclusive access to `waiters` may be open, because the search may read them.
+  /// Must not be called during an exclusive access to `waiters`, because the search may read it.
   func mustDefer(_ node: WaitNode, _ waiter: Waiter) -> Bool {
     guard let invocation = waiter.invocation, invocation.isCurrent,
       !waiter.deferredNodes.contains(ObjectIdentifier(node))
@@ -341,7 +344,7 @@ extension Completion {
     return .finished(report)
   }
 
-  /// The caller resumes the waiters after the unlock.
+  /// The caller resumes the waiters after unlocking.
   func readyWaiters() -> [UnsafeContinuation<Void, Never>] {
     var ready: [UnsafeContinuation<Void, Never>] = unsafe []
     for i in waiters.indices where isReady(i) {

@@ -1,18 +1,18 @@
 package import Synchronization
 
-/// A transport acknowledges an occurrence that handlers have handled. Each decision that leaves a
-/// handler out for a property of this very occurrence is noted by ``noteLeftOut()``: every other
-/// skip means that the handler has not handled it. Called under no mutex, also inside the event.
+/// A transport acknowledges an occurrence once handlers have handled it. If a property of the
+/// occurrence itself keeps a handler from it, ``noteLeftOut()`` is called; any other skip means
+/// that the handler hasn't handled it. All methods are called with no mutex held, possibly inside
+/// the event.
 package protocol DeliveryAccount: AnyObject, Sendable {
   var origin: (any Sendable)? { get }
   var isRepeated: Bool { get }
   var makeMark: (@Sendable () -> any OccurrenceMark)? { get }
   func tell(_ fate: OccurrenceFate)
-  ///
-  /// - Parameter isWhole: Whether each occurrence of the batch has an account.
+  /// - Parameter isWhole: Whether every occurrence of the batch has an account.
   func joined(with others: some Collection<any DeliveryAccount>, isWhole: Bool) -> any DeliveryAccount
   func noteLeftOut()
-  /// An interceptor that stops an occurrence has handled it; one that lets it pass has not.
+  /// An interceptor has handled an occurrence if it stops it, but not if it lets it pass.
   func noteIntercepted(stops isStop: Bool)
   func noteLock()
   func noteReplaced()
@@ -39,7 +39,7 @@ extension Delivery {
 }
 
 extension Event {
-  /// Never sleeps because of an overload. No cycle of waits goes through it.
+  /// Never sleeps because of an overload and can't be part of a cycle of waits.
   package nonisolated func begin(_ payload: Payload, accountedIn account: any DeliveryAccount) -> Completion {
     begin(payload, Completion(accountedIn: account))
   }

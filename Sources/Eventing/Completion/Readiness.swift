@@ -23,8 +23,8 @@ extension Event {
     }
   }
 
-  /// The closure runs on the thread that made the change, also inside the event, under no mutex,
-  /// and must not wait. Set once, before the event is shared.
+  /// The closure runs on the thread that made the change, possibly inside the event, with no mutex
+  /// held, and must not wait. Set once, before the event is shared.
   package nonisolated func onReadiness(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) {
     _ = core.rareState.readinessReference.set(ReadinessListener(announce))
   }

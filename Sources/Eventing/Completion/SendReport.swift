@@ -13,15 +13,16 @@ import Synchronization
 ///
 /// Every handler that the occurrence found is counted exactly once: in ``delivered``, ``skipped``,
 /// ``dropped``, ``deferred``, ``held`` or ``failures``. The counts ``dropped``, ``deferred`` and
-/// ``held`` stay at 2,097,151 if they are larger.
+/// ``held`` are capped at 2,097,151.
 ///
-/// An occurrence finds the handlers that were added before it was sent. But a handler does not
-/// count if it was removed or used up, or if its owner was gone, before the delivery came to it.
+/// An occurrence finds the handlers that were added before it was sent. A handler isn't counted if
+/// it was removed or used up, or its owner was gone, before the delivery reached it.
 ///
-/// A forward to another event counts as one handler, and as delivered when the target has taken the
-/// occurrence. The target's handlers, and their errors, are not in this report.
+/// A forward to another event counts as one handler, which is delivered once the target has
+/// accepted the occurrence. This report doesn't include the target's handlers or their errors.
 public struct SendReport: Sendable {
-  /// The sequence number of the occurrence: its place in the order of the event. The first is 1.
+  /// The sequence number of the occurrence, which is its position in the order of the event. The
+  /// first is 1.
   public internal(set) var sequence: UInt64 {
     @inlinable get { counts.sequence }
     set { counts.sequence = newValue }
@@ -33,20 +34,20 @@ public struct SendReport: Sendable {
   }
   /// The number of handlers that were not called.
   ///
-  /// They were locked, they were removed or used up while the occurrence waited for them, or a
-  /// view, an interceptor or a failure kept the occurrence from them.
+  /// They were locked, were removed or used up while the occurrence waited for them, or were kept
+  /// from it by a view, an interceptor or a failure.
   public internal(set) var skipped: Int {
     @inlinable get { Int(counts.skipped) }
     set { counts.skipped = UInt32(newValue) }
   }
-  /// The number of handlers that had no room for the occurrence (``Buffering``), or for which a
-  /// pace or a newer occurrence replaced it.
+  /// The number of handlers that missed the occurrence because their buffer had no room
+  /// (``Buffering``), or because a pace or a newer occurrence replaced it.
   public internal(set) var dropped: Int {
     @inlinable get { counts.dropped }
     set { counts.dropped = newValue }
   }
-  /// The number of handlers that run later and were not waited for, because they wait for the
-  /// caller: to wait for them would be a deadlock.
+  /// The number of handlers that run later and weren't waited for, because they wait for the caller
+  /// and the wait would be a deadlock.
   public internal(set) var deferred: Int {
     @inlinable get { counts.deferred }
     set { counts.deferred = newValue }
@@ -54,8 +55,8 @@ public struct SendReport: Sendable {
   /// The number of handlers for which a lock holds the occurrence; see
   /// ``HandlerRegistry/lock(_:holding:)``.
   ///
-  /// They are called when the lock ends. A held occurrence may still be skipped: if a later one
-  /// replaces it (``Buffering/newest(_:)``), or if its handler is removed.
+  /// They are called when the lock ends. A held occurrence may still be skipped if a later one
+  /// replaces it (``Buffering/newest(_:)``) or its handler is removed.
   public internal(set) var held: Int {
     @inlinable get { counts.held }
     set { counts.held = newValue }
@@ -69,8 +70,8 @@ public struct SendReport: Sendable {
   @usableFromInline var counts: Counts
   @usableFromInline var thrown: [HandlerFailure]
 
-  /// Takes 24 bytes, so that a report has 32, which Swift returns in registers. The rarer outcomes
-  /// have 21 bits each, and stay at 2,097,151.
+  /// Takes 24 bytes, so that a report takes 32 and Swift returns it in registers. The rarer
+  /// outcomes have 21 bits each and are capped at 2,097,151.
   @usableFromInline struct Counts: Sendable {
     @usableFromInline var sequence: UInt64
     @usableFromInline var delivered: UInt32
@@ -111,14 +112,13 @@ public struct SendReport: Sendable {
     thrown = []
   }
 
-  /// Whether no handler was called, and none will be.
+  /// Whether no handler was called and none will be.
   public var reachedNobody: Bool { delivered + deferred + held + failures.count == 0 }
 
-  /// Throws the failure of the first handler that failed, in the order of the handlers. Returns if
-  /// no handler failed.
+  /// Throws the first failure in the order of the handlers. Returns if no handler failed.
   ///
-  /// - Throws: The first of the ``failures``. Its ``HandlerFailure/error`` is what the handler
-  ///   threw.
+  /// - Throws: The first of the ``failures``. Its ``HandlerFailure/error`` is the error that the
+  ///   handler threw.
   /// - Complexity: O(1).
   public func throwIfFailed() throws(HandlerFailure) {
     if let failure = failures.first { throw failure }

@@ -1,24 +1,24 @@
-/// A ticket for a submitted occurrence. Its report can be awaited now or later, by one task or by
+/// A ticket for a submitted occurrence. Its report can be awaited now or later, by one task or
 /// several.
 ///
 ///     let ticket = jobs.submit(job)
 ///     return await ticket.acceptance.isComplete ? .accepted : .serviceUnavailable
 ///
-/// Dropping a ticket changes nothing. A ticket does not keep its event alive.
+/// Dropping a ticket has no effect. A ticket doesn't keep its event alive.
 public struct SendTicket: Sendable {
   let completion: Completion
 
   init(completion: Completion) { self.completion = completion }
 
-  /// The number of handlers that have taken the occurrence, and that of handlers without room.
-  /// Waits until the event has delivered the occurrence, and not for the calls on lanes.
+  /// How many handlers have accepted the occurrence, and how many had no room for it. Waits until
+  /// the event has delivered the occurrence, but not for calls on lanes.
   ///
-  /// An idle event has delivered it before ``Event/submit(_:from:)`` returns. A busy one delivers
-  /// it in its turn, after what was sent before. A handler waits for nothing here that waits for
-  /// that handler.
+  /// An idle event delivers it before ``Event/submit(_:from:)`` returns. A busy event delivers it
+  /// in turn, after earlier occurrences. Inside a handler, this never waits for work that is
+  /// waiting for that handler.
   ///
-  /// The counts are those of the moment when this returns. A handler that was removed meanwhile is
-  /// in none of them, and an occurrence that a newer one has replaced counts as dropped.
+  /// The counts are taken when this returns. Handlers removed by then are in none of them, and an
+  /// occurrence replaced by a newer one counts as dropped.
   ///
   /// - Complexity: O(handlers whose calls have not ended).
   public var acceptance: Acceptance {
@@ -28,7 +28,7 @@ public struct SendTicket: Sendable {
   /// The report of the occurrence. Waits until every handler that the occurrence reached has
   /// finished, on every lane and in every event that it was forwarded to.
   ///
-  /// Each read waits on its own. Cancelling the waiting task has no effect: the handlers run, and
+  /// Each read waits separately. Cancelling the waiting task has no effect: the handlers run, and
   /// the wait continues.
   ///
   /// Inside a handler, this doesn't wait for work that is itself waiting for that handler; the
@@ -39,27 +39,27 @@ public struct SendTicket: Sendable {
 }
 
 extension SendTicket {
-  /// The number of handlers that have taken an occurrence, and that of handlers that have not.
+  /// How many handlers have accepted an occurrence, and how many have not.
   ///
-  /// Skipped handlers are in none of the counts: they were locked, or a view or an interceptor kept
-  /// the occurrence from them. Nor are interceptors. A forward counts as one handler that has taken
-  /// the occurrence; the handlers of its target do not count. A sequence counts like a
+  /// Skipped handlers, which were locked or kept from the occurrence by a view or an interceptor,
+  /// are in none of the counts. Neither are interceptors. A forward counts as one handler that has
+  /// accepted the occurrence; the handlers of its target don't count. A sequence counts like a
   /// handler.
   public struct Acceptance: Hashable, Sendable {
-    /// The number of handlers that took the occurrence: inline handlers that were called, and other
-    /// handlers and sequences that had room.
+    /// The number of handlers that accepted the occurrence: inline handlers that were called, and
+    /// other handlers and sequences that had room.
     ///
-    /// An occurrence that waits for a pace or a batch counts as accepted. A newer one may still
-    /// replace an accepted occurrence.
+    /// An occurrence that waits for a pace or a batch counts as accepted. A newer occurrence may
+    /// still replace an accepted one.
     public let accepted: Int
-    /// The number of handlers that had no room: see ``Buffering``.
+    /// The number of handlers that had no room; see ``Buffering``.
     public let dropped: Int
     /// The number of handlers for which a lock holds the occurrence.
     public let held: Int
 
-    /// Whether some handler has taken the occurrence, or will when its lock ends, and each that it
-    /// reached had room. False after ``HandlerRegistry/finish()``, if all handlers are locked, and
-    /// if an interceptor stopped the occurrence.
+    /// Whether at least one handler has accepted the occurrence, or will when its lock ends, and
+    /// every handler that it reached had room. False after ``HandlerRegistry/finish()``, if all
+    /// handlers are locked, or if an interceptor stopped the occurrence.
     public var isComplete: Bool { accepted + held > 0 && dropped == 0 }
   }
 }

@@ -1,11 +1,12 @@
 import Synchronization
 
-/// A call waits for completions, and a completion for the lanes and slots where it has outstanding
-/// work. A lane is blocked if every slot that it may use is. A slot is blocked if its call is the
-/// goal of the search, or waits for a blocked node. Before a call waits for a lane that it blocks,
-/// a ``CycleSearch`` defers the work there. So no cycle is ever closed (G16).
+/// A call waits for completions, and a completion waits for the lanes and slots where it has
+/// outstanding work. A lane is blocked if every slot that it may use is blocked. A slot is blocked
+/// if its call is the goal of the search or waits for a blocked node. If a call is about to wait
+/// for a lane that it blocks, a ``CycleSearch`` first defers the work there, so no cycle is ever
+/// closed (G16).
 @usableFromInline package enum WaitGraph {
-  /// Guards the waits of the nodes, the completions of the graph, and ``ConsumerTasks``.
+  /// Guards the nodes' waits, the graph's completions and ``ConsumerTasks``.
   package static let mutex = UnfairMutex()
 
   #if DEBUG
@@ -18,13 +19,14 @@ import Synchronization
     #endif
   }
 
-  /// An explicit stack has the visits, because a chain of waits may be longer than a thread's stack
-  /// is deep. The caller holds `mutex`.
+  /// Uses an explicit stack, because a chain of waits may be too long for recursion. The caller
+  /// holds `mutex`.
   struct CycleSearch {
     let goal: Invocation
     private let sleeping: Set<ObjectIdentifier>
-    /// A cycle leads to one of these again, which is then assumed to be blocked. If its own visit
-    /// finds it free, the search forgets which other nodes it found blocked meanwhile.
+    /// The nodes being visited. A cycle leads back to one of them, which is then assumed to be
+    /// blocked. If its own visit finds it free, the search forgets the nodes that it found blocked
+    /// during that visit.
     private var searching: Set<ObjectIdentifier> = []
     private var free: Set<ObjectIdentifier> = []
     private var blocked: Set<ObjectIdentifier> = []
@@ -82,8 +84,7 @@ import Synchronization
         trail.append(frame.id)
       } else {
         free.insert(frame.id)
-        // While this node was assumed to be blocked, other nodes may have been found blocked only
-        // because of that.
+        // Other nodes may have been found blocked only because this one was assumed to be blocked.
         for doubtful in trail[frame.mark...] { blocked.remove(doubtful) }
         trail.removeSubrange(frame.mark...)
       }
@@ -131,8 +132,8 @@ package enum WaitNeeds {
     waits.append(wait)
   }
 
-  /// O(1), because one call may have thousands of waits, and a search would delay all other sends
-  /// of the process.
+  /// O(1), because a call may have thousands of waits, and a linear search would delay all other
+  /// sends in the process.
   final func remove(_ wait: SlotWait) {
     WaitGraph.count()
     let last = waits.removeLast()
@@ -180,16 +181,16 @@ extension Completion.Waiter {
   var invocation: Invocation? { wait?.invocation }
 }
 
-/// A barrier for which no task is suspended.
+/// A barrier that suspends no task.
 package final class EventProbe: Sendable {
   private let completion = Completion(.probe)
-  /// The probe ignores work that waits for this invocation. Nothing waits for a new one.
+  /// The probe ignores work that waits for this invocation. Nothing waits for a newly created one.
   private let goal = Invocation.current ?? Invocation(ExecutionSlot())
   private let lastSequence = Atomic<UInt64>(0)
 
   init(_ core: EventCore) {
     // The change runs after everything enqueued so far and before the barrier. `lastSequence`
-    // leaves out occurrences that other threads enqueue between the two.
+    // doesn't include occurrences that other threads enqueue between the two.
     core.enqueue(.change({ [self] in lastSequence.publish(core.sequence) }, by: Thread.current))
     core.enqueue(.barrier(completion))
   }
@@ -217,24 +218,24 @@ package final class EventProbe: Sendable {
 }
 
 @usableFromInline package enum Context {
-  /// Bound around asynchronous calls, so that the tasks that a call starts inherit it.
+  /// Bound around asynchronous calls, so that tasks started by a call inherit it.
   package static let invocation = TaskLocal<Invocation?>(wrappedValue: nil)
 }
 
 /// Binding a task-local value takes about 70 ns on x86-64 Linux, so one binding serves many calls.
-/// But the wait of a task that a call has left behind would be mistaken for a wait of the next
-/// call. Then that call gets an `Invocation` of its own; see ``RuntimeSPI/references(to:)``.
+/// If a call leaves a task behind, however, a wait by that task would be mistaken for a wait by the
+/// next call, so the next call gets an `Invocation` of its own; see ``RuntimeSPI/references(to:)``.
 @usableFromInline package final class Invocation: Sendable {
   package let executionSlot: ExecutionSlot
-  /// A task that still has the invocation then has outlived its call.
+  /// Once set, a task that still has the invocation has outlived its call.
   let isOver = Atomic<Bool>(false)
 
   package init(_ executionSlot: ExecutionSlot) { self.executionSlot = executionSlot }
 
   func end() { isOver.publish(true) }
 
-  /// Called before the lane reports the outcome. Otherwise a `send` by such a task could still
-  /// defer the handler, although the sender of the call already knows that the call is over.
+  /// Must be called before the lane reports the outcome, or a `send` by a task left behind could
+  /// still defer the handler although the sender already knows that the call is over.
   @inline(__always) static func endIfShared(
     _ invocation: Unmanaged<Invocation>, since references: UInt
   ) -> Bool {

@@ -8,7 +8,7 @@
   import Android
 #endif
 
-/// Not copyable: a copy would retain all references.
+/// Not copyable, because a copy would retain every reference.
 @usableFromInline struct Delivery: ~Copyable {
   var report: SendReport
   var forLaterHandlers = ForLaterHandlers.same
@@ -19,14 +19,15 @@
   var enqueued = 0
   var observed: ObservedOccurrence?
   var isLate = false
-  /// From a `send` that no longer waits, also after a pace has delayed the occurrence. A full
-  /// buffer that suspends senders still takes it, while it drops those of a `post`.
+  /// Makes a full buffer that suspends senders accept the occurrence as if a `send` were waiting
+  /// for it. Set for a `send` that no longer waits, for a replayed payload, and for an occurrence
+  /// that a pace delivers early.
   var isLateSend = false
   var isReplay = false
   var isHeldOn = false
   let instant: StableInstant?
   let path: ForwardingPath?
-  /// `nil` if a pace behind a view kept only the view's payload, not the event's.
+  /// `nil` if a pace behind a view has kept the view's payload but not the event's.
   var payload: BorrowedPayload?
 
   var isStopped: Bool { forLaterHandlers == .nothing }
@@ -106,10 +107,10 @@
     unsafe completion?.observed = observed
   }
 
-  /// A buffer that suspends senders takes the occurrence of a `send` even if it is full.
+  /// A buffer that suspends senders accepts the occurrence of a `send` even when it is full.
   var isSend: Bool { isLateSend || (isAwaited && (completion?.purpose ?? .send) == .send) }
 
-  /// Never called inside the core.
+  /// Must not be called inside the core.
   nonisolated(nonsending) consuming func finish() async -> SendReport {
     guard let completion else { return report }
     completion.finishDelivery(report)
@@ -117,7 +118,7 @@
   }
 }
 
-// Calls of inline handlers, and further attempts of handlers that are retried at once.
+// Calling inline handlers, including those that are retried immediately.
 
 extension Delivery {
   @inline(__always) mutating func call(
@@ -178,16 +179,16 @@ extension Delivery {
   }
 }
 
-/// Each takes up to 7 KB of stack in a debug build, and a thread may have 512 KB or less. From
-/// ``limit`` on, a chain of events that post or forward to the next one goes on on the next event's
-/// own queue, with a new stack.
+/// The number of nested deliveries on a thread. Each takes up to 7 KB of stack in a debug build,
+/// and a thread may have 512 KB or less. At ``limit``, a chain of events that post or forward to
+/// one another continues on the next event's own queue, with a fresh stack.
 @usableFromInline enum DeliveryDepth {
   static let limit = 32
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
     let error = unsafe pthread_key_create(&key) { cell in
-      // Not optional on Darwin.
+      // `cell` isn't optional on Darwin.
       let cell: UnsafeMutableRawPointer? = unsafe cell
       unsafe cell?.deallocate()
     }
@@ -211,7 +212,8 @@ extension Delivery {
 }
 
 extension EventCore {
-  /// The thread is outside afterwards, so a later ``leave(_:)`` does nothing. Isolation: core.
+  /// On return, the thread is outside the core, so a later ``leave(_:)`` does nothing.
+  /// Isolation: core.
   func setAside(_ payload: BorrowedPayload, _ completion: Completion?) {
     let rareState = rareState
     unsafe rareState.batch.append(.occurrence(by: Drainer.queue, completion), payload)
@@ -223,7 +225,7 @@ extension EventCore {
     guard DeliveryDepth.isTooDeep, cursor.error == nil, cursor.index == 0, unsafe cursor.bucket == table.first else {
       return false
     }
-    sequence &-= 1  // the delivery on the event's queue counts the occurrence
+    sequence &-= 1  // the delivery on the event's queue will count the occurrence
     return true
   }
 }

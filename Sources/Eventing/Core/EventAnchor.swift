@@ -1,7 +1,7 @@
 public import Synchronization
 
-/// Tokens and lanes retain this instead of the event. So no other anchor gets its address while a
-/// token exists, and a token never names another event.
+/// Tokens and lanes retain the anchor instead of the event. As long as a token exists, no other
+/// anchor can have the same address, so a token never identifies a different event.
 // Safe: `changes` and the number are atomic. The other fields say what guards them.
 @usableFromInline package final class EventAnchor: @unchecked Sendable {
   private weak let weakCore: EventCore?
@@ -10,19 +10,19 @@ public import Synchronization
   @exclusivity(unchecked) var observers: Observers?
   package let failureReference = OnceReference<Failures>()
   private let drawnNumber = Atomic<UInt64>(0)
-  /// Separates the reference count, which threads that create or drop tokens write, from what is
-  /// read before every call.
+  /// Separates the reference count, which threads write when they create or drop tokens, from the
+  /// fields that are read before every call.
   private let line = CacheLine()
 
-  /// Counts changes of handlers' states, which may be made outside the core, during a delivery. A
-  /// thread that finds a changed handler counts, too, because the thread that changed it may not
-  /// have yet (``noteChange()``). Read before every call, so it isn't in the core, to which
-  /// contending threads write.
+  /// Counts changes to handlers' states, which may be made outside the core during a delivery. A
+  /// thread that finds a changed handler also increments it, because the thread that made the
+  /// change may not have called ``noteChange()`` yet. Read before every call, so it isn't stored in
+  /// the core, which contending threads write to.
   @usableFromInline package let changes = Atomic<UInt64>(1)
-  /// The value of `changes` before a walk in which no handler needed the slow path. While `changes`
-  /// has it, the fast path is open for sends; 0 closes it. Isolation: core.
+  /// The value of `changes` before a walk in which no handler needed the slow path. The fast path
+  /// is open for sends while `changes` still has this value; 0 closes it. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var fastPathEpoch: UInt64 = 1
-  /// The epoch of posts, for which fewer handlers need the slow path. Isolation: core.
+  /// The same for posts, for which fewer handlers need the slow path. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var postFastPathEpoch: UInt64 = 1
 
   private static let lastNumber = Atomic<UInt64>(0)
@@ -40,8 +40,8 @@ public import Synchronization
     return done ? new : old
   }
 
-  /// Never read under a mutex: the strong reference may be the last one a moment later, and the
-  /// core's `deinit` then runs here.
+  /// Never read under a mutex, because the strong reference may become the last one, and the core's
+  /// `deinit` would then run here.
   package var core: EventCore? {
     assertNoMutexIsHeld("read a weak reference")
     return weakCore
@@ -50,7 +50,8 @@ public import Synchronization
   @inline(never) func remove(_ record: HandlerRecord) -> Bool {
     let isMine = record.deactivate()
     record.details?.delays?.end()
-    // Even if the handler had ended before: the thread that ended it may not have called this yet.
+    // Called even if the handler had already ended, because the thread that ended it may not have
+    // called this yet.
     noteChange()
     guard isMine else { return false }
     core?.requestUnregistration(record)
@@ -65,9 +66,9 @@ public import Synchronization
     unsafe postFastPathEpoch = 0
   }
 
-  /// Called by a thread that changes a record, before it returns. A thread that finds a record
-  /// changed also calls this, or `closeFastPath(for:)`, before it acts on that. Otherwise the next
-  /// occurrence might take the fast path, and reach a handler that was found locked or removed.
+  /// A thread that changes a record calls this before it returns. A thread that finds a changed
+  /// record must call this or `closeFastPath(for:)` before it acts on the change, or the next
+  /// occurrence might take the fast path and reach a handler that was found locked or removed.
   func noteChange() {
     syncPoint(.noting)
     if !mutant(.removalIsNotNoted) { changes.wrappingAdd(1, ordering: .acquiringAndReleasing) }

@@ -1,17 +1,17 @@
 public import Synchronization
 
-// The thread stays inside the core until the delivery ends, so the table changes only after the
-// occurrence.
+// The thread stays inside the core until the delivery ends, so the table doesn't change during a
+// delivery.
 //
 // The fast path calls each slot's closure with nothing but the payload. It opens after a walk in
-// which every handler could be called that way, and closes when a handler's state changes: before
-// each call, `EventAnchor.changes`, which counts those changes, is compared with `fastPathEpoch`,
-// its value before that walk. So the fast path reads neither records nor memory that posters write.
-// At the first mismatch or error, the slow path takes over and reads each record.
+// which every handler could be called that way and closes when a handler's state changes: before
+// each call, `EventAnchor.changes`, which counts those changes, is compared with its value before
+// that walk, `fastPathEpoch`. The fast path therefore reads neither records nor memory that posters
+// write. At the first mismatch or error, the slow path takes over and reads each record.
 //
-// For posts, fewer handlers need the slow path: the slot's closure of an unbounded sequence, or of
-// a handler on a lane without an owner, enqueues the payload. A send's report needs each handler's
-// outcome, so posts have an epoch of their own, `postFastPathEpoch`.
+// Posts have an epoch of their own, `postFastPathEpoch`, because fewer handlers need the slow path:
+// the slot's closure for an unbounded sequence, or for a handler without an owner on a lane,
+// enqueues the payload. A send needs each handler's outcome for its report.
 
 @safe @usableFromInline struct DeliveryCursor {
   @usableFromInline let bucket: PriorityBucket.Pointer
@@ -53,7 +53,8 @@ extension EventCore {
   ) -> DeliveryCursor? {
     var bucket = unsafe first
     while true {
-      // Counts up to zero: one addition moves to the next slot, and shows whether there is one.
+      // Counts up to zero, so that a single addition advances to the next slot and shows whether
+      // there is one.
       let end = unsafe bucket.pointee.slots + Int(bucket.pointee.count)
       var index = unsafe -Int(bucket.pointee.count)
       while index != 0 {
@@ -70,8 +71,8 @@ extension EventCore {
     }
   }
 
-  /// `nil` if a delivery takes more than calls. The drain reads the anchor once for several
-  /// occurrences, because contending threads write to the cache line of `anchorReference`.
+  /// `nil` if a delivery involves more than calling handlers. The drain reads the anchor once for
+  /// several occurrences, because contending threads write to the cache line of `anchorReference`.
   var plainAnchor: Unmanaged<EventAnchor>? {
     unsafe mustEnqueue || hasDeliveryHooks ? nil : anchorReference.lend()
   }
@@ -172,7 +173,7 @@ extension EventCore {
     return true
   }
 
-  /// Only a walk over all handlers (`isWhole`) opens the fast path.
+  /// Only a walk over all handlers (`isWhole`) can open the fast path.
   func walk(
     _ payload: BorrowedPayload, _ start: PriorityBucket.Pointer, _ index: Int, isWhole: Bool,
     _ delivery: inout Delivery

@@ -1,23 +1,23 @@
 import Dispatch
 import Synchronization
 
-/// A drain by a poster has the number of its thread, by which it finds its own items.
+/// A poster's drain has the number of the poster's thread, which identifies its own items.
 @usableFromInline enum Drainer {
   static var queue: UInt { 0 }
-  /// Runs isolated calls only, because handlers and their captures' `deinit`s may block.
+  /// Runs only isolated calls, because handlers and the `deinit`s of their captures may block.
   static var pool: UInt { .max }
 }
 
 extension EventCore {
   /// Leaves the core. Isolation: core.
   ///
-  /// The event's own queue does all work, a block of the pool isolated calls only. Another thread
-  /// applies the changes of all threads, but delivers only its own occurrences. It hands the rest
-  /// off at:
+  /// The event's own queue does all kinds of work; a block in the pool runs only isolated calls.
+  /// Any other thread applies the changes of all threads but delivers only its own occurrences. It
+  /// hands off the rest when it reaches:
   ///
   /// - an occurrence that another thread enqueued, or a lock that another thread ended;
   /// - an isolated call;
-  /// - any item, if it is too deep in deliveries, or has made more than
+  /// - any item, if deliveries are nested too deeply or it has applied more than
   ///   ``OverloadControl/foreignChanges`` changes of other threads. A barrier and the end of the
   ///   event count as such changes.
   func drain(_ drainer: UInt) {
@@ -47,7 +47,7 @@ extension EventCore {
           } else {
             deliverQueued(payload, completion)
           }
-          // Each payload is destroyed after its delivery, not with the batch.
+          // Each payload is destroyed right after its delivery, not with the batch.
           unsafe rareState.batch.destroyTaken()
           continue
         }
@@ -77,7 +77,7 @@ extension EventCore {
       if look != 0 { rareState.look.end(look) }
       look = 0
       if unsafe !ready.isEmpty { unsafe resume(ready, drainer) }
-      if isEmpty { return }  // The thread is outside the core: it must touch nothing from here on.
+      if isEmpty { return }  // The thread is outside the core and must touch nothing from here on.
       if mustUnregister { return handOff(rareState) }
       for (record, thread) in unregistering {
         if thread != drainer { foreignChanges += 1 }
@@ -99,7 +99,8 @@ extension EventCore {
     if drainer == Drainer.queue { unsafe Scheduling.resumeHere(ready) } else { unsafe Scheduling.resume(ready) }
   }
 
-  /// Ready waiters go on when the event is idle, if it becomes idle now. Isolation: core.
+  /// During a drain, ready waiters aren't resumed until it leaves the core or does other work, so
+  /// that they find the event idle if possible. Isolation: core.
   func endDelivery(of completion: Completion, _ report: SendReport) {
     let ready = unsafe completion.endDelivery(report)
     if unsafe ready.isEmpty { return }
@@ -137,12 +138,12 @@ extension EventCore {
     switch item {
     case .occurrence(let thread, _), .release(_, let thread): thread == drainer
     case .job: drainer == Drainer.pool
-    default: drainer != Drainer.pool  // closures may be released, and the deinit of their captures may block
+    default: drainer != Drainer.pool  // closures may be released, and their captures' deinits may block
     }
   }
 
-  /// Handlers may block. On shared threads that would delay other events: by a second each on
-  /// `DispatchQueue.global()`, and as long as they block in Swift's pool.
+  /// Handlers may block. On shared threads, each would delay other events: by a second on
+  /// `DispatchQueue.global()`, and for as long as it blocks in Swift's pool.
   func handOff(_ rareState: RareState) {
     unsafe rareState.isDraining = false
     stateWord.bitwiseAnd(CoreState.flags, ordering: .relaxed)  // no thread is inside until the block begins
@@ -152,8 +153,8 @@ extension EventCore {
   /// Isolation: core.
   private func drainQueue(_ rareState: RareState) -> DispatchQueue {
     if let queue = unsafe rareState.drainQueue { return queue }
-    // Without a quality of service, Dispatch on Apple's systems would take that of the thread that
-    // hands off, and a background thread would delay the posts of the main thread.
+    // Without an explicit quality of service, Dispatch on Apple's systems would use that of the
+    // thread that hands off, so a background thread would delay the main thread's posts.
     let queue = DispatchQueue(label: "eventing.event", qos: .userInitiated)
     queue.setSpecific(key: OverloadControl.drained, value: rareState.overload)
     unsafe rareState.drainQueue = queue
@@ -168,8 +169,8 @@ extension EventCore {
     if let rareState = pendingWorkReference.load() {
       for lane in unsafe rareState.retiringTargets { lane.sendBarrier(completion) }
     }
-    // Before the barrier, a pace delivers what it keeps, and may have found that the handler has
-    // ended.
+    // A pace delivers its pending occurrence before the barrier and may have found that the handler
+    // has ended.
     unregisterDead()
     endDelivery(of: completion, SendReport())
   }

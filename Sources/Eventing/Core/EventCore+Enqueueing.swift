@@ -31,8 +31,8 @@ extension EventCore {
     }
   }
 
-  /// - Parameter thread: The poster, whose drain may deliver the occurrence. ``Drainer/queue`` if
-  ///   only the event's own queue may.
+  /// - Parameter thread: The poster, whose drain may deliver the occurrence, or ``Drainer/queue``
+  ///   if only the event's own queue may deliver it.
   @inline(never) @discardableResult func enqueue(
     _ payload: BorrowedPayload, _ completion: Completion?, by thread: UInt = Thread.current
   ) -> Bool {
@@ -47,11 +47,11 @@ extension EventCore {
     return mustSlowDown
   }
 
-  /// Returns whether the caller must slow down; not if it is a handler of this event, whose sleep
+  /// Returns whether the caller must slow down. A handler of this event need not, because its sleep
   /// would only delay the drain. `append` is called under `mutex`.
   ///
-  /// One atomic step sets `busy` and `queued`, and reads the old state. With two, the thread inside
-  /// could leave between them without seeing the work, which then no thread would do.
+  /// A single atomic step sets `busy` and `queued` and reads the old state. With two steps, the
+  /// thread inside could leave between them without seeing the work, and no thread would do it.
   @inline(__always) func enqueue(
     drainer: UInt = Thread.current, _ append: (RareState) -> Bool
   ) -> Bool {

@@ -1,11 +1,11 @@
 import Dispatch
 import Synchronization
 
-// The fast paths of a post and of a send are inlined into the user's module; the rest is compiled
-// once, with the library.
+// The fast paths of posts and sends are inlined into the user's module. The rest is compiled once,
+// with the library.
 extension EventCore {
-  /// Each path has a closure of its own: one around all paths would retain the sender on the fast
-  /// path.
+  /// Each path has its own closure, because one closure around all paths would retain the sender
+  /// even on the fast path.
   @inlinable @inline(__always) func post<Payload: Sendable>(
     _ payload: Payload, from sender: (any AnyObject & Sendable)?
   ) {
@@ -27,9 +27,9 @@ extension EventCore {
     _ = unsafe deliverSlowPath(payload, from: cursor, isAwaited: false, sender: sender)
   }
 
-  /// Not inlined. So payload types of one layout share the function, because the compiler merges
-  /// equal functions. And ``Event/send(_:from:)`` stays small enough to be inlined, which spares
-  /// each send the call of an async function: 200 instructions (x86-64 Linux).
+  /// Not inlined, so that payload types with the same layout share this function (the compiler
+  /// merges identical functions) and ``Event/send(_:from:)`` stays small enough to be inlined.
+  /// Inlining that saves each send the call of an async function: 200 instructions on x86-64 Linux.
   @inlinable @inline(never) func send<Payload: Sendable>(
     _ payload: Payload, from sender: (any AnyObject & Sendable)?
   ) -> SendResult {

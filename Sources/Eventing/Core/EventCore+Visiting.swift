@@ -1,6 +1,6 @@
 import Synchronization
 
-// The slow path at one handler: whether it is called, and how. Isolation: core.
+// The slow path for one handler: whether and how to call it. Isolation: core.
 extension EventCore {
   @inline(__always) func visit(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ delivery: inout Delivery
@@ -35,7 +35,7 @@ extension EventCore {
     let token = unsafe HandlerToken(slot.pointee.record, anchor)
     let before = delivery.report.counts
     // An inline forward delivers to its target before `visitNow` returns. A trace shows the
-    // forward's call as the cause, so it is told before.
+    // forward's call as the cause, so the call is reported first.
     let isInlineForward = unsafe details.options.isForward && details.route?.target == nil
     let forwarded = isInlineForward ? delivery.observed?.began(token, isHandOver: true) : nil
     let path = unsafe visitNow(slot, payload, &delivery)
@@ -99,8 +99,9 @@ extension EventCore {
     return .fast
   }
 
-  /// Returns `false` if the handler has ended, `true` if later sends need the slow path for it. A
-  /// handler that has ended isn't counted, and is unregistered after the delivery.
+  /// Returns `true` if later sends need the slow path for the handler, `false` if it has ended. A
+  /// handler that had already ended isn't counted. An ended handler is unregistered after the
+  /// delivery.
   func decide(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ flags: UInt32, _ payload: BorrowedPayload,
     _ delivery: inout Delivery
@@ -111,7 +112,7 @@ extension EventCore {
       noteDead(record)
       return false
     }
-    // Whether the owner of a handler on the main actor is gone is found out there.
+    // The owner of a handler on the main actor is checked there, not here.
     if let box = details?.options.owner, !box.isElsewhere {
       owner = box.object  // retained for the call
       guard owner != nil else {
@@ -121,7 +122,8 @@ extension EventCore {
         return false
       }
     }
-    // A lock applies to what is delivered while it is in force, not when a lane would come to it.
+    // A lock applies to occurrences delivered while it is in force, regardless of when a lane would
+    // get to them.
     if flags & HandlerFlags.notCallable != 0 {
       unsafe refuse(slot, record, flags, payload, &delivery)
       return true

@@ -1,40 +1,41 @@
 import Dispatch
 public import Synchronization
 
-/// The executor of an event: one thread at a time is inside.
+/// The executor of an event. Only one thread at a time is inside.
 ///
-/// 1. *Idle*: a sender enters, delivers and leaves, with two atomic steps. Only the thread inside
-///    changes the handler table, so it reads the table without the mutex, copies and retains
-///    nothing.
-/// 2. *Busy*: a sender enqueues an item under the mutex, and sets `busy` and `queued` in one step.
-///    If the event became idle meanwhile, the sender is inside now.
+/// 1. *Idle*: a sender enters, delivers and leaves with two atomic steps. Only the thread inside
+///    changes the handler table, so it can read the table without the mutex and need not copy or
+///    retain anything.
+/// 2. *Busy*: a sender enqueues an item under the mutex and sets `busy` and `queued` in one step.
+///    If the event had become idle by then, the same step lets the sender in.
 /// 3. If leaving fails because work was enqueued, the thread drains the mailbox or hands it off.
 ///
-/// A lane or a drain retains the core, but not the ``Event``.
+/// A drain retains the core but not the ``Event``. A lane retains neither.
 // Safe: each field says what guards it, here and in RareState.
 @safe @usableFromInline package final class EventCore: SerialExecutor, @unchecked Sendable {
   // Written by contending threads.
   @usableFromInline package let stateWord = Atomic<UInt>(0)
-  /// A thread outside may walk the handler table while it holds the mutex.
+  /// A thread outside may walk the handler table while holding the mutex.
   @usableFromInline package let mutex = UnfairMutex()
   /// Guarded by: mutex.
   @exclusivity(unchecked) package var isEventLocked = false
   /// Guarded by: mutex.
   @exclusivity(unchecked) package var isFinished = false
 
-  /// `hasOwners` and `mustEnqueue` in one byte, so that an event fits 160 bytes. Isolation: core.
+  /// Packs `hasOwners` and `mustEnqueue` into one byte, so that an event fits into 160 bytes.
+  /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var traits: UInt8 = 0
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var clockedCount: Int32 = 0
   @usableFromInline let anchorReference = OnceReference<EventAnchor>()
-  /// The first handler that the delivery found to have ended. Isolation: core.
+  /// The first handler that the current delivery found to have ended. Isolation: core.
   @exclusivity(unchecked) var firstDead: Unmanaged<HandlerRecord>?
   package let pendingWorkReference = OnceReference<RareState>()
   package let type: PayloadType
   /// Read inside the core or under `mutex`. Changed inside, under the mutex.
   @usableFromInline @exclusivity(unchecked) package var table = PriorityTable()
-  /// Changed inside the core. A delivery uses this field and `table.first`: the state word and the
-  /// mutex, which contending threads write, come at least 64 bytes earlier, so on other cache
+  /// Changed inside the core. A delivery uses this field and `table.first`. The state word and the
+  /// mutex, which contending threads write, lie at least 64 bytes earlier and thus on other cache
   /// lines.
   @usableFromInline let sequenceWord = Atomic<UInt64>(0)
 
@@ -46,8 +47,8 @@ public import Synchronization
   }
 
   deinit {
-    // No thread is inside: senders, drains and waiters retain the core. The handlers' lanes outlive
-    // the core until they have made the calls that wait on them.
+    // No thread is inside, because senders, drains and waiters retain the core. The handlers' lanes
+    // outlive it until they have made their waiting calls.
     var paced: [Pacer] = []
     unsafe forEachSlot { slot in
       let record = unsafe slot.pointee.record
@@ -70,7 +71,7 @@ public import Synchronization
   private func deliverLeft(of paced: [Pacer]) {
     let left = paced.filter { $0.isLeft }
     if left.isEmpty { return }
-    // One block, because inline handlers of an event must not overlap.
+    // A single block, because inline handlers of an event must not overlap.
     let observers = unsafe anchorReference.load()?.observers
     Scheduling.concurrentBlock { for target in left { target.deliverLeft(for: observers) } }
   }
@@ -83,8 +84,8 @@ public import Synchronization
 
   // MARK: Executor
 
-  // There is no checkIsolated(). The default implementation traps if a thread outside calls
-  // `assumeIsolated`; an empty implementation would allow a data race.
+  // checkIsolated() isn't implemented. The default implementation traps if a thread outside the
+  // core calls `assumeIsolated`; an empty implementation would allow data races.
 
   @usableFromInline package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
     unsafe UnownedSerialExecutor(ordinary: self)
@@ -97,8 +98,8 @@ public import Synchronization
     if mustStart { Scheduling.concurrentBlock { self.runIsolatedCalls(rareState) } }
   }
 
-  /// A call enters the core only when the block runs. So while the pool is busy, the event is not,
-  /// and no post waits for the call.
+  /// A call doesn't enter the core until its block runs, so a busy pool doesn't keep the event
+  /// busy, and no post has to wait for the call.
   private func runIsolatedCalls(_ rareState: RareState) {
     while let job = mutex.withLock({ unsafe rareState.isolatedCalls.next() }) {
       let own = enter()
@@ -121,21 +122,21 @@ public import Synchronization
   }
 }
 
-/// Above the flags is the number of the thread inside the core, by which a post knows whether it
-/// comes from a handler of the event. No number while a scheduled drain has not begun.
+/// The bits above the flags hold the number of the thread inside the core, which tells a post
+/// whether it comes from a handler of the event. They are 0 while a scheduled drain hasn't begun.
 @usableFromInline package enum CoreState {
   @inlinable static var busy: UInt { 1 }
-  /// A thread has enqueued work, and no drain has looked into the mailbox since.
+  /// Work has been enqueued since a drain last looked into the mailbox.
   @inlinable static var queued: UInt { 2 }
   /// Set on an idle event with a history, an observer or an `unhandled` event, so that
-  /// ``EventCore/enter()`` fails. A drain clears the flag, and sets it again when it leaves.
+  /// ``EventCore/enter()`` fails. A drain clears the flag and sets it again when it leaves.
   @inlinable static var mustEnqueue: UInt { 4 }
   @inlinable package static var flags: UInt { 7 }
 }
 
-// Entering and leaving a core, and the event's anchor.
+// Entering and leaving the core, and the event's anchor.
 extension EventCore {
-  // Isolation of the three variables: core.
+  // Isolation of the next three variables: core.
   @inlinable var hasOwners: Bool {
     get { unsafe traits & 1 != 0 }
     set { unsafe traits = newValue ? traits | 1 : traits & ~1 }
@@ -153,8 +154,8 @@ extension EventCore {
     return stateWord.compareExchange(expected: 0, desired: own, ordering: .acquiring).exchanged ? own : enterSoon(own)
   }
 
-  /// A thread that is inside for a change or a few short calls soon leaves, and enqueueing would
-  /// cost both threads more.
+  /// A thread that is inside for a change or a few short calls leaves soon, and waiting for it
+  /// costs both threads less than enqueueing.
   @usableFromInline @inline(never) func enterSoon(_ own: UInt) -> UInt {
     let entered = spin(toEnter: own)
     if entered != 0 || stateWord.load(ordering: .relaxed) == CoreState.mustEnqueue { return entered }
@@ -174,8 +175,9 @@ extension EventCore {
     return 0
   }
 
-  /// The call has returned, because its task is here, so the thread inside leaves without running
-  /// more user code. If it goes on with other work, this wait ends.
+  /// If an isolated call of the current task has just returned, the thread that ran it will leave
+  /// without running more user code, so this waits for that thread. The wait ends early if the
+  /// thread does other work.
   private func followLook(_ own: UInt) -> UInt {
     guard let look = pendingWorkReference.load()?.look else { return 0 }
     let task = look.task.load(ordering: .acquiring)
@@ -214,7 +216,8 @@ extension EventCore {
 
   @inlinable package var anchor: EventAnchor { anchorReference.load() ?? makeAnchor() }
 
-  /// Without a retain: threads that create and drop tokens contend for the reference count.
+  /// Doesn't retain the anchor, because threads that create and drop tokens contend for its
+  /// reference count.
   @inlinable @inline(__always) func withAnchor<Result>(_ body: (EventAnchor) -> Result) -> Result {
     unsafe (anchorReference.lend() ?? .passUnretained(makeAnchor()))._withUnsafeGuaranteedRef(body)
   }

@@ -44,8 +44,8 @@ package struct Mailbox: ~Copyable {
   }
 }
 
-// Safe: one thread creates an item, and later one thread, perhaps another, does its work. That
-// holds for a `.job`, too: Swift's runtime lets any thread run an `UnownedJob`.
+// Safe: one thread creates an item, and one thread, possibly a different one, later does its work.
+// This also holds for a `.job`, because Swift's runtime lets any thread run an `UnownedJob`.
 enum WorkItem: PayloadHeader, @unchecked Sendable {
   case occurrence(by: UInt, Completion?)
   case join(Int, by: UInt)
@@ -57,8 +57,8 @@ enum WorkItem: PayloadHeader, @unchecked Sendable {
 
   var hasPayload: Bool { if case .occurrence = self { true } else { false } }
 
-  /// A task usually waits for a barrier or a job, and new handlers and occurrences have limits of
-  /// their own.
+  /// Excludes barriers and jobs, for which a task usually waits, as well as new handlers and
+  /// occurrences, which have limits of their own.
   var isChange: Bool {
     switch self {
     case .release, .change, .finish: true

@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// What few events need: it is made when one needs it first. Cache lines separate what contending threads write from what the thread inside reads for each
-/// occurrence.
+/// State that few events need, created on first use. Padding keeps what contending threads write
+/// off the cache lines that the thread inside reads for each occurrence.
 // Safe: each field says what guards it.
 @safe @usableFromInline package final class RareState: @unchecked Sendable {
   /// Guarded by: core.mutex.
@@ -11,17 +11,17 @@ import Synchronization
   @exclusivity(unchecked) package var drained = DrainedOccurrences()
   private let firstLine = CacheLine()
 
-  // Read with each occurrence.
+  // Read for each occurrence.
   let overload = OverloadFlag()
   let isTraced = Atomic<Bool>(false)
   /// Set before the event is shared.
   let historyReference = OnceReference<ReplayHistory>()
   var history: ReplayHistory? { historyReference.load() }
   @exclusivity(unchecked) var replayValue = ReplayValue()
-  /// Set under `core.mutex`, because an inspection may read it already.
+  /// Set under `core.mutex`, because an inspection may already be reading it.
   @exclusivity(unchecked) package var keyIndex: KeyIndex?
 
-  // Seldom used.
+  // Rarely used.
   /// Guarded by: core.mutex.
   @exclusivity(unchecked) package var holding = HoldingState()
   /// Guarded by: core.mutex.
@@ -40,7 +40,7 @@ import Synchronization
 
   /// Isolation: core.
   @exclusivity(unchecked) var isDraining = false
-  /// Resumed when the drain leaves, or before it does other work. Isolation: core.
+  /// Resumed when the drain leaves or before it does other work. Isolation: core.
   @exclusivity(unchecked) var ready: [UnsafeContinuation<Void, Never>] = unsafe []
 
   /// Isolation: core.
@@ -66,7 +66,7 @@ import Synchronization
   var hasDeliveryHooks: Bool { unsafe replayValue.make != nil || keyIndex != nil }
 }
 
-/// When an isolated call returns, its task goes on before the thread has left the core: see
+/// When an isolated call returns, its task may continue before the thread has left the core: see
 /// ``EventCore/followLook(_:)``.
 final class RunningLook: Sendable {
   let thread = Atomic<UInt>(0)

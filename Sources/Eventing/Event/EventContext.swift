@@ -4,39 +4,38 @@ public import Synchronization
 ///
 ///     EventContext.propagate(RequestID.$current)   // once, when the program starts
 ///
-/// A handler on a lane runs in a task or a block of its own, which has no task-local values of the
-/// sender. An occurrence that was queued may be delivered on another thread. In both cases the
-/// handler sees the sender's values of the task-locals that are carried. For payloads that a new
-/// handler receives from the past (see ``EventReplay``), the handler sees the values of the task
-/// that added the handler.
+/// A handler on a lane runs in a separate task or block, which doesn't have the sender's task-local
+/// values. A queued occurrence may be delivered on another thread. In both cases, the handler sees
+/// the sender's values of the propagated task-locals. When a new handler receives past payloads
+/// (see ``EventReplay``), it sees the values of the task that added it.
 ///
-/// Priority is not carried. A lane has the priority that its delivery names. An
-/// ``AsyncDelivery/task`` handler of a `send` is a child task of the sender, at the sender's
-/// priority. If a task awaits another task, Swift escalates the priority of the awaited task as
-/// usual.
+/// Priority isn't propagated. A lane has the priority set by its delivery. An
+/// ``AsyncDelivery/task`` handler of a `send` is a child task of the sender and has the sender's
+/// priority. As usual, if a task awaits another task, Swift escalates the priority of the awaited
+/// task.
 public enum EventContext {
-  /// Propagates a task-local value with every occurrence that is sent from now on, in the whole
-  /// process.
+  /// Propagates a task-local value with every occurrence sent from now on, in the whole process.
   ///
-  /// Callable from any thread. Each occurrence that goes to a lane, or is queued, then costs one
-  /// more allocation.
+  /// Callable from any thread. Each occurrence that goes to a lane or is queued then costs one more
+  /// allocation.
   ///
   /// - Parameter value: The projected value of the task-local, such as `RequestID.$current`.
-  /// - Returns: A registration whose ``EventRegistration/end()`` stops this. Occurrences that are
-  ///   already queued keep their values. Each call of `propagate` needs its own call of `end()`.
+  /// - Returns: A registration whose ``EventRegistration/end()`` stops the propagation. Occurrences
+  ///   that are already queued keep their values. Each call of `propagate` must be ended
+  ///   separately.
   @discardableResult public static func propagate<Value: Sendable>(_ value: TaskLocal<Value>) -> EventRegistration {
     let id = ContextRegistry.shared.add { BoundValue(local: value, value: value.get()) }
     return EventRegistration { ContextRegistry.shared.remove(id) }
   }
 
-  /// The executor that runs the asynchronous handlers of the caller's events; `nil` for Swift's
+  /// The executor on which the asynchronous handlers of the caller's events run; `nil` for Swift's
   /// default. Use it for tasks that work together with such handlers.
   ///
   ///     Task(executorPreference: EventContext.executor) { await upload(file) }
   ///
   /// It's `nil` unless a test tool provides an executor, as simulations in EventingTesting do. A
   /// program that starts its tasks this way can be simulated without importing the test tools. On
-  /// Linux, a simulation also runs tasks that have no executor preference.
+  /// Linux, a simulation also runs tasks without an executor preference.
   ///
   /// Child tasks inherit the preference; `Task {}` doesn't. Callable from any thread and inside
   /// handlers.
@@ -77,8 +76,8 @@ final class ContextRegistry: @unchecked Sendable {
   }
 
   func capture() -> [any ContextValue] {
-    // Copied, because an array that is changed in place under the mutex must not be read without
-    // the mutex.
+    // Copied, because the array is modified in place under the mutex and must not be read without
+    // it.
     let captures = mutex.withLock { unsafe self.captures.map(\.capture) }
     return captures.map { $0() }
   }
@@ -105,7 +104,7 @@ final class ContextRegistry: @unchecked Sendable {
     return CarriedContext(isOn.load(ordering: .acquiring) ? ContextRegistry.shared.capture() : [], CallCell.cause)
   }
 
-  /// `nil` also if the handler's own call, which is traced, has bound its cell already.
+  /// Also `nil` if the handler's own call is traced and has already bound its cell.
   private var cellToBind: CallCell? {
     cell != nil && CallCell.current?.call.load(ordering: .relaxed) != CallCell.unused ? cell : nil
   }
@@ -119,7 +118,7 @@ final class ContextRegistry: @unchecked Sendable {
     index == values.count ? body() : values[index].bind { run(from: index + 1, body) }
   }
 
-  /// Does not leave the actor `place` before or after `body`, and suspends only where `body` does.
+  /// Stays on the actor `place` before and after `body`, and suspends only where `body` does.
   @inline(never) func run<Result>(on place: isolated (any Actor)?, _ body: () async -> Result) async
     -> Result
   {

@@ -1,30 +1,30 @@
-/// The name, the number and the payload type of an event, as a value.
+/// An event's name, number and payload type, as a value.
 ///
-/// Each ``EventStep`` names its event so, and ``Event/identity`` returns it. An identity does not
-/// keep its event alive. Two identities are equal if their numbers are equal.
+/// Each ``EventStep`` identifies its event this way, and ``Event/identity`` returns it. An identity
+/// doesn't keep its event alive. Two identities are equal if their numbers are equal.
 public struct EventIdentity: Sendable {
   /// The name of the event; `nil` if it has none. Several events may share a name.
   public let name: String?
-  /// A number that is unique in this process: no other event ever has it.
+  /// A number that no other event ever has in this process.
   public let number: UInt64
-  /// The type of the payloads; for a keyed event, the type of a pair of key and payload.
+  /// The type of the payloads; for a keyed event, the type of a key-payload pair.
   public let payloadType: Any.Type
 }
 
 extension EventIdentity: Hashable {
-  /// Returns whether two identities are those of one event.
+  /// Returns whether two identities belong to the same event.
   public static func == (a: EventIdentity, b: EventIdentity) -> Bool { a.number == b.number }
   /// Hashes the number.
   public func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
 extension EventIdentity: CustomStringConvertible {
-  /// The name; without one, the number and the payload type.
+  /// The name or, if there is none, the number and the payload type.
   public var description: String { name ?? "event \(number) of \(payloadType)" }
 }
 
 extension Event {
-  /// The name, the number and the payload type, as observers of the event receive them.
+  /// The name, number and payload type, as observers of the event receive them.
   ///
   /// Callable from any thread and inside any handler.
   ///
@@ -33,7 +33,7 @@ extension Event {
 }
 
 extension KeyedEvent {
-  /// The name, the number and the type of key and payload: see ``Event/identity``.
+  /// The name, the number, and the types of the key and payload: see ``Event/identity``.
   public var identity: EventIdentity { event.identity }
 }
 

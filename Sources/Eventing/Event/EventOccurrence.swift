@@ -2,13 +2,13 @@
 public struct EventOccurrence<Payload: Sendable>: Sendable {
   /// The value that was sent.
   public let payload: Payload
-  /// The object that sent it; `nil` if none was named, or if it has been released.
+  /// The object that sent it; `nil` if none was given or it has been released.
   public weak let sender: (any AnyObject & Sendable)?
   /// The name of the event; `nil` if it has none.
   public let eventName: String?
-  /// The position in the event's order. The first occurrence of an event has number 1.
+  /// The position in the event's order. An event's first occurrence has number 1.
   public let sequence: UInt64
-  /// The instant at which the delivery began.
+  /// The instant at which delivery began.
   public let instant: ContinuousClock.Instant
 }
 

@@ -1,4 +1,4 @@
-/// An error of the library itself, with what was expected and what was found instead.
+/// An error of the library itself that states what was expected and what was found instead.
 ///
 ///     do {
 ///       try await progress.next(within: .seconds(1))
@@ -12,14 +12,14 @@ public struct EventingError: Error, Sendable {
 
     /// No value came within the given time.
     public static var timedOut: Code { Code(name: "timedOut") }
-    /// The event has ended, and no further value will come.
+    /// The event has ended, so no further value will come.
     public static var eventEnded: Code { Code(name: "eventEnded") }
     /// No responder answered the question.
     public static var unanswered: Code { Code(name: "unanswered") }
     /// The owner already has an event of this name on the bus, but with another payload type.
     public static var payloadMismatch: Code { Code(name: "payloadMismatch") }
 
-    /// Returns whether an error is an ``EventingError`` of a code, for the pattern of a `catch`.
+    /// Returns whether an error is an ``EventingError`` with the given code, for `catch` patterns.
     public static func ~= (code: Code, error: any Error) -> Bool { (error as? EventingError)?.code == code }
   }
 
@@ -34,7 +34,7 @@ public struct EventingError: Error, Sendable {
 
   /// The kind of this error.
   public let code: Code
-  /// A sentence that names what was expected and what was found.
+  /// A sentence that states what was expected and what was found.
   public let description: String
 }
 

@@ -5,23 +5,23 @@
 ///     await orders.handlers()
 ///     if await !orders.quiesce(within: .seconds(5)) { print("a handler still runs") }
 ///
-/// `any HandlerRegistry` holds events of different payloads. A type of yours that wraps an event
-/// conforms by returning the table of that event:
+/// `any HandlerRegistry` can hold events with different payload types. To make your own type that
+/// wraps an event conform, return the table of that event:
 ///
 ///     extension Shop: HandlerRegistry {
 ///       var handlerTable: HandlerTable { orders.handlerTable }
 ///     }
 ///
-/// All methods may be called from any thread and inside any handler. Only a method that waits for
-/// other work is awaited.
+/// All methods may be called from any thread and inside any handler. Only methods that wait for
+/// other work are asynchronous.
 public protocol HandlerRegistry: Sendable {
-  /// The handlers. A type that wraps an event returns the table of the event.
+  /// The handlers. A type that wraps an event returns that event's table.
   nonisolated var handlerTable: HandlerTable { get }
 }
 
-/// The handlers of one event, or those of the events that an ``EventBus`` has now.
+/// The handlers of one event, or of all events that an ``EventBus`` currently has.
 ///
-/// Only this library makes one. A table retains its event or bus.
+/// Only this library creates tables. A table retains its event or bus.
 public struct HandlerTable: Sendable {
   @usableFromInline package enum Kind: String, Sendable { case event, keyed, observed, question }
   @usableFromInline enum Content: Sendable {
@@ -46,7 +46,7 @@ public struct HandlerTable: Sendable {
     }
   }
 
-  /// With `orBusHandler`, also finds a handler of a whole bus, whose token belongs to a private
+  /// With `orBusHandler`, also finds a handler of the whole bus, whose token belongs to a private
   /// event.
   @inline(__always) func with(
     _ token: HandlerToken, orBusHandler: Bool = false, _ body: (EventCore) -> Bool
@@ -64,8 +64,8 @@ extension HandlerTable {
   }
 }
 
-/// Retaining the core takes 100 instructions, because a weak reference leads to it, and looking up
-/// the conformance of the generic object 600 (x86-64 Linux).
+/// Avoids retaining the core, which takes 100 instructions because it's reached through a weak
+/// reference, and looking up the conformance of the generic object, which takes 600 (x86-64 Linux).
 // Safe: the object retains the core as long as it exists itself.
 @safe @usableFromInline struct BorrowedCore: Sendable {
   @usableFromInline let core: Unmanaged<EventCore>
@@ -102,8 +102,7 @@ extension HandlerTable {
 }
 
 extension HandlerRegistry {
-  /// The name in logs, in steps of observers and in snapshots; `nil` if there is none. A bus has no
-  /// name.
+  /// The name in logs, observers' steps and snapshots; `nil` if there is none. A bus has no name.
   ///
   /// - Complexity: O(1).
   public nonisolated var name: String? {
@@ -115,38 +114,38 @@ extension HandlerRegistry {
 
   /// Removes a handler.
   ///
-  /// Removal takes effect before this returns: no later call begins, and queued calls are skipped,
-  /// also for the occurrence that is being delivered.
-  /// A call that another thread began just before may still be running: ``quiesce()`` waits for it.
-  /// No call runs afterwards if this is called on the handler's own serial context: the main actor
-  /// for ``MainDelivery/main``, its serial queue, or the actor that it is isolated to.
+  /// The removal takes effect before this returns: no later call begins, and queued calls are
+  /// skipped, even for the occurrence that is being delivered. A call that another thread began
+  /// just before may still be running; ``quiesce()`` waits for it. No call runs after this returns
+  /// if you call it in the handler's own serial context: on the main actor for
+  /// ``MainDelivery/main``, on its serial queue, or on the actor to which it is isolated.
   ///
   /// **Concurrency.** Callable from any thread or task. It never waits for a handler. If two
-  /// threads remove one handler, one of them gets `true`. If more than 256 removals are queued, the
-  /// caller also sleeps for some microseconds.
+  /// threads remove the same handler, one of them gets `true`. If more than 256 removals are
+  /// queued, the caller also sleeps for some microseconds.
   ///
-  /// **Inside a handler,** a handler may remove itself or any other. A removed handler that the
-  /// current occurrence has not reached yet is not called for that occurrence, whose report does
-  /// not count the handler.
+  /// **Inside a handler,** a handler may remove itself or any other. If the current occurrence
+  /// hasn't reached the removed handler yet, the handler isn't called for it, and the report
+  /// doesn't count the handler.
   ///
   /// - Parameter token: The token of the handler.
-  /// - Returns: Whether the handler was removed by this call: `false` if it had ended before, or
-  ///   belongs to another event.
-  /// - Complexity: O(1), amortized over removals. With handlers of several priorities O(log
-  ///   priorities), and O(priorities) if it is the last handler of its priority. For a bus, also
-  ///   O(*n* log *n*) for its *n* events.
-  // Inlinable: otherwise a call takes 230 instructions more (x86-64 Linux).
+  /// - Returns: Whether this call removed the handler: `false` if it had already ended or belongs
+  ///   to another event.
+  /// - Complexity: O(1), amortized over removals. If handlers have several priorities, O(log
+  ///   priorities), or O(priorities) for the last handler of its priority. For a bus, plus O(*n*
+  ///   log *n*) for its *n* events.
+  // Inlinable, which saves 230 instructions per call (x86-64 Linux).
   @inlinable @discardableResult public nonisolated func remove(_ token: HandlerToken) -> Bool {
     let table = handlerTable
     guard case .event(let core, _) = table.content else { return table.removeFromBus(token) }
     return core.remove(token)
   }
 
-  /// Removes handlers, as ``remove(_:)`` does.
+  /// Removes the handlers that a filter selects, as ``remove(_:)`` does.
   ///
-  /// A handler of all events of a bus ends in all of them if the filter selects it.
+  /// If the filter selects a handler of all events of a bus, that handler ends in all of them.
   ///
-  /// - Parameter filter: The handlers to remove: by default all, with forwards and sequences.
+  /// - Parameter filter: The handlers to remove; by default all, including forwards and sequences.
   /// - Returns: The number of handlers that this call removed.
   /// - Complexity: O(handlers).
   @discardableResult public nonisolated func removeAll(where filter: HandlerFilter = .all) -> Int {
@@ -159,13 +158,13 @@ extension HandlerRegistry {
 
   // MARK: Looking
 
-  /// Returns whether a handler is still there.
+  /// Returns whether a handler still exists.
   ///
-  /// Callable from any thread and inside any handler, and never waits for a handler.
+  /// Callable from any thread and inside any handler. It never waits for a handler.
   ///
   /// - Parameter token: The token of the handler.
-  /// - Returns: `false` if the handler was removed or used up, if its owner has been released, or
-  ///   if it belongs to another event.
+  /// - Returns: `true` unless the handler was removed or used up, its owner has been released, or
+  ///   it belongs to another event.
   /// - Complexity: O(1). For a bus, O(*n* log *n*) for its *n* events.
   public nonisolated func contains(_ token: HandlerToken) -> Bool {
     handlerTable.with(token, orBusHandler: true) { $0.isAlive(token.record) }
@@ -182,11 +181,11 @@ extension HandlerRegistry {
     return isFound
   }
 
-  /// The number of handlers; handlers whose owner has been released do not count.
+  /// The number of handlers, without those whose owner has been released.
   ///
   /// For a keyed event, this is the number of handlers of all keys. Callable from any thread and
-  /// inside any handler, and never waits for a handler. Every add and every removal that has
-  /// returned is counted.
+  /// inside any handler, without waiting for a handler. The number reflects every addition and
+  /// every removal that has returned.
   ///
   /// - Complexity: O(handlers).
   public nonisolated var handlerCount: Int {
@@ -197,12 +196,12 @@ extension HandlerRegistry {
 
   /// Returns snapshots of handlers, in the order in which they are called.
   ///
-  /// Forwards and sequences are handlers, too. The event takes the snapshots between two
-  /// occurrences, after everything sent before has been delivered. Calls on lanes may still be
-  /// queued or running then. May be awaited inside a handler. The events of a bus are looked at
-  /// one after the other.
+  /// Forwards and sequences count as handlers, too. The event takes the snapshots between two
+  /// occurrences, after everything sent before has been delivered. By then, calls on lanes may
+  /// still be queued or running. You can await this inside a handler. The events of a bus are
+  /// inspected one after another.
   ///
-  /// - Parameter filter: The handlers to look at: by default all.
+  /// - Parameter filter: The handlers to inspect; by default all.
   /// - Complexity: O(handlers).
   public nonisolated(nonsending) func handlers(where filter: HandlerFilter = .all) async -> [HandlerSnapshot] {
     var found: [HandlerSnapshot] = []
@@ -210,19 +209,19 @@ extension HandlerRegistry {
     return found
   }
 
-  /// Adds an observer, which is told of every occurrence that is sent from now on.
+  /// Adds an observer that is notified of every occurrence sent from now on.
   ///
-  /// Effective on return, and callable from any thread and inside a handler. Several observers are
-  /// told in the order in which they were added. The event retains an observer until the
-  /// observation is ended, or the event is released. For an ``Observed`` value, the observer is
-  /// told of announcements (``Observed/changes(initial:prior:)``) as of other occurrences.
+  /// Effective on return. Callable from any thread and inside any handler. Several observers are
+  /// notified in the order in which they were added. The event retains an observer until the
+  /// observation ends or the event is released. For an ``Observed`` value, the observer is notified
+  /// of announcements (``Observed/changes(initial:prior:)``), too, like any other occurrences.
   ///
   /// An observed event has no fast path: each occurrence is enqueued, and the queue is drained at
   /// once. Events without observers pay nothing.
   ///
   /// - Parameter observer: The observer.
-  /// - Returns: The observation, which ``EventRegistration/end()`` ends. Without that call, the
-  ///   observation lasts as long as the event.
+  /// - Returns: The observation. It lasts as long as the event, unless you end it with
+  ///   ``EventRegistration/end()``.
   /// - Complexity: O(*n*) for *n* handlers and observers.
   @discardableResult public nonisolated func observe(with observer: some EventObserver) -> EventRegistration {
     let observation = Observation(observer)
@@ -238,26 +237,26 @@ extension HandlerRegistry {
 }
 
 extension HandlerRegistry {
-  /// Waits until no call for an occurrence sent before is running or queued, on any lane.
+  /// Waits until no call for an occurrence sent before is running or queued on any lane.
   ///
-  /// Calls of handlers that have been removed count, too. Occurrences that a lock holds do not, nor
-  /// do calls that wait on a lane which such a lock has paused, nor loops over
+  /// Calls to handlers that have been removed count, too. Occurrences held by a lock don't count,
+  /// nor do calls on a lane that such a lock has paused, nor loops over
   /// ``EventSource/payloads(named:buffering:)``.
   ///
-  /// `quiesce` covers this event only. What this event forwarded has entered the target, or is
-  /// queued there, but its handlers may still be running: call `quiesce()` of the target next.
+  /// `quiesce` covers this event only. A forwarded occurrence has entered the target or is queued
+  /// there, but the target's handlers may still be running, so call `quiesce()` on the target next.
   /// ``Event/send(_:from:)`` waits for the handlers of targets, too. For a bus, this waits for one
-  /// event after the other, and not for events that are made meanwhile.
+  /// event after another, but not for events created in the meantime.
   ///
   /// The handlers of ``Event/deadLetters`` count, too, for letters about occurrences sent before.
-  /// For an ``Observed`` value, so do the handlers of ``Observed/combineLatest(_:)`` with this
-  /// value.
+  /// For an ``Observed`` value, so do the handlers of every ``Observed/combineLatest(_:)`` that
+  /// includes it.
   ///
-  /// **Inside a handler,** `quiesce` waits neither for that handler nor for a handler that waits
-  /// for it. Cancellation of the task does not shorten the wait, as it does that of
+  /// **Inside a handler,** `quiesce` waits neither for that handler nor for a handler that is
+  /// waiting for it. Cancelling the task doesn't shorten the wait, unlike for
   /// ``quiesce(within:clock:)``.
   ///
-  /// - Complexity: O(handlers), however many other waits the calling handler has.
+  /// - Complexity: O(handlers), no matter how many other waits the calling handler has.
   public nonisolated(nonsending) func quiesce() async {
     _ = await handlerTable.quiesce(orUntilCancelled: false)
   }
@@ -270,11 +269,11 @@ extension HandlerRegistry {
   /// once.
   ///
   /// - Parameters:
-  ///   - limit: The longest time to wait. More than a hundred years means for ever.
+  ///   - limit: The longest time to wait. More than a hundred years means forever.
   ///   - clock: The clock that measures the limit.
-  /// - Returns: Whether all calls have ended. With a limit of zero, or in a cancelled task: whether
-  ///   the event was idle, with no thread inside, not even one about to leave.
-  /// - Complexity: As for ``quiesce()``.
+  /// - Returns: Whether all calls have ended. If the limit is zero or the task is cancelled,
+  ///   whether the event was idle, without any thread inside, not even one about to leave.
+  /// - Complexity: That of ``quiesce()``.
   @discardableResult public nonisolated(nonsending) func quiesce(
     within limit: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) async -> Bool {
@@ -282,19 +281,19 @@ extension HandlerRegistry {
     return await Sleeping.result(within: limit, on: clock) { await table.quiesce(orUntilCancelled: true) }
   }
 
-  /// Ends the event: delivers everything sent before, then releases the handlers.
+  /// Ends the event: delivers everything sent before and then releases the handlers.
   ///
-  /// Sends after this reach no handler. Handlers that are added after this end at once. A handler
-  /// on a lane ends after the calls that are queued there. Sequences end, and a task that waits in
+  /// Later sends reach no handler, and handlers added later end at once. A handler on a lane ends
+  /// after the calls queued there. Sequences end, and a task that is waiting in
   /// ``EventSource/next(within:clock:where:)`` gets an ``EventingError``. Use this for an event
   /// that is never released, such as a `static` one.
   ///
-  /// A remote event or question also stops to listen, and can no longer publish or ask. A bus ends
-  /// its events in the order in which they were made, and its handlers of all events, and forgets
-  /// them: it can still be used, and then makes new events.
+  /// A remote event or question also stops listening and can no longer publish or ask. A bus ends
+  /// and forgets its events, in the order in which they were created, and its handlers of all
+  /// events. The bus can still be used and then creates new events.
   ///
-  /// **Concurrency.** Callable from any thread or task. It does not wait for handlers:
-  /// ``quiesce()`` does. Further calls have no effect.
+  /// **Concurrency.** Callable from any thread or task. It doesn't wait for handlers; ``quiesce()``
+  /// does. Further calls have no effect.
   ///
   /// **Inside a handler,** the current occurrence still reaches every handler.
   ///
@@ -305,11 +304,11 @@ extension HandlerRegistry {
     table.forEach { $0.finish() }
   }
 
-  /// Whether ``finish()`` was called. Handlers may still be running: ``quiesce()`` waits for them.
+  /// Whether ``finish()`` was called. Handlers may still be running; ``quiesce()`` waits for them.
   ///
-  /// For a bus: whether it has events, and all of them have ended.
+  /// For a bus, whether it has events and all of them have ended.
   ///
-  /// - Complexity: O(1), for a bus O(*n* log *n*) for its *n* events.
+  /// - Complexity: O(1). For a bus, O(*n* log *n*) for its *n* events.
   public nonisolated var isFinished: Bool {
     handlerTable.allSatisfy { core in core.mutex.withLock { unsafe core.isFinished } }
   }

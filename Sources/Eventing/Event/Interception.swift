@@ -1,5 +1,4 @@
-/// The decision of an interceptor on an occurrence: see
-/// ``Event/intercept(_:fileID:line:perform:)``.
+/// An interceptor's decision about an occurrence: see ``Event/intercept(_:fileID:line:perform:)``.
 public struct Interception<Payload: Sendable>: Sendable {
   enum Decision: Sendable {
     case proceed
@@ -8,17 +7,17 @@ public struct Interception<Payload: Sendable>: Sendable {
   }
   let decision: Decision
 
-  /// Passes the occurrence on to the handlers that follow.
+  /// Passes the occurrence on to the remaining handlers.
   public static var proceed: Interception { Interception(decision: .proceed) }
 
-  /// Passes another payload on to the handlers that follow, including later interceptors.
+  /// Passes a different payload on to the remaining handlers, including later interceptors.
   ///
-  /// - Parameter payload: What they receive in place of the payload that was sent.
+  /// - Parameter payload: The payload that they receive instead of the one that was sent.
   public static func proceed(with payload: Payload) -> Interception {
     Interception(decision: .proceedWith(payload))
   }
 
-  /// Keeps the occurrence from the handlers that follow; the report counts them as skipped.
+  /// Withholds the occurrence from the remaining handlers, which the report counts as skipped.
   public static var stop: Interception { Interception(decision: .stop) }
 
   package func map<Whole: Sendable>(_ transform: (Payload) -> Whole) -> Interception<Whole> {
@@ -49,65 +48,64 @@ extension Interception: CustomStringConvertible {
   }
 }
 
-/// A choice about an interceptor: see ``Event/intercept(_:fileID:line:perform:)``.
+/// An option of an interceptor: see ``Event/intercept(_:fileID:line:perform:)``.
 ///
-/// Options may be given in any order. Of two options of a kind, the later one counts.
+/// Options may be given in any order. Of two options of the same kind, the later one applies.
 public struct InterceptorOption: Sendable {
   let setting: HandlerSetting
 
-  /// A name, by which ``HandlerFilter/named(_:)`` selects the interceptor.
+  /// A name by which ``HandlerFilter/named(_:)`` selects the interceptor.
   public static func named(_ name: String) -> InterceptorOption { InterceptorOption(setting: .name(name)) }
 
-  /// Tags, in addition to those of other options, by which ``HandlerFilter/tagged(_:)`` selects the
-  /// interceptor.
+  /// Tags by which ``HandlerFilter/tagged(_:)`` selects the interceptor, in addition to those of
+  /// other options.
   public static func tagged(_ tags: String...) -> InterceptorOption { InterceptorOption(setting: .tags(tags)) }
 
-  /// The place of the interceptor in the order of calls. Give it a higher priority than the
-  /// handlers that it guards.
+  /// The interceptor's position in the order of calls. Give it a higher priority than the handlers
+  /// that it guards.
   ///
   /// - Parameter priority: The default is 0.
   public static func priority(_ priority: Int) -> InterceptorOption {
     InterceptorOption(setting: .priority(priority))
   }
 
-  /// One call; then the interceptor is removed.
+  /// Removes the interceptor after one call.
   public static var once: InterceptorOption { InterceptorOption(setting: .once) }
 }
 
 extension InterceptorOption: CustomStringConvertible {
-  /// The option as it is written.
+  /// The option as written in code.
   public var description: String { setting.description }
 }
 
 extension Event {
-  /// Adds an inline handler that can keep an occurrence from the handlers that follow in the order,
-  /// or change what they receive.
+  /// Adds an inline handler that can withhold an occurrence from later handlers or change what they
+  /// receive.
   ///
   ///     hits.intercept(.priority(10)) { hit in .proceed(with: hit.halved) }
   ///
-  /// If the closure returns ``Interception/stop``, all following handlers are skipped, on lanes and
-  /// inline alike. The ``SendReport`` counts them as skipped, and once handlers are not used up.
+  /// If the closure returns ``Interception/stop``, all later handlers are skipped, both on lanes
+  /// and inline. The ``SendReport`` counts them as skipped, and once handlers aren't used up.
   ///
   /// After ``Interception/proceed(with:)``, the new payload is what later interceptors, handlers,
   /// sequences, views and forwards receive, what ``EventReplay`` repeats, and what their
   /// ``deadLetters`` contain. ``latest`` and traces show the payload that was sent. An occurrence
-  /// that an interceptor was called with is not ``unhandled``.
+  /// for which an interceptor was called doesn't count as ``unhandled``.
   ///
-  /// An error is a failure like any other, and the occurrence proceeds as it is, unless the event's
-  /// policy is ``FailurePolicy/skipLaterHandlers``. A locked or removed interceptor changes
-  /// nothing.
+  /// An error is a failure like any other, and the occurrence proceeds unchanged unless the event's
+  /// policy is ``FailurePolicy/skipLaterHandlers``. A locked or removed interceptor has no effect.
   ///
-  /// This takes effect before it returns, and may be called from any thread and inside any handler:
+  /// This takes effect before it returns and may be called from any thread and inside any handler:
   /// see ``EventSource``.
   ///
   /// - Parameters:
   ///   - options: A name, tags, a priority, or ``InterceptorOption/once``.
-  ///   - fileID: The file where the interceptor is made, for snapshots and diagnostics.
-  ///   - line: The line where the interceptor is made.
-  ///   - body: The closure that is called with each payload, on the thread that delivers.
-  /// - Returns: A token that names the handler. Dropping it changes nothing.
-  /// - Complexity: O(1), or O(priorities) for the first handler of a priority. A payload that is
-  ///   passed on takes one allocation.
+  ///   - fileID: The file where the interceptor is created, for snapshots and diagnostics.
+  ///   - line: The line where the interceptor is created.
+  ///   - body: The closure to call with each payload, on the thread that delivers.
+  /// - Returns: A token that identifies the handler. Dropping it has no effect.
+  /// - Complexity: O(1), or O(priorities) for the first handler of a priority. Substituting a
+  ///   payload takes one allocation.
   @discardableResult public nonisolated func intercept(
     _ options: InterceptorOption..., fileID: StaticString = #fileID, line: UInt = #line,
     perform body: @escaping @Sendable (Payload) throws -> Interception<Payload>
@@ -120,10 +118,10 @@ extension Event {
   ///
   /// - Parameters:
   ///   - options: A name, tags, a priority, or ``InterceptorOption/once``.
-  ///   - owner: The object, which is held weakly. When it goes, so does the interceptor.
-  ///   - fileID: The file where the interceptor is made, for snapshots and diagnostics.
-  ///   - line: The line where the interceptor is made.
-  ///   - body: The closure that is called with the owner and each payload.
+  ///   - owner: The object, which is held weakly. The interceptor ends when it's released.
+  ///   - fileID: The file where the interceptor is created, for snapshots and diagnostics.
+  ///   - line: The line where the interceptor is created.
+  ///   - body: The closure to call with the owner and each payload.
   @discardableResult public nonisolated func intercept<Owner: AnyObject & Sendable>(
     _ options: InterceptorOption..., owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     perform body: @escaping @Sendable (Owner, Payload) throws -> Interception<Payload>
@@ -162,15 +160,15 @@ extension Event {
 }
 
 extension KeyedEvent {
-  /// Adds an interceptor of all keys: see ``Event/intercept(_:fileID:line:perform:)``.
+  /// Adds an interceptor for all keys: see ``Event/intercept(_:fileID:line:perform:)``.
   ///
   ///     rooms.intercept { room, message in room == lobby ? .stop : .proceed }
   ///
   /// - Parameters:
   ///   - options: A name, tags, a priority, or ``InterceptorOption/once``.
-  ///   - fileID: The file where the interceptor is made, for snapshots and diagnostics.
-  ///   - line: The line where the interceptor is made.
-  ///   - body: The closure that is called with each key and payload. It cannot change the key.
+  ///   - fileID: The file where the interceptor is created, for snapshots and diagnostics.
+  ///   - line: The line where the interceptor is created.
+  ///   - body: The closure to call with each key and payload. It can't change the key.
   @discardableResult public func intercept(
     _ options: InterceptorOption..., fileID: StaticString = #fileID, line: UInt = #line,
     perform body: @escaping @Sendable (Key, Payload) throws -> Interception<Payload>
@@ -178,15 +176,15 @@ extension KeyedEvent {
     addInterceptor(options, fileID, line, body)
   }
 
-  /// Adds an interceptor of all keys that lives as long as an object: see
+  /// Adds an interceptor for all keys that lives as long as an object: see
   /// ``Event/intercept(_:owner:fileID:line:perform:)``.
   ///
   /// - Parameters:
   ///   - options: A name, tags, a priority, or ``InterceptorOption/once``.
-  ///   - owner: The object, which is held weakly. When it goes, so does the interceptor.
-  ///   - fileID: The file where the interceptor is made, for snapshots and diagnostics.
-  ///   - line: The line where the interceptor is made.
-  ///   - body: The closure that is called with the owner and each key and payload.
+  ///   - owner: The object, which is held weakly. The interceptor ends when it's released.
+  ///   - fileID: The file where the interceptor is created, for snapshots and diagnostics.
+  ///   - line: The line where the interceptor is created.
+  ///   - body: The closure to call with the owner and each key and payload.
   @discardableResult public func intercept<Owner: AnyObject & Sendable>(
     _ options: InterceptorOption..., owner: Owner, fileID: StaticString = #fileID, line: UInt = #line,
     perform body: @escaping @Sendable (Owner, Key, Payload) throws -> Interception<Payload>

@@ -1,6 +1,6 @@
-/// The token is that of the only handler of a private event, to which nothing is sent. Each call in
-/// an event of the bus is claimed for that handler, too (``SharedClaim``). So a removal holds on
-/// return, and a `once` handler is called once in all events together. Retained by the bus, and by
+/// The token belongs to the only handler of a private event, to which nothing is sent. Each call in
+/// an event of the bus claims that handler, too (``SharedClaim``), so a removal takes effect before
+/// it returns, and a `once` handler is called once across all events. Retained by the bus and by
 /// the closures of its handlers.
 final class BusHandler: Sendable {
   let token: HandlerToken
@@ -21,7 +21,7 @@ final class BusHandler: Sendable {
     self.attach = attach
     var handler = Handler<NoPayload>(
       .inline, HandlerBody(sync: { (_: NoPayload) in _ = end }), [], source, once: isOnce)
-    // A filter asks for these.
+    // Filters need these.
     (handler.options.name, handler.options.tags) = (options.name, options.tags)
     (handler.options.owner, handler.options.isForward) = (options.owner, options.isForward)
     token = registration.add(handler)
@@ -34,8 +34,7 @@ final class BusHandler: Sendable {
   @inline(never) func join(_ event: any AnyEvent) {
     guard registration.contains(token) else { return _ = end() }
     members.insert(attach(self, event))
-    // If this bus handler has ended since the check above, its end may not have seen the new
-    // member.
+    // If this bus handler has ended since the check above, its end may have missed the new member.
     if isOver { members.removeAll() }
   }
 
@@ -60,7 +59,7 @@ final class BusHandler: Sendable {
 
 }
 
-/// Retained only by the closure of the private handler, so the end comes when that is unregistered.
+/// Retained only by the closure of the private handler, so it ends when that is unregistered.
 private final class BusHandlerEnd: Sendable {
   private weak let bus: EventBus?
   private weak let members: BusMembers?
@@ -124,14 +123,14 @@ extension EventBus {
     if let first { endIfOwnerIsGone(first) }
     if let second { endIfOwnerIsGone(second) }
     for event in events { handler.join(event) }
-    // The removal of an event that the handler had not joined yet did not take the handler out.
+    // An event removed from the bus before the handler joined it still has the handler.
     let left = Set(events.map { ObjectIdentifier($0) }).subtracting(all.map { ObjectIdentifier($0) })
     for event in events where left.contains(ObjectIdentifier(event)) { handler.leave(event) }
   }
 
   func forget(_ anchor: ObjectIdentifier) {
     let gone = mutex.withLock { unsafe everywhere.table.take(anchor) }
-    withExtendedLifetime(gone) {}  // released outside of the mutex
+    withExtendedLifetime(gone) {}  // released outside the mutex
   }
 
   /// Never called under a mutex.
@@ -142,7 +141,7 @@ extension EventBus {
   var busHandlers: [BusHandler] { mutex.withLock { unsafe everywhere.table.all } }
 
   /// Runs `insert` under `mutex` once the event has exactly the bus handlers of the bus. Until
-  /// then, lets bus handlers join or leave the event, outside of the mutex.
+  /// then, it lets bus handlers join or leave the event outside the mutex.
   func publish<Result>(
     _ made: any AnyEvent, _ known: inout [BusHandler], _ insert: () -> Result
   ) -> Result {
@@ -218,7 +217,7 @@ struct OrderedTable<Element: Sendable>: Sendable {
     places.append((id, element))
   }
 
-  /// The caller releases the results after the unlock.
+  /// The caller releases the results after unlocking.
   mutating func take(_ id: ObjectIdentifier) -> (element: Element, old: [Place?])? {
     guard let index = indices.removeValue(forKey: id), let place = places[index] else { return nil }
     places[index] = nil

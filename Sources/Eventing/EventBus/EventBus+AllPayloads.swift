@@ -1,36 +1,37 @@
-// Handlers in all events of a bus that are called with every payload of a type.
+// Handlers in all events of a bus, which are called with every payload of a type.
 
 extension EventBus {
-  /// Returns a source of every payload of a type, whatever event of the bus it is sent through.
+  /// Returns a source of every payload of a type, no matter which event of the bus it's sent
+  /// through.
   ///
   ///     bus.all(as: (any Auditable).self).addHandler { entry in print(entry) }
   ///
-  /// The type may be that of a protocol that refines `Sendable`, of a class, or of one payload. A
-  /// handler is called with each payload that `as?` can cast to the type. It is a handler of each
-  /// event of the bus, found by type or by owner, and of each event that is made later:
+  /// The type may be a protocol that refines `Sendable`, a class, or a single payload type. A
+  /// handler is called with each payload that `as?` can cast to the type. It's added to each event
+  /// of the bus, whether found by type or by owner, and to each event created later:
   ///
-  /// - Each event counts the handler as one of its own, in reports, failures and snapshots, with a
-  ///   token of that event. A payload of another type counts as skipped.
-  /// - There is one order for each event, and none over several events. Inline calls, and calls of
+  /// - Each event counts the handler as its own in reports, failures and snapshots, with a token of
+  ///   that event. A payload of another type counts as skipped.
+  /// - Each event has its own order, and there is none across events. Inline calls, and calls with
   ///   ``AsyncDelivery/task`` and ``AsyncDelivery/concurrent(limit:)``, may overlap for different
-  ///   events. Anywhere else one call runs at a time, in all events together.
-  /// - The token that adding returns names the handler in all events: ``remove(_:)`` and
-  ///   ``HandlerBag`` end the handler in all events. A method of one event, such as
+  ///   events. Anywhere else, one call runs at a time across all events.
+  /// - The token returned when you add the handler identifies it in all events: ``remove(_:)`` and
+  ///   ``HandlerBag`` end the handler in all of them. A method of a single event, such as
   ///   ``HandlerRegistry/removeAll(where:)``, ends the handler in that event only. An event that is
   ///   removed from the bus loses the handler.
-  /// - A once handler is called once in all events together, even if several threads send. It is
-  ///   not tried again.
-  /// - ``finish()`` ends the handler, after the calls for what was sent before.
-  /// - Of several handlers that are added together, each is added on its own.
-  /// - A pace, a bound, an order by key, batches, the call that a new one cancels, and what
-  ///   `removeDuplicates` compares hold in each event on its own. While a call that is isolated to
-  ///   an actor awaits, a call for another event may begin.
-  /// - A sequence never makes a sender wait: with ``Buffering/suspendingSender(_:)``, what finds no
-  ///   room is dropped.
+  /// - A once handler is called once across all events, even if several threads send. It isn't
+  ///   retried.
+  /// - ``finish()`` ends the handler after the calls for everything sent before.
+  /// - Handlers added together are added one by one.
+  /// - A pace, a bound, an order by key, batches, the cancellation of a previous call, and the
+  ///   comparison of `removeDuplicates` apply to each event separately. While a call that is
+  ///   isolated to an actor awaits, a call for another event may begin.
+  /// - A sequence never makes a sender wait: with ``Buffering/suspendingSender(_:)``, payloads that
+  ///   find no room are dropped.
   ///
-  /// Every payload that is sent after a handler was added reaches the handler. Callable from any
-  /// thread, and inside any handler. A bus without such handlers does no work for them. The source
-  /// retains the bus.
+  /// Every payload sent after a handler was added reaches the handler. Callable from any thread and
+  /// inside any handler. A bus without such handlers does no work for them. The source retains the
+  /// bus.
   ///
   /// - Parameter type: The type to which payloads are cast.
   /// - Returns: The source. Adding a handler costs O(*n* log *n*) for *n* events of the bus. Each
@@ -40,7 +41,7 @@ extension EventBus {
   func forwardAll<P: Sendable>(to target: Event<P>) {
     add(
       BusHandler(on: self, HandlerOptions(), isOnce: false, .none, isForward: true) { handler, event in
-        // The target forwards nothing to itself: no occurrence reaches an event twice.
+        // The target never forwards to itself, because no occurrence reaches an event twice.
         event.source(of: P.self, for: handler).forward(to: target)
       })
   }
@@ -64,7 +65,7 @@ private struct AllPayloads<Payload: Sendable>: EventSource {
     return busHandler.token
   }
 
-  /// A sequence's hub belongs to one event: here a private one, which takes over the occurrences of
+  /// A sequence's hub belongs to one event, here a private one that takes over the occurrences of
   /// all events.
   private func add(_ handler: Handler<Payload>, of hub: SequenceHub) -> HandlerToken {
     let gathered = Event<Payload>(untold: nil)

@@ -6,14 +6,14 @@
 ///     bus.post(OrderPlaced(id: 1))
 ///     try bus.event(.didLogin, of: account).addHandler { user in print(user) }
 ///
-/// Every method may be called from any thread and inside any handler. Only
-/// ``HandlerRegistry/quiesce()`` and `send` are awaited. If several threads ask for an event at one
-/// time, the bus makes it once, and all get it.
+/// All methods may be called from any thread and inside any handler. Only
+/// ``HandlerRegistry/quiesce()`` and `send` are awaited. If several threads ask for an event at the
+/// same time, the bus creates it once and returns it to all of them.
 ///
-/// An owner is held weakly. After an owner has been released its events are never found again, not
-/// even for a new object at its address. Each use of the bus checks a few owners, and releases the
-/// events of released ones. In the same way the bus ends the handlers that a released owner has in
-/// all events (``all(as:)``).
+/// Owners are held weakly. After an owner has been released, its events are never found again, not
+/// even for a new object at its address. Each use of the bus checks a few owners and releases the
+/// events of those that are gone. In the same way, the bus ends handlers of all events
+/// (``all(as:)``) whose owner is gone.
 public final class EventBus: Sendable {
   /// A bus for the whole process.
   public static let shared = EventBus()
@@ -33,17 +33,16 @@ public final class EventBus: Sendable {
 
   // MARK: By payload
 
-  /// Returns the event of a payload type, and makes it at first use.
+  /// Returns the event of a payload type, creating it at first use.
   ///
-  /// The name of the event is the type's. The bus keeps the event until
-  /// ``HandlerRegistry/finish()``.
+  /// The event is named after the type. The bus keeps it until ``HandlerRegistry/finish()``.
   ///
   /// A post of an `any Alarm` goes to the event of the payload's own type, because Swift opens the
-  /// existential. So the event of a protocol type has a forward from every other event of the bus,
-  /// which passes on each payload that conforms.
+  /// existential. To receive such payloads, the event of a protocol type has a forward from every
+  /// other event of the bus, which passes on each payload that conforms.
   ///
-  /// - Complexity: O(1). At the first use, O(*n*) for *n* handlers of all events; for a protocol
-  ///   type, O(events of the bus). Each occurrence of any event then costs a cast.
+  /// - Complexity: O(1). At first use, O(*n*) for *n* handlers of all events; for a protocol type,
+  ///   O(events of the bus). Each occurrence of any event then costs a cast.
   public func event<Payload: Sendable>(for type: Payload.Type) -> Event<Payload> {
     sweep()
     let id = ObjectIdentifier(type)
@@ -65,15 +64,15 @@ public final class EventBus: Sendable {
 
   // MARK: By owner
 
-  /// Returns the event of an owner and a key, and makes it at first use.
+  /// Returns the event of an owner and a key, creating it at first use.
   ///
-  /// The name of the event is the key's. The bus keeps the event until the owner is released, or
-  /// until the event is removed from the bus.
+  /// The event is named after the key. The bus keeps it until the owner is released or the event is
+  /// removed from the bus.
   ///
   /// - Parameters:
   ///   - key: The name and the payload type of the event.
-  ///   - owner: The object that the event belongs to, compared by identity and held weakly.
-  /// - Returns: The event. Later calls return it again.
+  ///   - owner: The object to which the event belongs, compared by identity and held weakly.
+  /// - Returns: The event. Later calls return the same one.
   /// - Throws: An ``EventingError`` with the code ``EventingError/Code/payloadMismatch`` if the
   ///   owner has an event of this name with another payload type.
   /// - Complexity: O(events of the owner).
@@ -101,7 +100,7 @@ public final class EventBus: Sendable {
     return event
   }
 
-  /// Returns the events of an owner, in the order in which they were made.
+  /// Returns the events of an owner, in the order in which they were created.
   ///
   /// - Complexity: O(events of the owner).
   public func events(of owner: some AnyObject & Sendable) -> [any HandlerRegistry] {
@@ -109,13 +108,13 @@ public final class EventBus: Sendable {
     return events(of: owner) { $0.map(\.event) } ?? []
   }
 
-  /// Removes an event from the bus, so that the next use of its key makes a new one.
+  /// Removes an event from the bus, so that the next use of its key creates a new one.
   ///
-  /// This does not end the event: code that holds it can go on using it.
+  /// This doesn't end the event: code that holds it can keep using it.
   ///
   /// - Parameters:
-  ///   - key: The name of the event. The payload type is not compared.
-  ///   - owner: The object that the event belongs to.
+  ///   - key: The name of the event. The payload type isn't compared.
+  ///   - owner: The object to which the event belongs.
   /// - Returns: Whether there was such an event.
   /// - Complexity: O(events of the owner).
   @discardableResult public func removeEvent<Payload: Sendable>(
@@ -149,7 +148,7 @@ public final class EventBus: Sendable {
       return unsafe (byType, ofOwners, everywhere)
     }
     for event in Self.inOrder(types.values + owned.all) { event.core.finish() }
-    withExtendedLifetime(handlers) {}  // released outside of the mutex
+    withExtendedLifetime(handlers) {}  // released outside the mutex
   }
 
   var all: [any AnyEvent] { Self.inOrder(mutex.withLock { numbered }) }
@@ -169,7 +168,7 @@ public final class EventBus: Sendable {
     var known: [BusHandler] = []
     var stale: OwnedEvents.Entry?
     // The entry of a released owner at this address. Its events may still be in use, so `leave`
-    // takes the bus handlers out of them. The entry is released outside the mutex.
+    // removes the bus handlers from them. The entry is released outside the mutex.
     defer { if let stale { leave(stale.events.map(\.event)) } }
     while true {
       let seen = mutex.withLock { unsafe ofOwners.owner(at: address) }
@@ -182,8 +181,8 @@ public final class EventBus: Sendable {
     }
   }
 
-  /// A box may be that of an earlier object at this address. The check reads a weak reference, so
-  /// outside the mutex.
+  /// The box may belong to an earlier object at this address. Checking that reads a weak reference,
+  /// so it's done outside the mutex.
   private func box(of owner: some AnyObject & Sendable) -> Owner? {
     guard let box = mutex.withLock({ unsafe ofOwners.owner(at: ObjectIdentifier(owner)) }), box.isSame(as: owner) else {
       return nil
@@ -191,7 +190,7 @@ public final class EventBus: Sendable {
     return box
   }
 
-  /// `body` runs under `mutex`, and must not let the array escape.
+  /// `body` runs under `mutex` and must not let the array escape.
   private func events<Result>(
     of owner: some AnyObject & Sendable, _ body: ([(key: String, event: any AnyEvent, number: Int)]) -> Result
   ) -> Result? {
@@ -211,7 +210,7 @@ public final class EventBus: Sendable {
     } isGone: { candidate in
       candidate.owner.object == nil
     } remove: { candidate in
-      // `gone` is released outside of the mutex.
+      // `gone` is released outside the mutex.
       let gone = mutex.withLock { unsafe ofOwners.take(candidate.owner, at: candidate.index) }
       if let gone { leave(gone.events.map(\.event)) }
     }
@@ -235,7 +234,7 @@ extension AnyEvent {
 extension EventBus {
   /// Sends through the event of the payload's type without waiting: see ``Event/post(_:from:)``.
   ///
-  /// ``event(for:)`` makes the event if there is none.
+  /// ``event(for:)`` creates the event if there is none.
   public func post<Payload: Sendable>(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {
     event(for: Payload.self).post(payload, from: sender)
   }
@@ -249,10 +248,10 @@ extension EventBus {
 
 extension EventBus: HandlerRegistry {
   /// The handlers of the events that the bus has at this moment. A method for all handlers, such as
-  /// ``HandlerRegistry/lockAll(where:holding:)``, does not reach an event that is made later.
+  /// ``HandlerRegistry/lockAll(where:holding:)``, doesn't reach events created later.
   ///
-  /// The token of a handler of all events (``all(as:)``) can be removed and looked for,
-  /// but not locked.
+  /// The token of a handler of all events (``all(as:)``) can be removed and looked up, but not
+  /// locked.
   public var handlerTable: HandlerTable { HandlerTable(content: .bus(self)) }
 
   func event(of token: HandlerToken, orBusHandler: Bool) -> (any AnyEvent)? {

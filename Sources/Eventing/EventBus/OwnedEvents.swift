@@ -1,4 +1,4 @@
-/// Several events are visited by number, because the order of dictionaries depends on addresses.
+/// Events are visited by number, because the order of dictionaries depends on addresses.
 typealias NumberedEvent = (number: Int, event: any AnyEvent)
 
 /// No weak reference to an owner is read here: under a mutex, the read could run the owner's
@@ -24,9 +24,9 @@ struct OwnedEvents: Sendable {
 
   func owner(at address: ObjectIdentifier) -> Owner? { entries[address]?.owner }
 
-  /// `body` must not let the array escape, because it is changed in place under the mutex. The
-  /// array's reference count would make a read outside safe, but the thread sanitizer doesn't see
-  /// it.
+  /// `body` must not let the array escape, because it's modified in place under the mutex. The
+  /// array's reference count would make a read outside the mutex safe, but the thread sanitizer
+  /// doesn't see that.
   func with<Result>(
     _ owner: Owner, _ body: ([(key: String, event: any AnyEvent, number: Int)]) -> Result
   ) -> Result? {
@@ -34,7 +34,7 @@ struct OwnedEvents: Sendable {
   }
 
   /// - Parameter stale: Set to the entry of an earlier object at the address. The caller releases
-  ///   it after the unlock.
+  ///   it after unlocking.
   mutating func add(
     _ made: any AnyEvent, _ name: String, at address: ObjectIdentifier, newOwner owner: Owner?,
     stale: inout Entry?

@@ -1,4 +1,4 @@
-// A batch is a call, or an element of a sequence, that is an array of payloads.
+// A batch is an array of payloads that a call or an element of a sequence delivers.
 
 extension EventSource {
   /// Returns a view whose handlers and sequences receive several payloads at a time.
@@ -46,17 +46,16 @@ extension EventSource {
     BatchSource(base: self, rule: BatchRule(of: Payload.self, count, limit, clock), key: nil)
   }
 
-  /// Returns a view whose handlers and sequences receive several payloads of one key at once.
+  /// Returns a view whose handlers and sequences receive several payloads of one key at a time.
   /// Otherwise like ``batches(of:within:clock:)``.
   ///
-  /// The batches of a key come in order, one at a time. With ``AsyncDelivery/concurrent(limit:)``
+  /// The batches of a key come in order, one at a time. With ``AsyncDelivery/concurrent(limit:)``,
   /// the batches of different keys overlap: see ``HandlerOption/inOrder(by:)``.
   ///
   /// - Parameters:
-  ///   - count: The largest number of payloads in a batch. A number below 1 counts as 1.
-  ///   - limit: How long a batch waits for further payloads after its first one; `nil` if it does
-  ///     not wait.
-  ///   - key: Returns the key of a payload. Called where the event delivers.
+  ///   - count: The maximum number of payloads in a batch. A number below 1 counts as 1.
+  ///   - limit: How long a batch waits for more payloads after its first one; `nil` not to wait.
+  ///   - key: A closure that returns the key of a payload. Called where the event delivers.
   ///   - clock: The clock that measures `limit`.
   public nonisolated func batches<Key: Hashable & Sendable>(
     of count: Int, within limit: Duration? = nil, by key: @escaping @Sendable (Payload) -> Key,
@@ -127,7 +126,7 @@ extension Handler {
     return handler
   }
 
-  /// The paths and the transport's accounts of a batch's occurrences go on through a private event.
+  /// A private event carries on the paths and the transport's accounts of a batch's occurrences.
   private func privateEvent(_ record: DetailedRecord?) -> Event<Payload> {
     var handler = self
     handler.isOnce = false
@@ -151,8 +150,8 @@ extension Handler {
 }
 
 extension Completion {
-  /// The batch came along the path that all of its occurrences have in common. So a cycle ends, and
-  /// no fresh payload is cut off for another one.
+  /// A batch's path is what the paths of all its occurrences have in common, so that cycles end but
+  /// no new payload is cut off because of another one.
   fileprivate convenience init(of completions: [Completion], _ count: Int, at anchor: EventAnchor) {
     let (accounts, paths) = (completions.compactMap(\.account), completions.compactMap(\.path))
     self.init(

@@ -1,32 +1,33 @@
 import Synchronization
 
 extension EventSource where Payload: Equatable {
-  /// Returns a view whose handlers are called if a payload differs from the one before it.
+  /// Returns a view whose handlers are called only if a payload differs from the previous one.
   ///
   ///     volume.removeDuplicates().addHandler { volume in print(volume) }
   ///
-  /// The view compares a payload with the last one that the handler was called with, or that its
-  /// lane has taken. So the first payload always reaches the handler. A payload counts as the last
-  /// one even if the handler throws. A payload that the view leaves out counts as skipped, and uses
-  /// up no once handler.
+  /// The view compares a payload with the last one that the handler was called with or that its
+  /// lane has taken, so the first payload always reaches the handler. A payload counts as the last
+  /// one even if the handler throws. A payload that the view leaves out counts as skipped and
+  /// doesn't use up a once handler.
   ///
   /// If a lock, a removal or a filter behind this view keeps a payload from the handler, the view
-  /// does not remember that payload. If a lane skips or drops payloads that it has taken, the
-  /// next payload always reaches the lane, even if it equals the one before.
+  /// doesn't remember that payload. If a lane skips or drops payloads that it has taken, the next
+  /// payload always reaches the lane, even if it equals the previous one.
   ///
-  /// Of a remote event, the view remembers no payload that the engine got back because a handler
-  /// failed, dropped it or was locked. A message that comes again after a failure reaches the
-  /// handler, whatever came before it.
+  /// For a remote event, the view doesn't remember a payload that was handed back to the engine
+  /// because a handler failed, dropped it or was locked. A message redelivered after a failure
+  /// reaches the handler, no matter what came before it.
   ///
-  /// Payloads are compared where the event delivers, one at a time and in order, under no mutex.
+  /// Payloads are compared where the event delivers, one at a time and in order, with no mutex
+  /// held.
   ///
-  /// - Complexity: One comparison and one copy for each payload.
+  /// - Complexity: One comparison and one copy per payload.
   public nonisolated func removeDuplicates() -> some EventSource<Payload> { removeDuplicates(by: ==) }
 }
 
 extension EventSource {
-  /// Returns a view whose handlers are called if a payload differs, by a rule of your own, from the
-  /// one before it. Otherwise like ``removeDuplicates()``.
+  /// Returns a view whose handlers are called only if a payload differs from the previous one
+  /// according to a closure. Otherwise like ``removeDuplicates()``.
   ///
   /// - Parameter areEqual: Returns whether the second payload is a duplicate of the first.
   public nonisolated func removeDuplicates(
@@ -49,7 +50,8 @@ struct DistinctSource<Source: EventSource>: EventSource {
   private func distinct(_ handler: Handler<Source.Payload>) -> Handler<Source.Payload> {
     let (inner, last) = (handler.any, LastPayload<Source.Payload>(areEqual))
     let (body, type, modifiers) = (inner.body, inner.type, inner.options.modifierBox?.modifiers)
-    // Not built with `viewed`: a view's closure can't see the transport that brought the payload.
+    // Not built with `viewed`, because a view's closure can't see the transport that brought the
+    // payload.
     var distinct = Handler<Source.Payload>(
       inner.place,
       .relay { record, anchor in
@@ -74,8 +76,8 @@ struct DistinctSource<Source: EventSource>: EventSource {
   }
 }
 
-/// Compared outside of the mutex, because `==` is the user's code. No two threads compare at once,
-/// because the core lets one thread in at a time.
+/// Payloads are compared outside the mutex, because `==` is user code. No two threads compare at
+/// once, because the core lets one thread in at a time.
 private final class LastPayload<Payload: Sendable>: Sendable {
   private let areEqual: @Sendable (Payload, Payload) -> Bool
   private let last = Guarded<Remembered?>(nil)
@@ -88,8 +90,8 @@ private final class LastPayload<Payload: Sendable>: Sendable {
 
   init(_ areEqual: @escaping @Sendable (Payload, Payload) -> Bool) { self.areEqual = areEqual }
 
-  /// False if `losses` has changed, because the lane may have lost the last payload, or if the
-  /// transport got that payload back: no handler has handled it.
+  /// Returns whether `payload` duplicates the last one. Never true if `losses` has changed, because
+  /// the lane may have lost the last payload, or if the transport took that payload back unhandled.
   func isEqual(to payload: Payload, _ losses: Int) -> Bool {
     guard let last = last.withLock({ $0 }), last.losses == losses,
       last.fate?.isHandedBack.load(ordering: .acquiring) != true
@@ -100,7 +102,7 @@ private final class LastPayload<Payload: Sendable>: Sendable {
   func set(_ payload: Payload, _ losses: Int, _ fate: OccurrenceFate?) {
     var replaced: Remembered? = Remembered(payload: payload, losses: losses, fate: fate)
     last.withLock { swap(&$0, &replaced) }
-    withExtendedLifetime(replaced) {}  // released outside of the mutex
+    withExtendedLifetime(replaced) {}  // released outside the mutex
   }
 }
 

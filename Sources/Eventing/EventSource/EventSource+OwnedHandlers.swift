@@ -1,32 +1,33 @@
-// The owner is held weakly, and strongly for the length of a call. So the owner's last release, and
-// its `deinit`, may happen on the thread that runs the handler, or that looks whether the owner is
-// gone. Only the main queue loads the owner of a handler on the main actor (`Owner.isElsewhere`).
+// The owner is held weakly, and strongly only during a call. As a result, the owner's last release
+// and its `deinit` may happen on the thread that runs the handler or that checks whether the owner
+// is gone. If the handler is on the main actor, only the main queue loads its owner
+// (`Owner.isElsewhere`).
 
 extension EventSource {
   /// Adds a handler that receives its owner and ends with it.
   ///
-  /// The owner is held weakly, and strongly for the length of a call. After the owner has been
-  /// released, the handler is never called again, not even for another object at the owner's
-  /// address. Calls that wait on a lane are skipped then. ``HandlerRegistry/removeAll(where:)``
-  /// removes all handlers of an owner.
+  /// The owner is held weakly, and strongly only during a call. After the owner has been released,
+  /// the handler is never called again, not even for another object at the owner's address, and
+  /// calls waiting on a lane are skipped. ``HandlerRegistry/removeAll(where:)`` can remove all
+  /// handlers of an owner.
   ///
-  /// The last release of the owner, and its `deinit`, may happen on the thread that runs the
-  /// handler, or on one that delivers or adds handlers. If the handler is on
-  /// ``MainDelivery/main``, the event releases the owner on the main actor only.
+  /// The owner's last release and its `deinit` may happen on the thread that runs the handler, or
+  /// on one that delivers or adds handlers. If the handler is on ``MainDelivery/main``, the event
+  /// releases the owner only on the main actor.
   ///
-  /// At the next send, or as handlers are added, the event reclaims the memory of handlers whose
-  /// owner is gone.
+  /// The event reclaims the memory of handlers whose owner is gone at the next send or when
+  /// handlers are added.
   ///
-  /// All else is as for ``addHandler(_:on:fileID:line:perform:)-(_,SyncDelivery,_,_,_)``.
+  /// Everything else is as for ``addHandler(_:on:fileID:line:perform:)-(_,SyncDelivery,_,_,_)``.
   ///
   /// - Parameters:
   ///   - options: How the calls are made.
   ///   - delivery: Where the handler runs.
-  ///   - owner: The object that the handler belongs to.
-  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
-  ///   - line: The line where the handler is made.
-  ///   - body: The closure that is called with the owner and each payload.
-  /// - Returns: A token that names the handler. Dropping it changes nothing.
+  ///   - owner: The object to which the handler belongs.
+  ///   - fileID: The file where the handler is created, for snapshots and diagnostics.
+  ///   - line: The line where the handler is created.
+  ///   - body: The closure to call with the owner and each payload.
+  /// - Returns: A token that identifies the handler. Dropping it has no effect.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: SyncDelivery = .inline, owner: Owner,
@@ -90,8 +91,8 @@ extension EventSource where Payload == Void {
     return add(Handler(delivery.place, HandlerBody(async: body), options, SourceLine(fileID, line), owner: owner))
   }
 
-  /// Adds a synchronous handler on the main actor of a signal that receives its owner and ends
-  /// with it.
+  /// Adds a synchronous handler of a signal on the main actor that receives its owner and ends with
+  /// it.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
     _ options: HandlerOption<Payload>..., on delivery: MainDelivery, owner: Owner,
@@ -102,7 +103,7 @@ extension EventSource where Payload == Void {
     return add(Handler(delivery.place, HandlerBody(main: body), options, SourceLine(fileID, line), owner: owner))
   }
 
-  /// Adds an asynchronous handler on the main actor of a signal that receives its owner and ends
+  /// Adds an asynchronous handler of a signal on the main actor that receives its owner and ends
   /// with it.
   @inlinable @discardableResult
   public nonisolated func addHandler<Owner: AnyObject & Sendable>(
@@ -170,8 +171,8 @@ extension EventSource {
   }
 }
 
-// Functions that turn a closure of several parameters into one that takes a tuple. In a closure
-// inside of the generic methods above, the compiler (Swift 6.3) fails on the parameter pack.
+// Functions that turn a closure with several parameters into one that takes a tuple. In a closure
+// inside the generic methods above, the compiler (Swift 6.3) fails on the parameter pack.
 
 private func takingTuple<Owner, each Value>(
   _ body: @escaping @Sendable (Owner, repeat each Value) throws -> Void

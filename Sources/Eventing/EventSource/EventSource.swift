@@ -1,19 +1,19 @@
-/// A type that handlers can be added to.
+/// A type to which handlers can be added.
 ///
-/// ``Event``, its views, the keys of a ``KeyedEvent`` and ``Observed`` conform. Hand out an event
-/// source instead of an event to code that must not send.
+/// ``Event``, its views, the keys of a ``KeyedEvent`` and ``Observed`` conform. Give code that must
+/// not send an event source instead of an event.
 ///
-/// Every adding method is declared here, and each promises:
+/// Every method that adds handlers promises the following:
 ///
-/// - **Order.** Every occurrence sent after the method has returned reaches the handler. No
-///   occurrence sent before does, except the values that an ``EventReplay`` repeats, and the current
-///   value of an ``Observed``, which comes first.
+/// - **Order.** Every occurrence sent after the method returns reaches the handler. No occurrence
+///   sent before does, except for the values that an ``EventReplay`` repeats and the current value
+///   of an ``Observed``, which come first.
 /// - **Concurrency.** Callable from any thread or task without `await`. It never waits for a
-///   handler. If more than 256 adds are queued, the caller also sleeps for some microseconds.
-/// - **Inside a handler.** A handler that is added while an occurrence is being delivered does not
-///   receive that one. The first that it receives is a later one.
+///   handler. If more than 256 additions are queued, the caller also sleeps for some microseconds.
+/// - **Inside a handler.** A handler that is added while an occurrence is being delivered doesn't
+///   receive that occurrence, but only later ones.
 /// - **After the end.** A handler that is added after ``HandlerRegistry/finish()`` ends at once.
-/// - **Complexity.** O(1) if all handlers have one priority, O(log priorities) otherwise, and
+/// - **Complexity.** O(1) if all handlers have the same priority, otherwise O(log priorities), and
 ///   O(priorities) for the first handler of a priority.
 ///
 /// Only this library and wrappers of its types conform. A wrapper must forward each requirement
@@ -25,19 +25,18 @@ public protocol EventSource<Payload>: Sendable {
 
   /// Adds a handler.
   ///
-  /// - Returns: A token that names the handler. Dropping it changes nothing.
+  /// - Returns: A token that identifies the handler. Dropping it has no effect.
   @discardableResult nonisolated func add(_ handler: Handler<Payload>) -> HandlerToken
-  /// Adds handlers as a group: an occurrence reaches all of them or none.
+  /// Adds handlers as a group: each occurrence reaches either all of them or none.
   ///
-  /// - Parameter handlers: The handlers. They are called in this order if their priorities are
-  ///   equal.
+  /// - Parameter handlers: The handlers. Those of equal priority are called in this order.
   /// - Returns: A token for each handler, in the order of `handlers`.
-  /// - Complexity: As for one handler, for each of `handlers`.
+  /// - Complexity: That of adding one handler, for each of `handlers`.
   @discardableResult nonisolated func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken]
   /// Removes a handler, as ``HandlerRegistry/remove(_:)`` does.
   ///
-  /// - Returns: Whether the handler was removed by this call: `false` if it had ended before, or
-  ///   belongs to another event.
+  /// - Returns: Whether this call removed the handler: `false` if it had already ended or belongs
+  ///   to another event.
   @discardableResult nonisolated func remove(_ token: HandlerToken) -> Bool
 }
 
@@ -51,14 +50,14 @@ extension EventSource {
     _ options: [HandlerOption<Payload>], _ delivery: SyncDelivery, once: Bool, _ fileID: StaticString, _ line: UInt,
     _ body: @escaping @Sendable (Payload) throws -> Void
   ) -> HandlerToken {
-    // The cast costs nothing in a release build, where the compiler knows the type of the source.
+    // The cast is free in a release build, because the compiler knows the type of the source.
     if options.isEmpty, case .inline = delivery.place, let event = self as? Event<Payload> {
       return event.addInline(once: once, .whileDebugging(fileID, line), body)
     }
     return addDetailed(options, delivery, once, SourceLine(fileID, line), body)
   }
 
-  /// Not inlined, so that call sites stay small.
+  /// Not inlined, to keep call sites small.
   @inlinable @inline(never) nonisolated func addDetailed(
     _ options: [HandlerOption<Payload>], _ delivery: SyncDelivery, _ once: Bool, _ source: SourceLine,
     _ body: @escaping @Sendable (Payload) throws -> Void
@@ -67,17 +66,17 @@ extension EventSource {
   }
 }
 
-// These views convert payloads inline, in order, where the event delivers, and buffer nothing. The
-// closure of a view is called once for each handler and occurrence. The handler then runs where it
-// was added to run. A view keeps its event alive.
+// These views convert payloads inline, in order, where the event delivers, and don't buffer. A
+// view's closure is called once per handler and occurrence. The handler then runs on its own
+// delivery. A view keeps its event alive.
 
 extension EventSource {
   /// Returns a view whose handlers receive the result of a closure for each payload.
   ///
-  /// The closure runs inline, on the thread that delivers, once for each handler and occurrence,
-  /// even if the handler runs elsewhere. Keep it short. It may call any method of any event. It is
-  /// not called for a locked handler. The view keeps its event alive; a handler added through it
-  /// does not.
+  /// The closure runs inline, on the thread that delivers, once per handler and occurrence, even if
+  /// the handler runs elsewhere, so keep it short. It may call any method of any event. It isn't
+  /// called for a locked handler. The view keeps its event alive; a handler added through it
+  /// doesn't.
   ///
   /// - Parameter transform: The closure that converts a payload.
   /// - Returns: A view of the transformed payloads.
@@ -90,8 +89,8 @@ extension EventSource {
 
   /// Returns a view whose handlers receive the non-`nil` results of a closure: see ``map(_:)``.
   ///
-  /// If the result is `nil`, the handler is not called, and the ``SendReport`` counts it as
-  /// skipped. That does not use up a once handler.
+  /// If the result is `nil`, the handler isn't called, and the ``SendReport`` counts it as skipped.
+  /// A once handler isn't used up.
   @inlinable public nonisolated func compactMap<Output: Sendable>(_ transform: @escaping @Sendable (Payload) -> Output?)
     -> some EventSource<Output>
   {
@@ -100,8 +99,8 @@ extension EventSource {
 
   /// Returns a view whose handlers receive the payloads that satisfy a predicate: see ``map(_:)``.
   ///
-  /// If the predicate is false, the handler is not called, and the ``SendReport`` counts it as
-  /// skipped. That does not use up a once handler.
+  /// If the result is `false`, the handler isn't called, and the ``SendReport`` counts it as
+  /// skipped. A once handler isn't used up.
   @inlinable public nonisolated func filter(_ isIncluded: @escaping @Sendable (Payload) -> Bool) -> some EventSource<
     Payload
   > {
@@ -116,7 +115,7 @@ extension EventSource {
 
 @usableFromInline struct ConvertedSource<Base: EventSource, Payload: Sendable>: EventSource {
   @usableFromInline let base: Base
-  /// Makes the payload of `base` for a dead letter. A filter returns the payload itself.
+  /// Recreates the payload of `base` for a dead letter. A filter returns the payload itself.
   @usableFromInline let letter: LetterPayload
   @usableFromInline let convert: @Sendable (Base.Payload) -> Payload?
 
@@ -139,15 +138,15 @@ extension EventSource {
 }
 
 extension EventSource {
-  /// Adds a handler for the length of `body`, and removes it even if `body` throws.
+  /// Adds a handler for the duration of `body` and then removes it, even if `body` throws.
   ///
   /// The handler is added before `body` begins. A call that another thread began just before the
-  /// removal may still be running when this returns: ``HandlerRegistry/quiesce()`` waits for it.
-  /// `body` runs on the caller's actor. May be awaited inside a handler.
+  /// removal may still be running when this returns; ``HandlerRegistry/quiesce()`` waits for it.
+  /// `body` runs on the caller's actor. You can await this inside a handler.
   ///
   /// - Parameters:
   ///   - handler: The handler.
-  ///   - body: The work to do meanwhile.
+  ///   - body: The work to do while the handler exists.
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws. Errors of the handler are in the reports.
   @discardableResult public nonisolated(nonsending) func withHandler<Result, Failure: Error>(

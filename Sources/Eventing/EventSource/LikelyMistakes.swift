@@ -1,7 +1,7 @@
 public import Dispatch
 
-// Unavailable declarations for likely mistakes, where the compiler's own message would not say what
-// to write instead.
+// Unavailable declarations for likely mistakes, in cases where the compiler's own message wouldn't
+// say what to write instead.
 
 extension Event {
   @available(*, unavailable, message: "several values are one payload, a tuple: post((first, second))")

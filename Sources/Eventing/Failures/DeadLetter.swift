@@ -1,4 +1,4 @@
-/// A payload that a handler failed at, after its last attempt.
+/// A payload that a handler could not handle, even at its last attempt.
 public struct DeadLetter<Payload: Sendable>: Sendable {
   /// The payload.
   public let payload: Payload
@@ -12,19 +12,19 @@ extension DeadLetter: CustomStringConvertible {
 }
 
 extension Event {
-  /// A source of the payloads at which a handler failed, after its last attempt.
+  /// A source of the payloads that a handler could not handle, even at its last attempt.
   ///
   ///     orders.deadLetters.addHandler { letter in try await store(letter.payload) }
   ///
-  /// The failure is in ``failures``, too. A handler without retries makes a letter with each
-  /// failure; a batch makes one for each of its payloads. Some handlers receive values that a view
-  /// makes of the payloads: ``EventSource/map(_:)``, ``EventSource/compactMap(_:)``,
-  /// ``EventSource/signal`` or ``EventSource/occurrences``. Such a handler makes no letters if it
-  /// is on a lane, and none of an occurrence that waited for its pace.
+  /// The failure is also sent to ``failures``. A handler without retries creates a letter for each
+  /// failure; a batch creates one for each of its payloads. Some handlers receive values that a
+  /// view derives from the payloads: ``EventSource/map(_:)``, ``EventSource/compactMap(_:)``,
+  /// ``EventSource/signal`` or ``EventSource/occurrences``. Such a handler creates no letters if
+  /// it's on a lane, and none for an occurrence that waited for its pace.
   ///
-  /// A letter is sent as soon as the handler has failed. A ``send(_:from:)`` does not wait for the
+  /// A letter is sent as soon as the handler has failed. ``send(_:from:)`` doesn't wait for the
   /// handlers of letters; ``HandlerRegistry/quiesce()`` does. Failures from before the first access
-  /// to this property make no letters. The source does not keep the event alive.
+  /// to this property create no letters. The source doesn't keep the event alive.
   public nonisolated var deadLetters: some EventSource<DeadLetter<Payload>> {
     let failures = core.anchor.failures()
     let made = DeadLetters(Payload.self)
@@ -57,7 +57,7 @@ final class DeadLetters: Sendable {
 
 @usableFromInline enum LetterPayload: Sendable {
   case same
-  /// `nil` if the event's payload cannot be made again.
+  /// `nil` if the event's payload can't be recreated.
   case made(@Sendable (BorrowedPayload) -> OwnedPayload?)
   case lost
 

@@ -1,6 +1,6 @@
-/// The reaction of an event to a handler that throws.
+/// How an event reacts to a handler that throws.
 ///
-/// Under every policy the error is in the ``SendReport`` and in ``Event/failures``.
+/// Under every policy, the error appears in the ``SendReport`` and in ``Event/failures``.
 public struct FailurePolicy: Hashable, Sendable {
   enum Kind: Hashable, Sendable { case collect, stop, remove(Int) }
   let kind: Kind
@@ -8,13 +8,13 @@ public struct FailurePolicy: Hashable, Sendable {
   /// Calls the other handlers as if the handler had not thrown. This is the default.
   public static var collect: FailurePolicy { FailurePolicy(kind: .collect) }
 
-  /// If an inline handler throws, keeps the occurrence from the handlers that follow.
+  /// If an inline handler throws, withholds the occurrence from the remaining handlers.
   ///
-  /// The handlers that follow count as skipped, as after ``Interception/stop``. A handler that runs
-  /// elsewhere throws too late to stop the occurrence.
+  /// They count as skipped, as after ``Interception/stop``. A handler that runs elsewhere throws
+  /// too late to stop the occurrence.
   public static var skipLaterHandlers: FailurePolicy { FailurePolicy(kind: .stop) }
 
-  /// Removes a handler when it has thrown a number of times in all, wherever it runs.
+  /// Removes a handler once it has thrown a given number of times in total, wherever it runs.
   ///
   /// - Parameter count: The number of errors. A count below 1 counts as 1.
   public static func removeHandler(afterFailures count: Int) -> FailurePolicy {
@@ -45,7 +45,7 @@ extension FailurePolicy: CustomStringConvertible {
   private struct Count {
     /// Counts failed calls, for `FailurePolicy.removeHandler(afterFailures:)`.
     var errors = 0
-    /// Counts the payloads of a failed batch one by one.
+    /// Counts the payloads of a failed batch individually.
     var calls = 0
   }
 
@@ -87,7 +87,7 @@ public struct HandlerFailure: Error, Sendable {
   /// The error.
   public let error: any Error
 
-  /// The number of attempts that were made: 1, unless the handler is tried again. See
+  /// The number of attempts: 1, unless the handler is retried. See
   /// ``HandlerOption/retrying(_:if:clock:)``.
   public let attempts: Int
 

@@ -1,7 +1,7 @@
 import Dispatch
 
-// A forward is a handler that enters another event. Each forward adds to the stack. So a long chain
-// continues on the queue of the next event after a number of steps (`DeliveryDepth`).
+// A forward is a handler that enters another event. Because each forward adds to the stack, a long
+// chain continues on the queue of the next event after a number of steps (`DeliveryDepth`).
 
 extension EventSource {
   /// Forwards every payload to another event.
@@ -50,7 +50,7 @@ extension EventSource {
     return add(handler)
   }
 
-  /// Skips an occurrence that came through the far end. Holds `object` weakly, and ends with it.
+  /// Skips an occurrence that came through the far end. Holds `object` weakly and ends with it.
   package nonisolated func forwardOut<Other, FarEnd: Hashable & Sendable>(
     until object: (any AnyObject & Sendable)?, as place: String, label: String? = nil,
     _ transform: @escaping @Sendable (Payload) -> Other?,
@@ -85,8 +85,9 @@ extension EventSource {
 }
 
 extension EventSource {
-  /// Calls of `body` form a pipeline. The next call begins when this one has ended, or has called
-  /// `entered`, on any thread, because later results cannot overtake it. A `send` waits for `body`.
+  /// Calls of `body` form a pipeline. The next call begins once this one has ended or has called
+  /// `entered`, on any thread, because later results can no longer overtake it. A `send` waits for
+  /// `body`.
   package nonisolated func forwardAway<Other: Sendable>(
     ownedBy owner: some AnyObject & Sendable, as place: String,
     _ transform: @escaping @Sendable (Payload, (any Sendable)?) -> Other?,
@@ -167,7 +168,7 @@ extension EventCore {
   }
 }
 
-/// Releasing a chain of such forwards recurses. After 32 targets the release continues on a queue,
+/// Releasing a chain of such forwards recurses. After 32 targets, the release continues on a queue
 /// so that a chain of any length fits the stack.
 @safe final class StrongTarget<Payload: Sendable>: Sendable {
   // Safe: retained in `init`, and released once, in `deinit`.
@@ -182,10 +183,11 @@ extension EventCore {
       ReleaseDepth.$current.withValue(depth + 1) { unsafe target.release() }
     } else {
       // This stack already has 32 nested releases, so a block releases the target. The block takes
-      // over this object's reference. If the block had a reference of its own, the last release
-      // could still happen on this thread, and recurse into the next target of the chain. The queue
-      // is private. In a shared pool, blocks of other code, which may wait for something, could
-      // delay this block, and with it the release of the next targets.
+      // This stack already has 32 nested releases, so a block takes over this object's reference
+      // and releases the target. If the block had its own reference, the last release could still
+      // happen on this thread and recurse into the next target of the chain. The queue is private
+      // because, in a shared pool, blocks of other code that wait for something could delay this
+      // block, and with it the release of the next targets.
       Scheduling.block(on: DispatchQueue(label: "eventing.release")) { unsafe target.release() }
     }
   }
@@ -195,8 +197,8 @@ private enum ReleaseDepth {
   @TaskLocal static var current = 0
 }
 
-/// While a call of a pipeline keeps the entrance closed, the next call does not begin. It opens
-/// when the payload has its place in the order of the target, or when the call ends.
+/// The next call of a pipeline doesn't begin while this call keeps the entrance closed. The
+/// entrance opens once the payload has its place in the order of the target, or when the call ends.
 final class Entrance: Sendable {
   static let ofCall = TaskLocal<Entrance?>(wrappedValue: nil)
   static let limit = 64
@@ -209,7 +211,7 @@ final class Entrance: Sendable {
     self.number = number
   }
 
-  /// Lets the next call begin. Has no effect after the first time, and after the end of the call.
+  /// Lets the next call begin. Has no effect if called again or after the end of the call.
   func open() { queue.openEntrance(of: number) }
 }
 

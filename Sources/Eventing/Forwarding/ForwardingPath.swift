@@ -1,4 +1,4 @@
-/// The occurrence enters none of the events and far ends of its path again (G23).
+/// An occurrence never re-enters an event or a far end on its path (G23).
 @usableFromInline package final class ForwardingPath: Sendable {
   private enum Step {
     case event(EventAnchor)

@@ -1,12 +1,13 @@
-/// A handler as a value, which can be stored, shared and added to several events, or several times.
+/// A handler as a value that can be stored, shared, and added several times or to several events.
 ///
 ///     let audit = Handler<Order>(.named("audit"), .tagged("io"), on: .background) { print($0) }
 ///     orderPlaced.add(audit)
 ///     orderPaid.add(audit.with(.priority(1)))
 ///
-/// It takes what ``EventSource/addHandler(_:on:fileID:line:perform:)-(_,SyncDelivery,_,_,_)`` and
-/// its overloads take. Adding a handler does not change the value. Each addition makes a handler of
-/// its own, with a token of its own.
+/// It takes the same arguments as
+/// ``EventSource/addHandler(_:on:fileID:line:perform:)-(_,SyncDelivery,_,_,_)`` and its overloads.
+/// Adding a handler doesn't change the value. Each addition creates a separate handler with its own
+/// token.
 public struct Handler<Payload: Sendable>: Sendable {
   @usableFromInline var any: AnyHandler
   @usableFromInline var options: HandlerOptions {
@@ -33,9 +34,9 @@ public struct Handler<Payload: Sendable>: Sendable {
     if !options.isEmpty { any.apply(options.map(\.setting)) }
   }
 
-  /// Returns a copy with further options.
+  /// Returns a copy with additional options.
   ///
-  /// - Parameter options: The options. They replace earlier ones of the same kinds, except that
+  /// - Parameter options: The options. They replace earlier ones of the same kind, except that
   ///   ``HandlerOption/tagged(_:)`` adds to earlier tags.
   public func with(_ options: HandlerOption<Payload>...) -> Handler {
     var copy = self
@@ -43,7 +44,7 @@ public struct Handler<Payload: Sendable>: Sendable {
     return copy
   }
 
-  /// A handler whose closure receives its owner, or is isolated to an actor, keeps its owner.
+  /// If the closure receives its owner or is isolated to an actor, the handler keeps that owner.
   package func owned(by owner: some AnyObject & Sendable) -> Handler {
     var copy = self
     if !options.isOwnerBound { copy.options.owner = Owner(owner, on: place) }

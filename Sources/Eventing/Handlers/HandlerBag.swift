@@ -1,6 +1,6 @@
-/// A collection of tokens, of any events, that removes their handlers when it is released.
+/// A collection of tokens from any events that removes their handlers when it is released.
 ///
-/// A bag keeps neither events nor the closures of handlers alive. It may be used from any thread,
+/// A bag keeps neither events nor the closures of handlers alive. It may be used from any thread
 /// and inside any handler.
 public final class HandlerBag: Sendable {
   private let mutex = UnfairMutex()
@@ -15,8 +15,8 @@ public final class HandlerBag: Sendable {
 
   deinit { removeAll() }
 
-  /// Sometimes discards the tokens of ended handlers: if there are over 64 tokens, and over twice
-  /// as many as the last such insertion left. So it is O(1), amortized.
+  /// Discards the tokens of ended handlers once there are more than 64 tokens and more than twice
+  /// as many as the last such insertion left, so it's O(1), amortized.
   func insert(_ token: HandlerToken) {
     let gone = mutex.withLock { () -> [HandlerToken] in
       unsafe tokens.append(token)
@@ -25,7 +25,7 @@ public final class HandlerBag: Sendable {
     withExtendedLifetime(gone) {}  // released outside the mutex
   }
 
-  /// The caller holds `mutex`, and releases the returned tokens after the unlock.
+  /// The caller holds `mutex` and releases the returned tokens after unlocking.
   private func takeGone() -> [HandlerToken] {
     let all = unsafe tokens
     unsafe tokens = all.filter { !$0.record.has(HandlerFlags.ended) }
@@ -36,8 +36,8 @@ public final class HandlerBag: Sendable {
   /// Removes the handlers of all tokens, as ``HandlerRegistry/remove(_:)`` does, and empties
   /// the bag.
   ///
-  /// If another thread stores a token meanwhile, either the handler of that token is removed, or
-  /// the bag keeps the token.
+  /// If another thread stores a token at the same time, either its handler is removed or the bag
+  /// keeps the token.
   ///
   /// - Returns: The number of handlers that this call removed.
   /// - Complexity: O(tokens).
@@ -53,8 +53,7 @@ public final class HandlerBag: Sendable {
 }
 
 extension HandlerBag {
-  /// The number of handlers in the bag that have not ended. A handler whose owner is gone has
-  /// ended.
+  /// The number of handlers in the bag that haven't ended. A handler whose owner is gone has ended.
   ///
   /// - Complexity: O(tokens).
   public var count: Int {
@@ -66,7 +65,7 @@ extension HandlerBag {
 }
 
 extension HandlerBag: CustomStringConvertible {
-  /// The number of handlers in the bag that have not ended, as text.
+  /// The number of handlers in the bag that haven't ended, as text.
   ///
   /// - Complexity: O(tokens).
   public var description: String {

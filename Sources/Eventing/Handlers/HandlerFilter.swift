@@ -1,11 +1,11 @@
-/// A condition that selects handlers of an event, for a verb that concerns several.
+/// A condition that selects handlers of an event, for methods that affect several.
 ///
 ///     orders.removeAll(where: .named("mail"))
 ///     orders.lockAll(where: .tagged("io") && !.ownedBy(self))
 ///
-/// A filter retains nothing but its texts and keys.
+/// A filter retains only its texts and keys.
 public struct HandlerFilter: Sendable {
-  /// Compares keys, which is the user's code, so the caller holds no mutex.
+  /// Compares keys, which is user code, so the caller must hold no mutex.
   let isIncluded: @Sendable (Candidate) -> Bool
   /// The filter as text, for a log.
   public let description: String
@@ -13,21 +13,21 @@ public struct HandlerFilter: Sendable {
   /// All handlers, forwards and sequences.
   public static var all: HandlerFilter { HandlerFilter("all") { _ in true } }
 
-  /// The handlers with one of some names.
+  /// The handlers with one of the given names.
   public static func named(_ names: String...) -> HandlerFilter {
     HandlerFilter("named(\(names.joined(separator: ", ")))") { $0.options?.name.map(names.contains) ?? false }
   }
 
-  /// The handlers with a tag.
+  /// The handlers with the given tag.
   public static func tagged(_ tag: String) -> HandlerFilter {
     HandlerFilter("tagged(\(tag))") { $0.options?.tags?.contains(tag) ?? false }
   }
 
-  /// The handlers of an owner, which is compared by identity. Forwards do not count as handlers of
-  /// their target: see `forwarding(to:)`.
+  /// The handlers of an owner, which is compared by identity. Forwards to it don't count: see
+  /// `forwarding(to:)`.
   ///
-  /// The filter does not retain the owner: use it while the owner exists. In the owner's own
-  /// `deinit` it selects nothing, because the owner's handlers have ended already.
+  /// The filter doesn't retain the owner, so use it only while the owner exists. In the owner's own
+  /// `deinit`, it selects nothing, because the owner's handlers have already ended.
   public static func ownedBy(_ owner: AnyObject) -> HandlerFilter {
     let id = ObjectIdentifier(owner)
     return HandlerFilter("ownedBy(\(type(of: owner)))") {
@@ -35,14 +35,13 @@ public struct HandlerFilter: Sendable {
     }
   }
 
-  /// The handlers of some tokens. Tokens of other events select nothing.
+  /// The handlers of the given tokens. Tokens of other events select nothing.
   public static func oneOf(_ tokens: some Sequence<HandlerToken>) -> HandlerFilter {
     let ids = Set(tokens.map(\.id))
     return HandlerFilter("oneOf(\(ids.count) tokens)") { ids.contains($0.record.id) }
   }
 
-  /// The handlers of one key of a ``KeyedEvent``. Handlers of ``KeyedEvent/anyKey`` are not among
-  /// them.
+  /// The handlers of one key of a ``KeyedEvent``, without those of ``KeyedEvent/anyKey``.
   public static func key<Key: Hashable & Sendable>(_ key: Key) -> HandlerFilter {
     HandlerFilter("key(\(type(of: key)))") { ($0.key as? KeyBox<Key>)?.key == key }
   }

@@ -8,50 +8,52 @@ public struct HandlerSnapshot: Sendable, Identifiable {
   public let name: String?
   /// A description of where and how the handler runs.
   public let delivery: String
-  /// The key that the handler listens to; `nil` if the event is not keyed, and for handlers
-  /// of ``KeyedEvent/anyKey``.
+  /// The key that the handler listens to; `nil` for handlers of events without keys and of
+  /// ``KeyedEvent/anyKey``.
   public let key: (any Hashable & Sendable)?
   /// The priority. Handlers of higher priority are called first.
   public let priority: Int
   /// The tags by which the handler can be removed and locked.
   public let tags: Set<String>
-  /// Whether the handler is under a lock of its own or a `withLocked`. The event's own lock does
-  /// not count.
+  /// Whether the handler has a lock of its own or is in a `withLocked`. The event's own lock
+  /// doesn't count.
   public let isLocked: Bool
   /// Whether the handler is called at most once.
   public let isOnce: Bool
   /// Whether the handler ends with an owner.
   public let hasOwner: Bool
-  /// The number of occurrences that wait on the handler's lane, without those whose calls run.
+  /// The number of occurrences that are waiting on the handler's lane, not including those whose
+  /// calls are running.
   ///
-  /// For a sequence, the number of payloads that the slowest iterator has not taken. 0 for an
-  /// inline handler, and for calls of ``AsyncDelivery/task`` that wait for a thread of the pool.
+  /// For a sequence, this is the number of payloads that the slowest iterator hasn't taken yet.
+  /// It's 0 for an inline handler, and for calls with ``AsyncDelivery/task`` that are waiting for a
+  /// thread of the pool.
   public let waitingCount: Int
-  /// The time since the oldest running call of the handler began; `nil` if none runs.
+  /// The time since the oldest running call of the handler began; `nil` if none is running.
   ///
-  /// Calls are noted only if an ``EventObserver`` observes the event when they begin. Otherwise
-  /// this is `nil`: an event that is not observed reads no clock.
+  /// Calls are recorded only if an ``EventObserver`` observes the event when they begin. Otherwise,
+  /// this is `nil`, because an event that isn't observed doesn't read the clock.
   public let runningFor: Duration?
-  /// The number of the attempt that began last: 1 for the first attempt of a call. Always 1 for an
-  /// inline handler, and for a handler whose calls are not retried.
+  /// The number of the latest attempt attempt: 1 for the first attempt of a call. Always 1 for an
+  /// inline handler and for a handler whose calls aren't retried.
   public let attempt: Int
   /// The number of calls that have begun. The call of a batch counts once for each of its payloads.
   public let callCount: Int
-  /// The number of calls that threw, counted as in ``callCount``. Of a call with several attempts,
-  /// only the last attempt counts.
+  /// The number of calls that threw, counted as in ``callCount``. If a call had several attempts,
+  /// only the last one counts.
   public let failedCount: Int
   /// The number of occurrences that were skipped for this handler.
   public let skippedCount: Int
   /// The number of occurrences for which the handler's buffer had no room: see ``Buffering``.
   public let droppedCount: Int
   /// The number of occurrences that a lock holds for this handler: see
-  /// ``HandlerRegistry/lock(_:holding:)``. Occurrences that were on its lane before the lock do not
-  /// count.
+  /// ``HandlerRegistry/lock(_:holding:)``. Occurrences that were already on its lane before the
+  /// lock don't count.
   public let heldCount: Int
 }
 
 extension HandlerSnapshot: CustomStringConvertible {
-  /// A summary of one line for logs: name, delivery, source location, current state and counts.
+  /// A one-line summary for logs: name, delivery, source location, current state and counts.
   public var description: String {
     var parts = ["\(name ?? "handler \(id)")\(key.map { " of \($0)" } ?? "") on \(delivery)"]
     if let location = token.sourceText { parts.append(location) }

@@ -1,8 +1,9 @@
-/// The name of one handler of one event. Dropping a token changes nothing.
+/// Identifies one handler of one event. Dropping a token has no effect.
 ///
-/// A token is a plain value. It keeps neither its event nor the handler's closure alive. If a token
-/// is used twice, late, or on another event, the call has no effect and returns `false`. Only
-/// ``HandlerRegistry/withLocked(_:holding:_:)``, which has no such result, still runs its body.
+/// A token is a plain value that keeps neither its event nor the handler's closure alive. If a
+/// token is used twice, too late or on another event, the call has no effect and returns `false`.
+/// Only ``HandlerRegistry/withLocked(_:holding:_:)``, which has no such result, still runs its
+/// body.
 public struct HandlerToken: Sendable, Identifiable {
   @usableFromInline let record: HandlerRecord
   @usableFromInline let anchor: EventAnchor
@@ -12,19 +13,19 @@ public struct HandlerToken: Sendable, Identifiable {
     self.anchor = anchor
   }
 
-  /// A number that no other handler of any event has, had or will have in this process.
+  /// A number that is unique among all past and future handlers of all events in this process.
   public var id: UInt64 { record.id }
 
   /// The name of the handler; `nil` if it has none.
   public var name: String? { record.details?.options.name }
 
   /// Removes the handler, as ``HandlerRegistry/remove(_:)`` of its event does, for code that has
-  /// the token and not the event.
+  /// the token but not the event.
   ///
-  /// If the event is gone, calls of the handler may still wait on a lane. They are skipped.
+  /// If the event is gone, any calls of the handler that are still waiting on a lane are skipped.
   ///
-  /// - Returns: Whether the handler was removed by this call: `false` if it had ended before.
-  /// - Complexity: As for ``HandlerRegistry/remove(_:)``.
+  /// - Returns: Whether this call removed the handler: `false` if it had already ended.
+  /// - Complexity: That of ``HandlerRegistry/remove(_:)``.
   @discardableResult public func remove() -> Bool { anchor.remove(record) }
 
   /// Puts the token into a bag, which removes the handler when the bag is released.
@@ -37,7 +38,7 @@ extension Collection<HandlerToken> {
 }
 
 extension HandlerToken: Hashable {
-  /// Returns whether two tokens name one handler.
+  /// Returns whether two tokens identify the same handler.
   public static func == (a: HandlerToken, b: HandlerToken) -> Bool { a.record === b.record }
   /// Hashes the number of the handler.
   public func hash(into hasher: inout Hasher) { hasher.combine(record.id) }

@@ -1,6 +1,6 @@
-/// In a release build, the record of an inline handler without options has no room for a place.
+/// In a release build, the record of an inline handler without options has no room for a location.
 @usableFromInline struct SourceLine: Sendable {
-  /// The address of a literal that ends with a zero byte; 0 for no place.
+  /// The address of a literal that ends with a zero byte; 0 for no location.
   @usableFromInline let address: UInt
   @usableFromInline let number: UInt32
 
@@ -10,8 +10,8 @@
   }
 
   @inlinable @inline(__always) init(_ fileID: StaticString, _ line: UInt) {
-    // A `StaticString` may contain a single character instead of a pointer to its text. Then there
-    // is no address, and the place is not known.
+    // A `StaticString` may contain a single character instead of a pointer to its text. In that
+    // case, it has no address, and the location is unknown.
     let address = unsafe fileID.hasPointerRepresentation ? UInt(bitPattern: fileID.utf8Start) : 0
     self.init(address: address, number: UInt32(truncatingIfNeeded: line))
   }
@@ -42,12 +42,12 @@
 extension HandlerToken {
   package var sourceText: String? { SourceLine.text(fileID, line) }
 
-  /// The file where the handler was made, with its module: `Shop/Orders.swift`.
+  /// The file where the handler was created, with its module: `Shop/Orders.swift`.
   ///
-  /// In a release build it is `nil` for an inline handler that has neither a name nor any other
-  /// option but `once`. It is also `nil` for forwards and sequences.
+  /// In a release build, it's `nil` for an inline handler without a name or any option except
+  /// `once`. It's also `nil` for forwards and sequences.
   public var fileID: String? { record.source.fileID }
 
-  /// The line where the handler was made: see ``fileID``.
+  /// The line where the handler was created: see ``fileID``.
   public var line: Int? { record.source.line }
 }

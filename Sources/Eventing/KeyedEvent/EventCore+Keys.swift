@@ -1,7 +1,7 @@
 import Synchronization
 
-// How one occurrence of a keyed event reaches the handlers of its key, and those of `anyKey`. The
-// core's own table has the handlers of `anyKey`. Each key with handlers has a `KeyTable`.
+// Delivers an occurrence of a keyed event to the handlers of its key and of `anyKey`. The core's
+// own table has the handlers of `anyKey`. Each key with handlers has a `KeyTable`.
 extension EventCore {
   // MARK: Sending
 
@@ -41,7 +41,7 @@ extension EventCore {
 
   // MARK: Inspecting
 
-  /// Weak references are read, and keys compared, after the unlock.
+  /// Weak references are read and keys compared after unlocking.
   func livingKeyBoxes() -> [AnyKeyBox] {
     var found: [(box: AnyKeyBox, record: HandlerRecord)] = []
     mutex.lock()
@@ -104,12 +104,12 @@ extension EventCore {
     dropIfEmpty(keyTable)
   }
 
-  /// Not inlined: its frame would cost the fast path 18 instructions (x86-64 Linux).
+  /// Not inlined, because its frame would cost the fast path 18 instructions (x86-64 Linux).
   @inline(never) func deliver(
     _ payload: BorrowedPayload, to borrowed: Unmanaged<KeyTable>?, isAwaited: Bool,
     sender: (any AnyObject & Sendable)?, _ completion: Completion?
   ) -> Delivery {
-    let keyTable = unsafe borrowed?.takeUnretainedValue()  // retained: the key's last handler may go meanwhile
+    let keyTable = unsafe borrowed?.takeUnretainedValue()  // retained, because the key's last handler may go
     sequence &+= 1
     var delivery = unsafe Delivery(
       payload, sequence: sequence, isAwaited: isAwaited, sender: sender, completion: completion, path: completion?.path,
@@ -153,7 +153,7 @@ extension EventCore {
     return needed
   }
 
-  /// Not inlined: ``merge(_:_:_:)`` has four calls of its closure.
+  /// Not inlined, because ``merge(_:_:_:)`` calls its closure in four places.
   @inline(never) private func visitOne(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ payload: BorrowedPayload, _ delivery: inout Delivery
   ) -> PathNeeded {

@@ -42,7 +42,7 @@ extension KeyBox: HashableKey {
   var hashableKey: any Hashable & Sendable { key }
 }
 
-/// The key comes first, because ``KeyTables`` reads it at the payload's address.
+/// The key comes first because ``KeyTables`` reads it at the payload's address.
 @usableFromInline package struct KeyedPayload<Key: Hashable & Sendable, Payload: Sendable>: Sendable {
   @usableFromInline package let key: Key
   @usableFromInline package let payload: Payload
@@ -60,7 +60,7 @@ extension KeyBox: HashableKey {
   }
 }
 
-/// Never called under a mutex, because `==` and `hash(into:)` of the keys are the user's code.
+/// Never called under a mutex, because `==` and `hash(into:)` of the keys are user code.
 /// Isolation: core.
 @usableFromInline protocol KeyTableLookup: AnyObject, Sendable {
   func table(for payload: BorrowedPayload) -> Unmanaged<KeyTable>?
@@ -72,7 +72,7 @@ extension KeyBox: HashableKey {
 // Safe: all fields that change are isolated to the core.
 @safe @usableFromInline
 final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLookup, @unchecked Sendable {
-  /// Retained once, so that a post borrows a table without a retain. Isolation: core.
+  /// Retained once, so that a post can borrow a table without retaining it. Isolation: core.
   @usableFromInline @exclusivity(unchecked) var tables: [Key: Unmanaged<KeyTable>] = unsafe [:]
   let untargeted = OnceReference<Event<Payload>>()
   @usableFromInline let objects: ObjectKeyTables?
@@ -94,7 +94,7 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLook
     unsafe table(of: key(in: payload).pointee)
   }
 
-  /// Returns a pointer because a copy of the payload would retain its references.
+  /// Returns a pointer because copying the payload would retain its references.
   private func key(in payload: BorrowedPayload) -> UnsafePointer<Key> {
     payload.check(KeyedPayload<Key, Payload>.self)
     // Safe: the key is the first property of `KeyedPayload`.
@@ -121,8 +121,8 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLook
   @usableFromInline func isReachable(_ table: KeyTable) -> Bool { table.object?.isAlive ?? true }
 }
 
-/// The table of an object that is gone stays until it is swept, or another object at its address
-/// gets handlers.
+/// If an object is gone, its table stays until it is swept or until another object at the same
+/// address gets handlers.
 @usableFromInline final class ObjectKeyTables {
   /// Isolation: core.
   @exclusivity(unchecked) private var tables: [ObjectIdentifier: (key: ObjectKey, table: KeyTable)] = [:]
@@ -130,8 +130,8 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLook
   /// Isolation: core.
   @exclusivity(unchecked) private var searches: UInt = 0
 
-  /// Every send and addition searches, while nothing is being delivered. So every eighth search
-  /// checks a few handlers, whose objects may be gone.
+  /// Every send and addition searches, while nothing is being delivered. Every eighth search
+  /// therefore checks a few handlers whose objects may be gone.
   @usableFromInline func table(of key: ObjectKey) -> Unmanaged<KeyTable>? {
     unsafe searches &+= 1
     if unsafe searches & 7 == 0 { unsafe core?.sweepKeys() }  // before the search, because it may drop tables
@@ -156,8 +156,7 @@ extension KeyTable {
 }
 
 /// The thread inside the core finds a table by its key, never under the mutex, because `==` and
-/// `hash(into:)` are the user's code. Threads outside walk the linked list of tables under the
-/// mutex.
+/// `hash(into:)` are user code. Threads outside walk the linked list of tables under the mutex.
 // Safe: each field says what guards it.
 @usableFromInline package final class KeyIndex: @unchecked Sendable {
   /// Isolation: core.
@@ -170,7 +169,8 @@ extension KeyTable {
   init(_ lookup: any KeyTableLookup) { self.lookup = lookup }
 
   deinit {
-    // Iterative: a million tables, each released by the one before, would overflow the stack.
+    // Iterative, because a million tables, each released by the previous one, would overflow the
+    // stack.
     var table = unsafe first
     while let here = table {
       table = unsafe here.next
@@ -178,7 +178,7 @@ extension KeyTable {
     }
   }
 
-  // The callers of `link` and `unlink` are inside the core, and hold `core.mutex`.
+  // The callers of `link` and `unlink` are inside the core and hold `core.mutex`.
   func link(_ table: KeyTable) {
     guard unsafe !table.isLinked else { return }
     unsafe table.isLinked = true
@@ -215,13 +215,13 @@ extension KeyTable {
   }
 }
 
-/// A key that stands for an object. It holds the object weakly, and never equals the key of another
-/// object, even of a later one at the same address.
+/// A key that stands for an object. It holds the object weakly and never equals the key of another
+/// object, not even of a later one at the same address.
 ///
 /// A ``KeyedEvent`` with such keys removes the handlers of dead objects by itself. If you put a key
-/// into a collection of your own, or make it part of another key, remove it before its object goes:
-/// a collection cannot notice that the object is dead. Also, two objects that lived at one address,
-/// one after the other, have keys with one hash value.
+/// into a collection of your own or make it part of another key, remove it before its object goes,
+/// because a collection can't notice that the object is dead. Also, two objects that lived at the
+/// same address, one after the other, have keys with the same hash value.
 public struct ObjectKey: Hashable, Sendable {
   private let owner: Owner
 
@@ -238,8 +238,7 @@ public struct ObjectKey: Hashable, Sendable {
   /// Another object may be at this address by now.
   var objectID: ObjectIdentifier { owner.objectID }
 
-  /// Returns whether two keys stand for one object that still exists. A copy of a key always equals
-  /// the key.
+  /// Returns whether two keys stand for the same living object. A key always equals its own copies.
   public static func == (a: ObjectKey, b: ObjectKey) -> Bool {
     a.owner === b.owner || (a.owner.objectID == b.owner.objectID && a.isAlive && b.isAlive)
   }

@@ -1,22 +1,22 @@
-/// One event with many keys: a payload that is sent to a key reaches the handlers of that key, and
-/// the handlers of ``anyKey``.
+/// One event with many keys: a payload sent to a key reaches the handlers of that key and of
+/// ``anyKey``.
 ///
 ///     let moved = KeyedEvent<PlayerID, Position>()
 ///     moved[me].addHandler { position in show(position) }
 ///     moved.anyKey.addHandler { id, position in print(id, position) }
 ///     moved.post(start, to: me)
 ///
-/// A keyed event has one order over all keys, and every guarantee of an ``Event``. The handlers of
-/// an occurrence run by priority and then in the order of adding. This order does not distinguish
-/// handlers of the key from handlers of ``anyKey``.
+/// A keyed event has one order across all keys and gives every guarantee of an ``Event``. The
+/// handlers of an occurrence run by priority and then in the order in which they were added, no
+/// matter whether they belong to the key or to ``anyKey``.
 ///
 /// Sending to a key costs what the handlers that it reaches cost, whether there are ten keys or a
 /// million. A key without handlers needs no memory. The event calls `hash(into:)` and `==` of its
 /// keys with no mutex held.
 ///
-/// A copy refers to the same event, which lives as long as a copy, or a source of it, exists.
+/// A copy refers to the same event, which lives as long as there is a copy or a source of it.
 ///
-/// With objects as keys (``ObjectKey``), the event holds each object weakly, and never mistakes a
+/// With objects as keys (``ObjectKey``), the event holds each object weakly and never mistakes a
 /// later object for it.
 public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable {
   @usableFromInline let event: Event<KeyedPayload<Key, Payload>>
@@ -27,38 +27,37 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
   ///
   /// - Parameters:
   ///   - name: A name for logs, occurrences and snapshots.
-  ///   - policy: The treatment of handlers that throw. By default their errors are only collected.
+  ///   - policy: How to treat handlers that throw. By default, their errors are only collected.
   public init(_ name: String? = nil, onFailure policy: FailurePolicy = .collect) {
     event = Event(name, onFailure: policy)
     tables = KeyTables()
     index = KeyIndex(tables)
     let (core, rareState, index) = (event.core, event.core.rareState, index)
     unsafe tables.objects?.core = core
-    // An inspection may have registered the event already, so another thread may poll it and read
-    // `keyIndex`.
+    // An inspection may have registered the event already, so another thread may be polling it and
+    // reading `keyIndex`.
     core.mutex.withLock { unsafe rareState.keyIndex = index }
   }
 
-  /// A source of the payloads that are sent to one key, for instance with
-  /// ``post(_:to:from:)-(_,Key,_)``. The source retains the event.
+  /// A source of the payloads sent to one key, for instance with ``post(_:to:from:)-(_,Key,_)``.
+  /// The source retains the event.
   @inlinable public subscript(key: Key) -> some EventSource<Payload> { KeySource(event: event, key: key) }
 
-  /// An event for the payloads that are sent to no key.
+  /// An event for payloads that are sent to no key.
   ///
   ///     didTouch.untargeted.addHandler { touch in print(touch) }
   ///     didTouch.untargeted.post(touch)
   ///
-  /// It is an event of its own, with the name and the failure policy of this one: the order of the
-  /// keys does not include it, handlers of ``anyKey`` do not receive its payloads, and what the
-  /// keyed event does with its handlers, ``HandlerRegistry/finish()`` included, leaves it alone.
-  /// Each access returns the same event, which lives as long as the keyed event. It is made by the
-  /// first access.
+  /// It's a separate event with the name and the failure policy of this one. It isn't part of the
+  /// order of the keys, handlers of ``anyKey`` don't receive its payloads, and operations on the
+  /// keyed event's handlers, including ``HandlerRegistry/finish()``, don't affect it. The first
+  /// access creates the event, and each later access returns the same one, which lives as long as
+  /// the keyed event.
   public var untargeted: Event<Payload> {
     tables.untargeted.load() ?? tables.untargeted.set(Event(event.name, onFailure: event.core.anchor.failurePolicy))
   }
 
-  /// A source of all payloads that are sent to a key, together with the key. The source retains the
-  /// event.
+  /// A source of all payloads sent to any key, together with the key. The source retains the event.
   @inlinable public var anyKey: some EventSource<(key: Key, payload: Payload)> {
     ConvertedSource(base: event, letter: KeyedPayload<Key, Payload>.letterOfAnyKey) { keyed in
       (key: keyed.key, payload: keyed.payload)
@@ -67,7 +66,7 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
 }
 
 extension KeyedEvent where Key == ObjectKey {
-  /// A source of the payloads that are sent to one object. The object is held weakly, the event
+  /// A source of the payloads sent to one object. It holds the object weakly and the event
   /// strongly.
   @inlinable public subscript(object: some AnyObject & Sendable) -> some EventSource<Payload> {
     self[ObjectKey(object)]
@@ -77,44 +76,45 @@ extension KeyedEvent where Key == ObjectKey {
 extension KeyedEvent {
   /// Sends a payload to one key without waiting, as ``Event/post(_:from:)`` does.
   ///
-  /// If the event is idle, the inline handlers have been called when this returns. Inside a
+  /// If the event is idle, the inline handlers have been called by the time this returns. Inside a
   /// handler, the payload is delivered after the current occurrence has reached every handler.
   ///
   /// - Parameters:
   ///   - payload: The payload.
-  ///   - key: The key whose handlers receive the payload, beside the handlers of ``anyKey``.
-  ///   - sender: The sender, for handlers that receive whole occurrences. It is held weakly.
-  /// - Complexity: O(*n*) for the *n* handlers that are reached.
+  ///   - key: The key whose handlers receive the payload, along with the handlers of ``anyKey``.
+  ///   - sender: The sender, for handlers that receive whole occurrences. It's held weakly.
+  /// - Complexity: O(*n*) for the *n* handlers reached.
   @inlinable public func post(_ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil) {
     post(KeyedPayload(key, payload), from: sender)
   }
 
-  /// Sends a payload to several keys without waiting, as one occurrence for each key, in the order
-  /// of the keys. A key that appears twice counts once. See ``post(_:to:from:)-(_,Key,_)``.
+  /// Sends a payload to several keys without waiting, as one occurrence per key, in the order of
+  /// the keys. A key that appears twice counts once. See ``post(_:to:from:)-(_,Key,_)``.
   public func post(_ payload: Payload, to keys: some Sequence<Key>, from sender: (any AnyObject & Sendable)? = nil) {
     var seen: Set<Key> = []
     for key in keys where seen.insert(key).inserted { post(payload, to: key, from: sender) }
   }
 
-  /// Sends a payload to one key, and returns when every handler that it reached has finished, as
+  /// Sends a payload to one key and waits until every handler that it reached has finished, as
   /// ``Event/send(_:from:)`` does.
   ///
-  /// Inside a handler, work that waits for that handler is not waited for, and the report counts it
-  /// as deferred. Cancelling the task changes nothing: the handlers run, and the wait goes on.
+  /// Inside a handler, this doesn't wait for work that is waiting for that handler, and the report
+  /// counts such work as deferred. Cancelling the task has no effect: the handlers run, and the
+  /// wait continues.
   ///
   /// - Parameters:
   ///   - payload: The payload.
-  ///   - key: The key whose handlers receive the payload, beside the handlers of ``anyKey``.
-  ///   - sender: The sender, for handlers that receive whole occurrences. It is held weakly.
+  ///   - key: The key whose handlers receive the payload, along with the handlers of ``anyKey``.
+  ///   - sender: The sender, for handlers that receive whole occurrences. It's held weakly.
   /// - Returns: The outcome of the occurrence.
-  /// - Complexity: O(*n*) for the *n* handlers that are reached.
+  /// - Complexity: O(*n*) for the *n* handlers reached.
   @discardableResult public nonisolated(nonsending) func send(
     _ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil
   ) async -> SendReport { await send(KeyedPayload(key, payload), from: sender) }
 
-  /// Sends a payload to several keys, as one occurrence for each key, in the order of the keys.
-  /// Returns when every handler that the occurrences reached has finished; it waits for all of them
-  /// at once. See ``send(_:to:from:)-(_,Key,_)``.
+  /// Sends a payload to several keys, as one occurrence per key, in the order of the keys. It waits
+  /// for all of them at once and returns when every handler that they reached has finished. See
+  /// ``send(_:to:from:)-(_,Key,_)``.
   ///
   /// - Returns: A report for each key, in the order of the keys. A key that appears twice counts
   ///   once.
@@ -130,7 +130,7 @@ extension KeyedEvent {
 
   /// Sends a payload to one key without waiting, as ``post(_:to:from:)-(_,Key,_)`` does.
   ///
-  /// - Returns: A ticket, whose report can be awaited later.
+  /// - Returns: A ticket whose report can be awaited later.
   public func submit(_ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil) -> SendTicket {
     event.submit(KeyedPayload(key, payload), from: sender)
   }
@@ -159,36 +159,36 @@ extension KeyedEvent {
 }
 
 extension KeyedEvent where Key == ObjectKey {
-  /// Sends a payload to an object without waiting; see ``post(_:to:from:)-(_,Key,_)``.
+  /// Sends a payload to an object without waiting: see ``post(_:to:from:)-(_,Key,_)``.
   @inlinable public func post(
     _ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil
   ) {
     post(payload, to: ObjectKey(object), from: sender)
   }
 
-  /// Sends a payload to an object, and returns when every handler that it reached has finished. See
+  /// Sends a payload to an object and waits until every handler that it reached has finished: see
   /// ``send(_:to:from:)-(_,Key,_)``.
   @discardableResult public nonisolated(nonsending) func send(
     _ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil
   ) async -> SendReport { await send(payload, to: ObjectKey(object), from: sender) }
 
-  /// Sends a payload to an object without waiting. Returns a ticket, whose report can be awaited
-  /// later. See ``submit(_:to:from:)-(_,Key,_)``.
+  /// Sends a payload to an object without waiting and returns a ticket whose report can be awaited
+  /// later: see ``submit(_:to:from:)-(_,Key,_)``.
   public func submit(
     _ payload: Payload, to object: some AnyObject & Sendable, from sender: (any AnyObject & Sendable)? = nil
   ) -> SendTicket { submit(payload, to: ObjectKey(object), from: sender) }
 }
 
 extension KeyedEvent: HandlerRegistry {
-  /// The handlers of all keys, and of ``anyKey``.
+  /// The handlers of all keys and of ``anyKey``.
   public var handlerTable: HandlerTable { HandlerTable(content: .event(BorrowedCore(event), .keyed)) }
 }
 
-// Looking at keys.
+// Inspecting keys.
 extension KeyedEvent {
-  /// The keys that have handlers, in no order. Handlers of ``anyKey`` are not among them.
+  /// The keys that have handlers, in no particular order. Handlers of ``anyKey`` don't count.
   ///
-  /// Callable from any thread, and never waits. Sees each handler that was added before the call.
+  /// Callable from any thread, without waiting. Reflects every handler added before the call.
   ///
   /// - Complexity: O(handlers of all keys).
   public var keys: [Key] {
@@ -201,7 +201,7 @@ extension KeyedEvent {
 
   /// Returns the number of handlers of one key, without those of ``anyKey``.
   ///
-  /// Callable from any thread, and never waits. Counts each handler that was added before the call.
+  /// Callable from any thread, without waiting. Reflects every handler added before the call.
   ///
   /// - Complexity: O(handlers of all keys).
   public func handlerCount(for key: Key) -> Int {
@@ -210,7 +210,7 @@ extension KeyedEvent {
 }
 
 extension KeyedEvent: CustomStringConvertible {
-  /// The name of the event, and the types of its payload and keys.
+  /// The name of the event and the types of its payloads and keys.
   public var description: String { "event \(name.map { "\"\($0)\" " } ?? "")of \(Payload.self) to \(Key.self)" }
 }
 
@@ -220,15 +220,15 @@ extension KeyedEvent {
   /// A source of the errors that handlers of any key throw: see ``Event/failures``.
   public var failures: some EventSource<HandlerFailure> { event.failures }
 
-  /// A source of the payloads at which a handler failed, after its last attempt, with the key that
-  /// they were sent to: see ``Event/deadLetters``.
+  /// A source of the payloads that a handler of any key could not handle, even at its last attempt,
+  /// with the keys that they were sent to: see ``Event/deadLetters``.
   public var deadLetters: some EventSource<DeadLetter<(key: Key, payload: Payload)>> {
     event.deadLetters.map { letter in
       DeadLetter(payload: (key: letter.payload.key, payload: letter.payload.payload), failure: letter.failure)
     }
   }
 
-  /// A source of the occurrences that reached no handler of their key, nor of ``anyKey``: see
+  /// A source of the occurrences that reached no handler of their key or of ``anyKey``: see
   /// ``Event/unhandled``.
   public var unhandled: some EventSource<EventOccurrence<(key: Key, payload: Payload)>> {
     event.unhandled.map { whole in

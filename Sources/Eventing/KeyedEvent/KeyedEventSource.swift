@@ -1,15 +1,15 @@
-/// A keyed event to which handlers can be added but nothing can be sent: ``KeyedEvent/source``.
+/// A keyed event to which handlers can be added but nothing can be sent: see ``KeyedEvent/source``.
 ///
-/// Hand it out to code that must not send. Only this library conforms.
+/// Give it to code that must not send. Only this library conforms.
 public protocol KeyedEventSource<Key, Payload>: Sendable {
   associatedtype Key: Hashable & Sendable
   associatedtype Payload: Sendable
   associatedtype OneKey: EventSource<Payload>
   associatedtype AnyKey: EventSource<(key: Key, payload: Payload)>
 
-  /// A source of the payloads that are sent to one key.
+  /// A source of the payloads sent to one key.
   subscript(key: Key) -> OneKey { get }
-  /// A source of all payloads that are sent to a key, together with the key.
+  /// A source of all payloads sent to any key, together with the key.
   var anyKey: AnyKey { get }
 }
 

@@ -1,18 +1,18 @@
 import Synchronization
 
-/// A worker uses one object for call after call. Only a call that outlives the drain of its worker
-/// leaves the worker: between two attempts, or under a lock that holds it.
-// Safe: the worker that has the call owns all fields that do not say otherwise. While no worker has
-// the call, `lane.mutex` guards them. The callers of `beginBatch`, `dropFirstOfBatch` and `detach`
-// hold the mutex. Those of `makeBatch` and the functions that clear do not, because payloads are
-// copied or destroyed.
+/// A worker reuses one object for all its calls. Only a call that outlives its worker's drain
+/// leaves the worker: one that is between two attempts or that a lock holds.
+// Safe: the worker that has the call owns all fields that don't say otherwise. While no worker has
+// the call, `lane.mutex` guards them. Callers of `beginBatch`, `dropFirstOfBatch` and `detach` hold
+// the mutex. Callers of `makeBatch` and of the functions that clear don't, because those copy or
+// destroy payloads.
 @safe final class Call: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) private(set) var queue: Unmanaged<HandlerQueue>?
   @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer?
   @exclusivity(unchecked) private var capacity = 0
   @exclusivity(unchecked) var completion: Completion?
   @exclusivity(unchecked) var key: Unmanaged<KeyQueue>?
-  /// The place among the calls of the handler; 0 if the call has ended. Guarded by: lane.mutex.
+  /// The position among the handler's calls; 0 once the call has ended. Guarded by: lane.mutex.
   @exclusivity(unchecked) var number: UInt64 = 0
   /// Guarded by: lane.mutex.
   @exclusivity(unchecked) var barriers: [Completion] = []
@@ -23,13 +23,13 @@ import Synchronization
   @exclusivity(unchecked) var attempts = 0
   @exclusivity(unchecked) var count = 1
   let worker = WorkerReference()
-  /// The completions wait at the call, and not at its key or its handler any more.
+  /// Set once the completions wait for the call itself rather than for its key or handler.
   @exclusivity(unchecked) var hasMoved = false
   @exclusivity(unchecked) var isRare = false
   @exclusivity(unchecked) var rare = Rare()
   @exclusivity(unchecked) var gathered: PayloadQueue<Item>?
   @exclusivity(unchecked) private var batch: OwnedPayload?
-  /// A lock that holds nothing began between two attempts.
+  /// True if a lock that holds nothing began between two attempts.
   var isGivenUp: Bool { unsafe isRare && rare.timer?.isGivenUp.load(ordering: .acquiring) == true }
 
   struct Rare {
@@ -95,7 +95,7 @@ import Synchronization
     unsafe begin(Item(nil, key))
     unsafe (isRare, count, rare.isBatch) = (true, number, true)
     var taken = unsafe gathered.take() ?? PayloadQueue(layout)
-    // The last batch may have been one of another handler on a shared lane.
+    // On a shared lane, the last batch may have belonged to another handler.
     if taken.layout.type != layout.type { taken = PayloadQueue(layout) }
     if number == queue.count {
       swap(&queue, &taken)
@@ -105,7 +105,8 @@ import Synchronization
     unsafe gathered = consume taken
   }
 
-  /// Called after the claim: until then a lock may hold the payloads, and a bound may drop some.
+  /// Called after the claim, because until then a lock may hold the payloads and a bounded buffer
+  /// may drop some.
   func makeBatch(_ rule: BatchRule) {
     guard unsafe rare.isBatch, var taken = unsafe gathered.take() else { return }
     guard !taken.isEmpty else {

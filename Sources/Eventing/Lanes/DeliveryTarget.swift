@@ -1,14 +1,14 @@
 package import Synchronization
 
-/// Retains the record of the handler and the anchor of the event, not the event. So a lane still
-/// delivers or skips its items after the event has been released.
+/// Retains the handler's record and the event's anchor but not the event, so a lane can outlive the
+/// event and still deliver or skip its items.
 // Safe: the fields that change are atomic.
 @usableFromInline package class DeliveryTarget: WaitNode, @unchecked Sendable {
   package final let record: DetailedRecord
   final let anchor: EventAnchor
   private let line = CacheLine()
-  // Calls write to the next fields. So these lie on another cache line than the fields that senders
-  // read.
+  // Calls write to the following fields, so these are on a different cache line from the fields
+  // that senders read.
   final let over = Atomic<Bool>(false)
   package final let calls = Atomic<Int>(0)
   /// The highest bit is a flag: see ``HandlerQueue/mayEmptyReady()``.
@@ -33,8 +33,8 @@ package import Synchronization
 
   package var counters: DeliveryTarget { self }
 
-  // Isolation: core. `finish()` returns whether the lane is over now. `abandon()` skips what waits,
-  // although a call of the handler that has ended may still run.
+  // Isolation: core. `finish()` returns whether the lane has already ended. `abandon()` skips the
+  // waiting occurrences of an ended handler, although one of its calls may still be running.
   func finish() -> Bool { preconditionFailure("each lane overrides finish()") }
   func abandon() {}
   func sendBarrier(_ completion: Completion) {
@@ -46,7 +46,7 @@ package import Synchronization
   // Callable from any thread that holds no mutex.
   package var waitingCount: Int { 0 }
 
-  /// Calls that could begin, but have no free queue, actor or thread.
+  /// Calls that are ready to begin but have no free queue, actor or thread.
   package var unbegunCount: Int { waitingCount }
 
   package final var sharedLane: HandlerLane? { if case .lane(let lane, _) = record.place { lane } else { nil } }
@@ -56,8 +56,9 @@ package import Synchronization
   /// Isolation: core.
   func resume() {}
 
-  /// The caller holds the mutex of the lane. ``resume()`` takes it after the flags have changed, so
-  /// a lane that pauses because of flags that were read under the mutex is resumed later.
+  /// The caller holds the lane's mutex or, for a pace, is inside the core. ``resume()`` takes the
+  /// mutex after the flags have changed, so a lane that pauses because of flags read under the
+  /// mutex is sure to be resumed.
   final func refusal(isEnding: Bool) -> ClaimRefusal {
     let flags = record.state.load(ordering: .acquiring)
     if flags & HandlerFlags.ended != 0 { return .skip }
@@ -67,11 +68,12 @@ package import Synchronization
 
   final var isOver: Bool { over.load(ordering: .acquiring) }
 
-  /// The caller retains the owner for the length of the call.
+  /// The caller retains `owner` for the duration of the call.
   @inline(__always) final func claim(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
     if let box = record.options.owner {
       owner = box.object
-      // Unregistered at once: the next delivery may be on a thread that must not look at the owner.
+      // Unregistered immediately, because the next delivery may be on a thread that must not look
+      // at the owner.
       if owner == nil { _ = anchor.remove(record) }
     }
     return record.claim()
@@ -81,15 +83,16 @@ package import Synchronization
     _ error: any Error, _ payload: BorrowedPayload
   ) -> Outcome {
     let failure = HandlerFailure(HandlerToken(record, anchor), error, record.options, attempts: 1)
-    _ = anchor.report(failure)  // on a lane, the policy cannot stop the occurrence any more
+    _ = anchor.report(failure)  // on a lane, it's too late for the policy to stop the occurrence
     anchor.deadLetters?.post(payload, record.options.letter, failure)
     return .failed(failure)
   }
 
   package final var endedCalls: Int { ended.load(ordering: .acquiring) & .max }
 
-  /// A load and a store cost less than an atomic addition, but no other thread may count meanwhile.
-  /// Publishes what the thread did before: see ``HandlerQueue/mayEmptyReady()``.
+  /// A load and a store cost less than an atomic addition, but no other thread may count at the
+  /// same time. Also publishes what the thread has done so far: see
+  /// ``HandlerQueue/mayEmptyReady()``.
   @inline(__always) final func countCallAlone() {
     calls.publish(calls.load(ordering: .relaxed) &+ 1)
   }
@@ -133,7 +136,7 @@ package import Synchronization
     if completion.isAwaited { completion.arrive(node, .held) }
   }
 
-  /// Called directly after the claim, because the call may take long.
+  /// Called right after the claim, because the call may take a long time.
   @inline(__always) final func unregisterIfSpent() {
     if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { unregister() }
   }

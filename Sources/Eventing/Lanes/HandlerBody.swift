@@ -9,14 +9,15 @@
   case perRecord(@Sendable (DetailedRecord, EventAnchor) -> HandlerBody)
   case intercept(@Sendable (HandlerArguments) throws -> InterceptorDecision)
   case sequence(SequenceHub)
-  /// The event calls the first closure on the fast path, and what the second one makes otherwise.
+  /// The event calls the first closure on the fast path; otherwise it calls the handler that the
+  /// second one makes.
   case view(ErasedView, @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
   case relay(@Sendable (DetailedRecord, EventAnchor) -> TransformedHandler)
 }
 
 @usableFromInline typealias BatchPassage = @Sendable (BorrowedPayload, [Completion], _ count: Int) async -> Outcome
 
-// The closures of users, by what they take, and by where they run.
+// Wrapping users' closures, by the parameters that they take and the place where they run.
 extension HandlerBody {
   @inlinable init<Payload: Sendable>(sync body: @escaping @Sendable (Payload) throws -> Void) {
     self = .direct(HandlerClosure<Payload>(body).erased)
@@ -52,7 +53,7 @@ extension HandlerBody {
     isolated body: @escaping @Sendable (isolated Isolation, Payload) async throws -> Void
   ) {
     self = .isolated { actor, call in
-      // Safe: the owner of this handler is the actor that it was made with.
+      // Safe: the owner of this handler is the actor that it was created with.
       try await body(unsafe unsafeDowncast(actor, to: Isolation.self), call.payload.payload())
     }
   }
@@ -92,7 +93,7 @@ extension HandlerBody {
 extension HandlerArguments {
   @inlinable func owner<Object: AnyObject>(_: Object.Type = Object.self) -> Object {
     guard let owner else { preconditionFailure("a handler with an owner is called with it") }
-    // Safe: the owner of a handler is the object that it was made with.
+    // Safe: the owner of a handler is the object that it was created with.
     return unsafe unsafeDowncast(owner, to: Object.self)
   }
 }

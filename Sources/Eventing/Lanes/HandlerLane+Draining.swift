@@ -10,14 +10,14 @@
 import Dispatch
 import Synchronization
 
-// The blocks and tasks of a lane's workers.
+// The blocks and tasks in which a lane's workers run.
 
 extension HandlerLane {
   func drain(_ worker: Worker, isHere: Bool = false) {
     var quota = DrainQuota(isMain: isMain, spins: !isHere)
     var goesOn = worker.beginsWithCall() || search(worker, &quota)
     while goesOn {
-      // Retained once for many calls, and so is its closure.
+      // Retains the queue and its closure once for many calls.
       let queue = worker.queue
       guard case .now(let direct)? = unsafe queue.direct else {
         goesOn = queue.follow(queue.runNow(worker), worker) && next(worker, &quota)
@@ -46,17 +46,17 @@ extension HandlerLane {
     while await drainBound(worker, &quota, on: place) {}
   }
 
-  /// Ends early if a call has left a task behind, which keeps the invocation.
+  /// Ends early if a call has left behind a task, because that task keeps the invocation.
   private func drainBound(_ worker: Worker, _ quota: inout DrainQuota, on place: isolated (any Actor)?) async -> Bool {
     let invocation = unsafe Unmanaged.passRetained(Invocation(worker))
     return await Context.invocation.withValue(unsafe invocation.takeRetainedValue()) {
-      // A closure is isolated to the actor that it captures. Without this line the closure would
-      // leave the actor, and come back between the claim and the call.
+      // A closure is isolated to the actor that it captures. Without this line, it would leave the
+      // actor and return between the claim and the call.
       _ = place
       let references = unsafe RuntimeSPI.references(to: invocation)
       var (goesOn, leftTask) = (true, false)
       repeat {
-        // Retained once for many calls, and so is its closure.
+        // Retains the queue and its closure once for many calls.
         let queue = worker.queue
         guard case .async(let direct)? = unsafe queue.direct else {
           let step = await queue.runInEntrance(worker, on: place)
@@ -73,7 +73,7 @@ extension HandlerLane {
               queue.concludeFirstAttempt(worker)
             } catch {
               let step = await queue.run(worker, after: error, on: place)
-              // The handlers of a failure may start tasks, too.
+              // Failure handlers may start tasks as well.
               leftTask = unsafe Invocation.endIfShared(invocation, since: references)
               isFree = queue.follow(step, worker)
             }
@@ -128,7 +128,8 @@ package struct DrainQuota {
   var isOver: Bool { left == 0 || (end.map { hasBegun && DrainQuota.now >= $0 } ?? false) }
 
   #if os(Linux) || os(Android)
-    /// On some virtual machines, only reading the exact clock enters the kernel.
+    /// On some virtual machines, reading the exact clock enters the kernel, but reading the coarse
+    /// one doesn't.
     private static let clock: clockid_t = {
       var resolution = timespec()
       let isKnown = unsafe clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) == 0
@@ -159,7 +160,7 @@ enum LaneExecutor: Sendable {
   case mainBlocks
   case mainTasks
   case tasks(UInt8?)
-  /// If a `send` waits for the call, its task is a child task of the sender.
+  /// If a `send` waits for the call, the call's task is a child task of the sender.
   case taskForEachCall(UInt8?)
 
   var isMain: Bool {

@@ -1,45 +1,46 @@
 import Synchronization
 
-/// A lane that handlers of several events share. Calls begin in the order in which the events
-/// delivered, and overlap only if ``limit`` is above 1.
+/// A lane shared by handlers of several events. Calls begin in the order in which the events
+/// delivered the occurrences, and overlap only if ``limit`` is above 1.
 ///
 ///     let database = HandlerLane("database")
 ///     placed.addHandler(on: .lane(database)) { order in try await database.save(order) }
 ///     paid.addHandler(on: .lane(database)) { payment in try await database.save(payment) }
 ///
-/// For each handler, all else is as on a lane of its own: locks, owners, bounds, reports, and that
-/// no call begins after the handler's removal has returned. A lock that holds occurrences pauses
-/// only the locked handler.
+/// In all other respects, each handler behaves as on a lane of its own: locks, owners, bounds and
+/// reports work the same, and no call begins after the handler's removal has returned. A lock that
+/// holds occurrences pauses only the locked handler.
 ///
-/// A ``Event/send(_:from:)`` in a call on the lane does not wait for handlers on the lane that
-/// could not run before the call has returned: see ``SendReport/deferred``.
+/// Inside a call on the lane, ``Event/send(_:from:)`` doesn't wait for handlers on the lane that
+/// can't run until the call has returned: see ``SendReport/deferred``.
 ///
-/// A lane lives as long as anything retains it, such as a handler on it.
-// Safe: each field says what guards it. An `unowned(unsafe)` or unmanaged reference names a handler
-// or a worker that the lane has until it is over.
+/// A lane lives as long as something, such as a handler on it, retains it.
+// Safe: each field says what guards it. Unmanaged references refer to handlers and workers that the
+// lane keeps until they end.
 @safe public final class HandlerLane: @unchecked Sendable {
-  // The queue between handlers and the place where they run, and the workers that make their calls.
-  // A lane belongs to one handler, or is shared by several. What waits is in the queues of the
-  // handlers (``HandlerQueue``). The lane knows only in which order the handlers come: one
-  // ``Stretch`` for successive items of one handler. A lane of one handler needs no order.
+  // Connects handlers to the place where they run, and has the workers that make their calls. A
+  // lane belongs to one handler or is shared by several. Items wait in the handlers' own queues
+  // (``HandlerQueue``). A shared lane records only the order in which the handlers take turns: one
+  // ``Stretch`` for each run of successive items of one handler. A lane with a single handler needs
+  // no order.
   //
-  // Under `mutex` no code of the user runs: no closure, no `hash(into:)` or `==`, no `deinit`, no
-  // resume, no start of a task. A critical section changes the state, and returns what remains to
-  // do.
+  // No user code runs under `mutex`: no closures, no `hash(into:)` or `==`, no `deinit`s. Nor are
+  // tasks resumed or started under it. A critical section changes the state and returns what
+  // remains to be done.
 
   /// The name in snapshots and logs; `nil` if the lane has none.
   public let name: String?
-  /// The largest number of calls that overlap.
+  /// The maximum number of overlapping calls.
   public let limit: Int
 
   let executor: LaneExecutor
   let taskExecutor: (any TaskExecutor)?
   let isShared: Bool
   let isTaskForEachCall: Bool
-  /// The call then comes before all later calls, and otherwise only before those of its key.
+  /// If true, a retried call comes before all later calls; if false, only before those of its key.
   let keepsWorkerInDelay: Bool
   let isMain: Bool
-  // Workers read the fields above for each call, while senders write what follows.
+  // Workers read the fields above for each call, whereas senders write the fields below.
   private let line = CacheLine()
   let mutex = UnfairMutex()
 
@@ -49,19 +50,20 @@ import Synchronization
   @exclusivity(unchecked) private var onlyQueue: HandlerQueue?
   @exclusivity(unchecked) private var only: Unmanaged<HandlerQueue>?
   @exclusivity(unchecked) private var order = Deque<Stretch>()
-  /// Calls that come before the order: their delay is over, or the lock that held them.
+  /// Calls that precede the order because their delay, or the lock that held them, has ended.
   @exclusivity(unchecked) private var urgent = Deque<Call>()
-  /// With a limit or keys, all idle workers stay: the graph of waits or the keys refer to them.
+  /// With a limit or keys, all idle workers are kept, because the wait graph or the keys refer to
+  /// them.
   @exclusivity(unchecked) private var mostIdle = Int.max
   @exclusivity(unchecked) private var idle: [Worker] = []
   @exclusivity(unchecked) private(set) var workers: [Worker] = []
-  /// Without the mutex, a read is only a hint.
+  /// Only a hint if read without the mutex.
   private var busy: Int {
     get { busyCount.load(ordering: .relaxed) }
     set { busyCount.store(newValue, ordering: .relaxed) }
   }
   private let busyCount = Atomic<Int>(0)
-  /// Busy workers that are about to look for a call, spinning ones included.
+  /// Busy workers, including spinning ones, that are about to look for a call.
   @exclusivity(unchecked) private var coming = 0
   /// Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var nodes: [Worker] = []
@@ -75,8 +77,8 @@ import Synchronization
   ///
   /// - Parameters:
   ///   - name: The name in snapshots and logs.
-  ///   - limit: The largest number of calls that overlap, which begin in order. With a limit above
-  ///     1, calls of one handler may overlap. A limit below 1 counts as 1.
+  ///   - limit: The maximum number of overlapping calls, which still begin in order. With a limit
+  ///     above 1, calls of the same handler may overlap. A limit below 1 counts as 1.
   public convenience init(_ name: String? = nil, limit: Int = 1) {
     self.init(.tasks(nil), limit: max(1, limit), named: name, isShared: true)
   }
@@ -120,10 +122,10 @@ import Synchronization
         unsafe only = nil
         return unsafe onlyQueue.take()
       }
-      if queue.modifiers.batch != nil { removeFromOrder(queue) }  // places of what an earlier batch took may be left
+      if queue.modifiers.batch != nil { removeFromOrder(queue) }  // an earlier batch may have left places there
       return unsafe queues.removeValue(forKey: ObjectIdentifier(queue))?.queue
     }
-    withExtendedLifetime(removed) {}  // released after the unlock
+    withExtendedLifetime(removed) {}  // released after unlocking
   }
 
   // MARK: What comes next. The caller holds `mutex`
@@ -171,7 +173,7 @@ import Synchronization
       var isUsedUp = false
       unsafe order.updateFirst { first in
         unsafe first.queue._withUnsafeGuaranteedRef { queue in
-          // Places of occurrences that were dropped, or that an earlier batch took.
+          // Places of occurrences that were dropped or taken by an earlier batch.
           let void = unsafe min(queue.debt, first.count)
           unsafe queue.debt -= void
           first.count -= void
@@ -196,7 +198,7 @@ import Synchronization
 
   // MARK: Workers. The functions up to `free(_:)` are called under `mutex`, the others under none
 
-  /// One worker that is about to look for a call will do for each 16 of ``openCount``.
+  /// One worker that is about to look for a call is enough for every 16 items in ``openCount``.
   @inline(__always) func wakeWorker() -> Worker? {
     let overlaps = !isInOrder || mutant(isShared ? .sharedLaneOverlaps : .laneRunsTwice)
     guard busy < limit || isInOrder && overlaps, unsafe coming == 0 || overlaps && openCount > 16 * coming
@@ -229,7 +231,8 @@ import Synchronization
     unsafe coming -= 1
   }
 
-  /// If the lane does not keep the worker, the caller calls ``forget(_:)`` after the unlock.
+  /// Returns whether the lane keeps the worker. If not, the caller calls ``forget(_:)`` after
+  /// unlocking.
   private func free(_ worker: Worker) -> Bool {
     if !mutant(.laneIsNotWoken) { busy -= 1 }
     if unsafe idle.count < mostIdle {
@@ -243,7 +246,7 @@ import Synchronization
     return false
   }
 
-  /// The graph of waits must not find a worker that the lane has dropped.
+  /// The wait graph must not find a worker that the lane has dropped.
   private func forget(_ worker: Worker) { WaitGraph.mutex.withLock { worker.call.worker.clear() } }
 
   private struct Work: TaskWork {
@@ -337,7 +340,7 @@ import Synchronization
     var moves = false
     private var rare: Rare?
 
-    /// An object of its own: its fields would cost each call 60 instructions.
+    /// A separate object, because its fields would otherwise cost each call 60 instructions.
     final class Rare {
       var passed: [(completion: Completion, node: WaitNode)] = []
       var over: [HandlerQueue] = []
@@ -396,9 +399,9 @@ import Synchronization
   }
 
   @inline(never) func search(_ worker: Worker, _ quota: inout DrainQuota) -> Bool {
-    // Before the worker takes all that waits once more, it spins without touching memory that
-    // senders write. Meanwhile senders append calls. So each search finds more of them, and senders
-    // seldom have to start a block or a task, which costs 150 to 300 ns on x86-64 Linux.
+    // Before taking everything that waits again, the worker spins without touching memory that
+    // senders write. Senders append calls during the spin, so each search finds more of them, and
+    // senders seldom have to start a block or a task, which costs 150 to 300 ns on x86-64 Linux.
     var hasSpun = unsafe worker.dequeuedAll && quota.hasBegun
     if hasSpun, quota.spins, !quota.isOver { Thread.spin(Thread.spinLimit) }
     while true {
@@ -408,7 +411,7 @@ import Synchronization
       if unsafe worker.owesEnd { worker.end(&after) }
       if let queue = unsafe worker.ready.take() { unsafe queue._withUnsafeGuaranteedRef { putBackReady(of: $0) } }
       if unsafe openCount > 0 || worker.released != nil, quota.isOver {
-        // The worker must not hold on to a released key until its next run: the handler may end
+        // The worker must not keep a released key until its next run, because the handler may end
         // first.
         if unsafe worker.released != nil, assign(worker, 1, &after) == .call { unsafe worker.hasCall = true }
         mutex.unlock()
@@ -419,7 +422,8 @@ import Synchronization
       let found = assign(worker, max(1, quota.left), &after)
       unsafe worker.dequeuedAll = found == .ready && (!isShared || order.isEmpty)
       if found == .nothing {
-        // One worker at a time spins for a call, which costs less than to start another task.
+        // One worker at a time spins while waiting for a call, which costs less than starting
+        // another task.
         if !hasSpun, quota.hasBegun, unsafe coming == 0, quota.spins, !isMain {
           beginComing(worker)
           mutex.unlock()
@@ -475,21 +479,22 @@ import Synchronization
 }
 
 extension HandlerLane {
-  /// Waits until no call for an occurrence sent before is running or queued on the lane.
+  /// Waits until no call for an earlier occurrence is running or queued on the lane.
   ///
-  /// Batches and paces on the lane do not wait any longer, but deliver what they have. Occurrences
-  /// that a lock holds do not count. Inside a call on the lane, `quiesce()` waits neither for that
-  /// call nor for work that waits for the call. Cancellation of the task does not shorten the wait.
+  /// Batches and paces on the lane stop waiting and deliver what they have. Occurrences held by a
+  /// lock don't count. Inside a call on the lane, `quiesce()` waits neither for that call nor for
+  /// work that waits for it. Cancelling the task doesn't shorten the wait.
   ///
   /// - Complexity: O(handlers and waiting calls).
   public nonisolated(nonsending) func quiesce() async { _ = await barrier().wait() }
 
-  /// Waits like ``quiesce()``, but no longer than a limit.
+  /// Waits like ``quiesce()``, but no longer than the given limit.
   ///
-  /// Calls that still run at the limit go on. If the task is cancelled, this returns at once.
+  /// Calls still running when the limit is reached continue. If the task is cancelled, this returns
+  /// immediately.
   ///
   /// - Parameters:
-  ///   - limit: The longest time to wait. More than a hundred years means for ever.
+  ///   - limit: The maximum time to wait. More than a hundred years means forever.
   ///   - clock: The clock that measures the limit.
   /// - Returns: Whether all calls have ended.
   /// - Complexity: O(handlers and waiting calls).
@@ -510,15 +515,14 @@ extension HandlerLane {
         completion.arrive(queue, nil)
         continue
       }
-      // Enqueued behind the occurrences that were posted before this call.
+      // Enqueued behind the occurrences posted before this call.
       core.enqueue(
         .change(
           {
-            // If the handler has a pace, the barrier goes to the pace. The pace delivers the
-            // occurrence that waits, unless a lock holds it, and passes the barrier on to the lane.
-            // If the handler has no pace, the barrier goes to the lane at once. It also goes to the
-            // lane at once if the handler has no slot, because the handler has not joined the table
-            // yet or has left it. Then no occurrence waits in its pace.
+            // If the handler has a pace, the barrier goes through it: the pace delivers its waiting
+            // occurrence, unless a lock holds it, and passes the barrier on to the lane. A handler
+            // without a slot hasn't joined the table yet or has left it, so no occurrence waits in
+            // its pace, and the barrier goes directly to the lane.
             let target: DeliveryTarget = unsafe record.index >= 0 ? record.route?.target ?? queue : queue
             target.sendBarrier(completion)
             core.unregisterDead()
@@ -545,7 +549,7 @@ extension HandlerLane: CustomStringConvertible {
 }
 
 extension AsyncDelivery {
-  /// Returns a delivery on a lane that several handlers share.
+  /// Returns a delivery on a lane shared by several handlers.
   ///
   /// - Parameter lane: The lane.
   public static func lane(_ lane: HandlerLane) -> AsyncDelivery { AsyncDelivery(.lane(lane, .unbounded)) }

@@ -83,11 +83,11 @@ extension HandlerQueue {
         owner = box.object
         if owner == nil { _ = anchor.remove(record) }
       }
-      // No second claim: the first attempt of a once handler has used up the handler.
+      // There is no second claim, because the first attempt has already used up a once handler.
       let isGivenUp = call.isGivenUp
       if let shared = record.options.sharedClaim, shared.isRemoved { shared.end(record) }
       guard !isGivenUp, !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else { return false }
-      // An attempt that was due when the event ended is the last one.
+      // An attempt that was pending when the event ended is the last one.
       if lane.mutex.withLock({ unsafe endsDelays }) { unsafe call.rare.isLastAttempt = true }
     }
     unsafe call.attempts += 1
@@ -131,7 +131,7 @@ extension HandlerQueue {
 
   private func attemptOnActor(_ call: Call, on place: isolated (any Actor)?) async -> AttemptResult {
     guard case .isolated? = unsafe body else { return await attemptInContext(call, on: place) }
-    // The lane retains the owner only for the length of an attempt.
+    // The lane retains the owner only for the duration of an attempt.
     if let actor = record.options.owner?.actor { return await attemptInContext(call, on: actor) }
     _ = anchor.remove(record)
     return .refused
@@ -155,8 +155,8 @@ extension HandlerQueue {
     }
   }
 
-  /// No suspension lies between the claim and the first line of the closure. So a handler that was
-  /// removed on its own actor is not called afterwards.
+  /// There is no suspension point between the claim and the closure's first line, so a handler
+  /// removed on its own actor isn't called afterwards.
   @inline(never) private func callHandler(_ call: Call, _ cell: CallCell?, on place: isolated (any Actor)?) async
     -> AttemptResult
   {
@@ -240,8 +240,8 @@ extension HandlerQueue {
     }
   }
 
-  /// Called when the end is decided, and not where the handler returns: a time limit or a newer
-  /// occurrence may have the last word, and observers, reports and counts must agree.
+  /// Called once the outcome is decided rather than where the handler returns, because a time limit
+  /// or a newer occurrence may still change it, and observers, reports and counts must agree.
   private func tellEnd(of attempt: AttemptResult, of call: Call, isReplaced: Bool) {
     for observed in attempt.observed.reversed() {
       if isReplaced {
@@ -301,8 +301,8 @@ extension HandlerQueue {
   func failure(_ error: any Error, _ call: Call) -> Outcome {
     let failure = HandlerFailure(
       HandlerToken(record, anchor), error, record.options, attempts: unsafe max(1, call.attempts))
-    // The result says whether the failure policy stops the occurrence. It is ignored: a call on a
-    // lane does not hold up the delivery to the handlers that follow.
+    // The result says whether the failure policy stops the occurrence. It's ignored, because a call
+    // on a lane doesn't hold up the delivery to later handlers.
     _ = anchor.failures().note(failure, calls: unsafe call.count)
     guard let letters = anchor.deadLetters else { return .failed(failure) }
     let letter = record.options.letter
@@ -316,7 +316,7 @@ extension HandlerQueue {
 
   // MARK: Delays
 
-  /// The key stays active meanwhile. Returns false if the call keeps its worker.
+  /// The key stays active during the delay. Returns whether the worker is free for other calls.
   func delay(_ worker: Worker, _ delay: Duration) -> Bool {
     guard let queue = retryQueue, let delays else { preconditionFailure("only a retried call is delayed") }
     let call = worker.call
@@ -349,10 +349,9 @@ extension HandlerQueue {
     let flags = record.state.load(ordering: .acquiring)
     let isLocked = flags & HandlerFlags.lockedAtAll != 0
     guard mustEnd || isLocked || flags & HandlerFlags.removed != 0 else { return }
-    // A thread that locks the handler ends the delays that are in `delays` at that time. If this
-    // delay was added later, the locking thread has not ended it. So the thread that added the
-    // delay ends it here. The flag keeps the call from another attempt even if the lock has ended
-    // by then.
+    // A thread that locks the handler ends the delays that it finds in `delays`. If this one was
+    // added later, the thread that added it must end it here. The flag prevents another attempt
+    // even if the lock has ended by then.
     if isLocked, flags & HandlerFlags.isHolding == 0 { timer.isGivenUp.publish(true) }
     timer.fireNow()
   }
@@ -409,10 +408,10 @@ extension HandlerQueue {
   func conclude(_ call: Call, _ outcome: Outcome) {
     let (node, completions, count) = unsafe (call.node, call.completions, call.count)
     let isDropTold = unsafe call.isRare && call.rare.isDropTold
-    // The handler behind the batches has counted, and told the transport.
+    // The handler behind the batches has already counted the call and reported it to the transport.
     let isPassed = unsafe isPassage && call.attempts > 0
     if unsafe call.attempts > 0 { countEnd(count) }
-    // A push reads the timer of the current call, under the mutex.
+    // A push reads the current call's timer under the mutex.
     if modifiers.isRestarting { lane.mutex.withLock { if unsafe current === call { unsafe current = nil } } }
     call.clear()
     switch outcome {
@@ -430,7 +429,7 @@ extension HandlerQueue {
   }
 }
 
-// The first attempt of a handler with a `direct` closure, which a drain makes itself.
+// The first attempt of a handler with a `direct` closure, which the drain makes itself.
 extension HandlerQueue {
   /// Avoids ``run(_:on:)``, whose asynchronous functions each allocate a frame.
   @inline(__always) func beginFirstAttempt(_ worker: Worker) -> BorrowedPayload? {

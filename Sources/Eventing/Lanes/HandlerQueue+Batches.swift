@@ -1,8 +1,8 @@
-// A batch takes what waits. With a time to gather, payloads at the end of the queue do not count as
-// open until the time is over, or they are enough for a batch. With keys, the payloads of each key
-// wait in the queue of the key, and an item for the key in the queue of the handler.
+// A batch takes the payloads that are waiting. With a time to gather, payloads at the end of the
+// queue aren't open until the time is up or there are enough for a batch. With keys, each key's
+// payloads wait in the key's queue, and an item for the key waits in the handler's queue.
 //
-// The caller of each function holds the mutex, unless the function says otherwise.
+// Unless a function says otherwise, its caller holds the mutex.
 
 extension HandlerQueue {
   struct Gathering {
@@ -11,7 +11,7 @@ extension HandlerQueue {
 
   private var largestBatch: Int { (modifiers.batch?.count ?? 1) + (mutant(.batchIsTooLarge) ? 1 : 0) }
 
-  /// The caller cancels `timers` after the unlock.
+  /// The caller cancels `timers` after unlocking.
   func gather(
     _ item: Item, _ payload: BorrowedPayload, _ batch: BatchRule, _ key: KeyQueue?, _ timers: inout [Delay]
   ) -> Gathering? {
@@ -82,11 +82,12 @@ extension HandlerQueue {
   private func gatherEnded(_ key: KeyQueue?) {
     var ended: [Delay] = []
     lane.mutex.withLock {
-      // If the timer there still waits, it is that of a later batch: this one began too late.
+      // If the stored timer is still waiting, it belongs to a later batch, and this one fired too
+      // late.
       if unsafe (key.map { unsafe $0.timer } ?? gatherTimer)?.isWaiting == true { return }
       guard let key else { return open(&ended) }
       open(key, &ended)
-      // All that gathered may have been dropped. The key must not keep the timer.
+      // All gathered payloads may have been dropped, and the key must not keep the timer.
       if let timer = unsafe key.timer.take() { ended.append(timer) }
     }
     lane.wake()
@@ -98,7 +99,7 @@ extension HandlerQueue {
     if unsafe followers > 0 { number = (0..<number).first { unsafe !inbox[$0].isCall } ?? number }
     let open = unsafe inbox.count - followers - gathering
     if number > open {
-      // The batch has room, so the payloads that gather go with it.
+      // The batch has room, so it also takes payloads that are still gathering.
       unsafe gathering -= number - open
       if unsafe gathering == 0, let timer = unsafe gatherTimer.take() { after.add { $0.timers.append(timer) } }
     }
@@ -113,7 +114,7 @@ extension HandlerQueue {
   {
     key.popFollowers(&after)
     if let timer = unsafe key.timer.take() { after.add { $0.timers.append(timer) } }
-    // Under a pause the payloads stay open: the end of the pause enqueues the key.
+    // During a pause, the payloads stay open, and the end of the pause enqueues the key.
     unsafe (key.isActive, key.isOpen) = unsafe (false, isPaused && key.hasCalls)
     guard key.hasCalls, unsafe !isPaused else { return .follower }
     worker.withCall { $0.reserve(for: self) }

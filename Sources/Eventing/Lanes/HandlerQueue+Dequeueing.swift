@@ -1,7 +1,6 @@
 import Synchronization
 
-// Dequeueing for a worker. The caller of each function holds the mutex, unless the function says
-// otherwise.
+// Dequeueing for a worker. Unless a function says otherwise, its caller holds the mutex.
 
 extension HandlerQueue {
   func assign(_ count: Int, _ worker: Worker, _ after: inout HandlerLane.After) -> HandlerLane.Found {
@@ -29,8 +28,8 @@ extension HandlerQueue {
 
   // MARK: All that waits, at once
 
-  /// All that waits moves as a whole, but fewer items move one by one. So the worker takes no more
-  /// of them than it may call: it would put the rest back.
+  /// The whole queue moves in one step, but part of it moves item by item, so the worker takes no
+  /// more items than it may call; it would have to put the rest back.
   func dequeueCount(of count: Int, _ most: Int) -> Int {
     if !dequeuesAll { return 1 }
     return unsafe count >= inbox.count ? count : min(count, most)
@@ -50,7 +49,7 @@ extension HandlerQueue {
     return .ready
   }
 
-  /// Called by the worker, without the mutex.
+  /// Called by the worker without the mutex.
   @inline(__always) func dequeueReady(_ worker: Worker) -> Bool {
     while unsafe !ready.isEmpty {
       let item = unsafe ready.takeFirst()
@@ -85,7 +84,7 @@ extension HandlerQueue {
   func putBackReady() -> Int {
     let count = unsafe ready.count
     guard count > 0 else { return 0 }
-    // Moves only items that came later, and so each item at most once.
+    // Moves only items that came later, so each item is moved at most once.
     unsafe countMoves(inbox.count)
     unsafe inbox.moveFirst(inbox.count, to: &ready)
     unsafe inbox.recycle()
@@ -99,10 +98,11 @@ extension HandlerQueue {
     #endif
   }
 
-  /// While a call of the handler runs, its worker does not touch ``ready``: the flag makes it wait
-  /// for the mutex when it counts the end of the call. If no call runs, the worker is about to
-  /// claim one. If that claim is refused, the worker skips what is ready itself; if not, the rest
-  /// is skipped after the call. For a call in ``away``, nothing is ready.
+  /// Returns whether a call of the handler is running. If so, its worker doesn't touch ``ready``,
+  /// because the flag makes it wait for the mutex when it counts the end of the call. Otherwise,
+  /// the worker is about to claim a call. If the claim is refused, the worker itself skips the
+  /// items in ``ready``; if it succeeds, the remaining items are skipped after the call. While a
+  /// call is in ``away``, ``ready`` is empty.
   func mayEmptyReady() -> Bool {
     guard dequeuesAll, unsafe away.isEmpty else { return false }
     let before = ended.bitwiseOr(.min, ordering: .acquiringAndReleasing).oldValue & .max
@@ -146,7 +146,7 @@ extension HandlerQueue {
 
   func assignParked(_ key: KeyQueue, _ worker: Worker, _ after: inout HandlerLane.After) -> Bool {
     if let batch = modifiers.batch {
-      // Payloads that gather wait for their time, or for more of them.
+      // Gathering payloads wait until their time is up or there are more of them.
       if unsafe key.isOpen || phase != .active, assignBatch(batch, of: key, worker, &after) == .call { return true }
       unsafe key.isActive = false
       settle(&after)

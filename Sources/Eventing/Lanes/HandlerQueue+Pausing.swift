@@ -1,9 +1,9 @@
 import Synchronization
 
-// Locks that hold, barriers and the end: all that stops or empties the queue of a handler. The
-// functions that the event calls are isolated to the core. The caller of `refusal(of:)`, and of
-// each function with an `inout` parameter, holds the mutex; `release(_:)` and `skip(_:)` end what
-// was taken out, and are called under no mutex.
+// Locks that hold occurrences, barriers and the end of the handler: everything that stops or
+// empties a handler's queue. The functions called by the event are isolated to the core. Callers of
+// `refusal(of:)` and of functions with an `inout` parameter hold the mutex. `release(_:)` and
+// `skip(_:)` complete what was taken out and are called with no mutex held.
 
 extension HandlerQueue {
   private struct Released {
@@ -23,8 +23,8 @@ extension HandlerQueue {
   func refused(_ worker: Worker) -> ClaimRefusal {
     let call = worker.call
     var released = Released()
-    // `resume()` takes the mutex after the flags change, so a call that is paused here, because of
-    // flags read under the mutex, is sure to be resumed.
+    // `resume()` takes the mutex after the flags change, so a call paused here because of flags
+    // read under the mutex is sure to be resumed.
     let refusal = lane.mutex.withLock { () -> ClaimRefusal in
       let refusal = self.refusal(of: call)
       guard case .pause = refusal else { return refusal }
@@ -58,7 +58,7 @@ extension HandlerQueue {
       return unsafe refusal(isEnding: phase != .active)
     }
     if call.isGivenUp { return .skip }
-    // A once handler was used up by its first attempt, but further attempts still follow.
+    // The first attempt uses up a once handler, but further attempts may still follow.
     let flags = record.state.load(ordering: .acquiring)
     if flags & HandlerFlags.lockedAtAll == 0 { return .retry }
     return unsafe flags & HandlerFlags.isHolding != 0 && phase == .active ? .pause : .skip
@@ -93,7 +93,7 @@ extension HandlerQueue {
           if unsafe key.isOpen, unsafe !key.isQueued { enqueue(key) }
           continue
         }
-        // The call of the key that ran has ended during the pause.
+        // The key's running call ended during the pause.
         let (call, number) = (Call(), key.firstNumber)
         call.reserve(for: self)
         guard let item = unsafe key.popCall(to: call.place) else { continue }
@@ -142,7 +142,7 @@ extension HandlerQueue {
     if isLate { pass(completion, at: node) }
   }
 
-  /// If one of the calls waits for the barrier, only that one is deferred.
+  /// If one of the running calls waits for the barrier, only that call is deferred.
   func pass(_ completion: Completion, at node: WaitNode) {
     typealias Begun = (call: Call, number: UInt64)
     let (begun, keys) = lane.mutex.withLock { () -> ([Begun], [KeyQueue]) in
@@ -182,8 +182,8 @@ extension HandlerQueue {
     var released = Released()
     let (isIdle, ends) = lane.mutex.withLock { () -> (Bool, Bool) in
       unsafe phase = .ending
-      // If the first attempt of a once handler has used it up, further attempts may follow. The
-      // handler's unregistration, which calls `finish()`, must not end the delays between them.
+      // After the first attempt has used up a once handler, further attempts may follow.
+      // Unregistering the handler calls `finish()`, which must not end the delays between them.
       if !record.has(HandlerFlags.spent) || record.has(HandlerFlags.removed) { unsafe endsDelays = true }
       openAll(&timers)
       if unsafe isPaused {
@@ -214,7 +214,7 @@ extension HandlerQueue {
     return isIdle
   }
 
-  /// Neither a send nor a payload waits for a call that hangs.
+  /// Keeps sends and payloads from waiting for a call that hangs.
   func skipWaiting() {
     var dropped = Dropped()
     var timers: [Delay] = []
@@ -222,7 +222,7 @@ extension HandlerQueue {
       openAll(&timers)
       if mayEmptyReady() { _ = putBackReady() }
       removeWaiting(&dropped)
-      // The other calls without a worker are between two attempts, and make a last one.
+      // The other calls without a worker are between two attempts and make one last attempt.
       lane.removeUrgent { call in
         guard unsafe call.queue?.toOpaque() == Unmanaged.passUnretained(self).toOpaque(),
           unsafe call.attempts == 0 || call.rare.isLastAttempt
@@ -247,7 +247,7 @@ extension HandlerQueue {
     }
     for timer in timers { timer.cancel() }
     skip(dropped)
-    keys?.sweep()  // the keys of what was skipped
+    keys?.sweep()  // the keys of the skipped items
     if isOver { closeLate() } else { lane.wake() }
   }
 
@@ -283,7 +283,7 @@ extension HandlerQueue {
       unsafe running -= key.popAll(into: &taken.queue)
       for i in 0..<taken.queue.count where taken.queue[i].kind == .barrier {
         if unsafe key.isActive {
-          unsafe key.parked.append(taken.queue[i])  // it waits for the call of the key that runs
+          unsafe key.parked.append(taken.queue[i])  // it waits for the key's running call
         } else if let completion = taken.queue[i].completion {
           dropped.barriers.append((completion, key))
         }
@@ -330,7 +330,7 @@ extension HandlerQueue {
   }
 }
 
-/// After the unlock, observers are told, and sends count the calls as held.
+/// After the mutex is unlocked, observers are notified, and sends count these calls as held.
 struct DetachedWaiters {
   private(set) var calls: [Completion] = []
 

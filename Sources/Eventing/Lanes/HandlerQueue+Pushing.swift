@@ -1,4 +1,4 @@
-// Enqueueing an occurrence on a lane, or dropping it. Isolation: core. The callers of `append` and
+// Enqueueing an occurrence on a lane, or dropping it. Isolation: core. Callers of `append` and
 // `dropOldest` hold the mutex.
 
 extension HandlerQueue {
@@ -37,7 +37,7 @@ extension HandlerQueue {
     if let worker { begin(worker) }
   }
 
-  /// Does what a worker would do, with half of the instructions.
+  /// Does what a worker would do, in half the instructions.
   @inline(__always) private func callHere(_ payload: BorrowedPayload) -> Outcome? {
     guard lane.isQuiet, case .now(let direct)? = unsafe direct, lane.beginHere(self) else { return nil }
     guard Scheduling.isOnMainQueue, mayRunNow, record.claim() else {
@@ -53,7 +53,8 @@ extension HandlerQueue {
     return outcome
   }
 
-  /// A thread that releases the event, and so flushes the pace of the handler, runs no handlers.
+  /// A thread that releases the event, and thereby flushes the handler's pace, must not run
+  /// handlers.
   private var mayRunNow: Bool { !isPaced || anchor.core != nil }
 
   private func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
@@ -140,7 +141,7 @@ extension HandlerQueue {
   private func append(
     _ payload: BorrowedPayload, _ completion: Completion?, _ key: Unmanaged<KeyQueue>?, _ effects: inout Effects
   ) {
-    // Nothing waits for what a lock holds.
+    // Nothing waits for an occurrence that a lock holds.
     effects.isHeld = unsafe isPaused && completion?.isToBeTold == true
     let item = unsafe Item(effects.isHeld ? completion?.withoutWaiting : completion, key)
     unsafe waiting &+= 1
@@ -158,7 +159,7 @@ extension HandlerQueue {
     if lane.isTaskForEachCall { effects.wakes = true } else if openCount > 0 { effects.start = lane.wakeWorker() }
   }
 
-  /// O(keys that wait and calls that a lock holds)
+  /// O(waiting keys and held calls).
   private func dropOldest(_ effects: inout Effects) {
     noteDequeued(1)
     let oldestKey = unsafe parkedKeys.values.min { $0.firstNumber < $1.firstNumber }
@@ -175,7 +176,7 @@ extension HandlerQueue {
       if !key.hasCalls {
         unsafe parkedKeys[ObjectIdentifier(key)] = nil
         unsafe key.isOpen = false
-        // Under a lock no worker would reach them.
+        // Under a lock, no worker would reach them.
         if unsafe !key.isActive { key.popFollowers(&effects.after) }
       }
     } else {
@@ -215,7 +216,7 @@ extension HandlerQueue {
     if let gathering = effects.gathering { startTimer(gathering.key) }
     if effects.isHeld, let completion { reportHeld(completion, at: node) }
     if let replaced = effects.replaced {
-      // Cancellation handlers are the user's code, and must not delay the thread that delivers.
+      // Cancellation handlers are user code and must not delay the delivering thread.
       if let attempt = replaced.attempt { Scheduling.concurrentBlock { attempt.cancel() } }
       replaced.delay?.fireNow()
     }

@@ -1,7 +1,7 @@
 import Synchronization
 
 // Safe: `lane.mutex` guards everything from `inbox` on; the notes on `body` and `ready` say who
-// uses those. The callers of `noteDequeued`, `has`, `openCount` and `keysInOrder` hold the mutex.
+// uses those. Callers of `noteDequeued`, `has`, `openCount` and `keysInOrder` hold the mutex.
 @safe @usableFromInline package final class HandlerQueue: DeliveryTarget, @unchecked Sendable {
   let lane: HandlerLane
   let modifiers: HandlerModifiers
@@ -14,22 +14,22 @@ import Synchronization
   let limitQueue: DelayQueue?
   let batchQueue: DelayQueue?
   let isPlain: Bool
-  /// One call at a time, and nothing that waits can be dropped or become part of a batch.
+  /// There is one call at a time, and no waiting item can be dropped or become part of a batch.
   let dequeuesAll: Bool
-  /// The lane notes the end of each call: calls overlap, have keys, or restart.
+  /// The lane notes the end of each call, for instance because calls overlap, have keys or restart.
   let isTracked: Bool
-  /// A batch begins in a later block, with all payloads that wait by then.
+  /// False for batches: a batch begins in a later block, with all payloads waiting by then.
   let mayRunHere: Bool
   let mayCallHere: Bool
   let isPaced: Bool
   let isPipeline: Bool
-  /// A handler behind batches makes the calls.
+  /// A handler behind the batches makes the calls.
   let isPassage: Bool
-  /// Read by workers only.
+  /// Read only by workers.
   @exclusivity(unchecked) private(set) var body: HandlerBody?
   @exclusivity(unchecked) private(set) var direct: DirectBody?
-  /// The worker that took these items owns the queue; while a call runs, also the thread that holds
-  /// the mutex, if ``mayEmptyReady()`` says so.
+  /// Owned by the worker that took these items and, while a call runs, by the thread that holds the
+  /// mutex if ``mayEmptyReady()`` returned true.
   @exclusivity(unchecked) var ready: PayloadQueue<Item>
   private let line = CacheLine()
 
@@ -37,22 +37,22 @@ import Synchronization
   @exclusivity(unchecked) var isPaused = false
   @exclusivity(unchecked) var phase = Phase.active
   @exclusivity(unchecked) var endsDelays = false
-  /// The payloads that wait; if ``dequeuesAll``, all that were ever pushed.
+  /// The number of waiting payloads or, if ``dequeuesAll``, of all payloads ever pushed.
   @exclusivity(unchecked) var waiting = 0
   @exclusivity(unchecked) var followers = 0
   /// Payloads at the end of `inbox` that wait for a batch to fill.
   @exclusivity(unchecked) var gathering = 0
   @exclusivity(unchecked) var gatherTimer: Delay?
-  /// Places in the order of a shared lane whose occurrences have gone.
+  /// Places in a shared lane's order whose occurrences are gone.
   @exclusivity(unchecked) var debt = 0
-  /// Also counts payloads in the queues of keys. Kept if ``isTracked``.
+  /// Includes payloads in the queues of keys. Maintained only if ``isTracked``.
   @exclusivity(unchecked) var running = 0
   @exclusivity(unchecked) var lastNumber: UInt64 = 0
-  /// The call that keeps the entrance of a pipeline closed; 0 for none.
+  /// The number of the call that keeps a pipeline's entrance closed; 0 if none does.
   @exclusivity(unchecked) var entering: UInt64 = 0
   @exclusivity(unchecked) var parkedKeys: [ObjectIdentifier: KeyQueue] = [:]
   @exclusivity(unchecked) var held: [Call] = []
-  /// Calls without a worker that no lock holds: between attempts, or about to go on.
+  /// Calls that have no worker and aren't held by a lock: between attempts or about to continue.
   @exclusivity(unchecked) var away: [Call] = []
   @exclusivity(unchecked) var probes: [(completion: Completion, node: WaitNode)] = []
   @exclusivity(unchecked) var current: Call?
@@ -66,7 +66,7 @@ import Synchronization
     _ modifiers: HandlerModifiers
   ) {
     var modifiers = modifiers
-    // Also where the place has no bound of its own, such as a task for each call.
+    // Applies even if the place has no bound of its own, such as a task for each call.
     buffering = modifiers.isRestarting ? .latest : record.place.buffering
     if body.isSynchronous { modifiers.isRestarting = false }  // its calls cannot be cancelled
     self.modifiers = modifiers
@@ -79,7 +79,7 @@ import Synchronization
     retryQueue = modifiers.retry.map { DelayQueues.of($0.clock, for: anchor) }
     limitQueue = modifiers.timeLimit.map { DelayQueues.of($0.clock, for: anchor) }
     batchQueue = modifiers.batch.flatMap { $0.within == nil ? nil : DelayQueues.of($0.clock, for: anchor) }
-    // One key for all payloads: a handler that restarts has one call at a time on any lane.
+    // A restarting handler makes one call at a time on any lane, so all its payloads share one key.
     if modifiers.isRestarting, !lane.isInOrder {
       keys = TypedLaneKeys<Int> { _ in 0 }
     } else {
@@ -116,11 +116,11 @@ import Synchronization
   /// Phases occur in this order; some may be skipped.
   enum Phase {
     case active
-    /// The handler ends after what it has.
+    /// The handler will end after its remaining items.
     case ending
-    /// Only calls that run, and barriers, are left.
+    /// Only running calls and barriers are left.
     case ended
-    /// Nothing is left, and no worker comes any more.
+    /// Nothing is left, and no more workers will come.
     case closed
   }
 
@@ -152,8 +152,8 @@ import Synchronization
     let begun = calls.load(ordering: .acquiring)
     let count = max(0, begun - ended)
     if count == 0 || !isTracked { return RunningCount(count: count, oldest: count == 0 ? 0 : UInt64(begun)) }
-    // Other calls may begin and end while the oldest call hangs. So the oldest call is identified
-    // by its own number, and not by the number of calls that have begun.
+    // Other calls may begin and end while the oldest one hangs, so it is identified by its own
+    // number rather than by the number of calls that have begun.
     let oldest = lane.mutex.withLock { () -> UInt64? in
       var numbers = unsafe away.map { unsafe $0.number } + held.map { unsafe $0.number }
       for worker in unsafe lane.workers where has(worker) { unsafe numbers.append(worker.call.number) }
@@ -196,7 +196,7 @@ import Synchronization
     return unsafe inbox.count &- gathering
   }
 
-  /// A hashed collection's own order would differ from run to run.
+  /// The order of a hashed collection would differ from run to run.
   var keysInOrder: [KeyQueue] {
     unsafe parkedKeys.isEmpty ? [] : parkedKeys.values.sortedUnspecialized { $0.firstNumber < $1.firstNumber }
   }

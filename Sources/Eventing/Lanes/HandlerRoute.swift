@@ -49,8 +49,8 @@
     }
   }
 
-  /// The closure throws ``SlotSignal/decide``, so that the slow path goes on, if the owner is gone,
-  /// or if a pace cannot store the payload (``Pacer/keepPost(_:_:)``).
+  /// The closure throws ``SlotSignal/decide``, which makes the slow path continue, if the owner is
+  /// gone or a pace can't store the payload (``Pacer/keepPost(_:_:)``).
   func postBody(_ owner: Owner?, _ type: PayloadType, in core: EventCore) -> ErasedHandler? {
     switch self {
     case .call(let body):
@@ -70,8 +70,8 @@
         }, type)
     case .paced(let target):
       guard owner == nil else { return nil }
-      // Safe: the core owns the slot that keeps this closure, and only the core calls the closure.
-      // So the core exists during the call.
+      // Safe: the core owns the slot that keeps this closure, and only the core calls it, so the
+      // core exists during the call.
       let core = unsafe Unmanaged.passUnretained(core)
       return .of(
         { payload in
@@ -82,7 +82,8 @@
     }
   }
 
-  /// Returns false if the handler must be skipped, which the caller counts. Isolation: core.
+  /// Returns whether the payload was dealt with. If not, the caller counts the handler as skipped.
+  /// Isolation: core.
   func deliver(
     _ payload: BorrowedPayload, _ owner: (any AnyObject & Sendable)?, _ record: DetailedRecord,
     _ anchor: EventAnchor,
@@ -115,8 +116,8 @@
 
 @usableFromInline struct TransformedHandler: Sendable {
   let target: DeliveryTarget?
-  /// If the transform has no result, returns false before the claim, so that a payload that a
-  /// filter rejects does not use up a once handler, and notes that by ``Delivery/noteLeftOut()``.
+  /// If the transform has no result, calls ``Delivery/noteLeftOut()`` and returns false before the
+  /// claim, so that a payload rejected by a filter doesn't use up a once handler.
   let deliver: @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, inout Delivery) -> Bool
 }
 
@@ -133,10 +134,11 @@ extension Handler {
     }
   }
 
-  /// Posts can reach the handler on the fast path, without a ``Delivery``, by its `viewTarget`.
+  /// Through its `viewTarget`, posts can reach the handler on the fast path, without a
+  /// ``Delivery``.
   @inlinable func viewed<Incoming: Sendable>(_ convert: @escaping @Sendable (Incoming) -> Payload?) -> Handler<Incoming>
   {
-    // The closure knows its target, so it does not ask for each payload whether the target is a
+    // The closure knows its target, so it need not check for each payload whether the target is a
     // view.
     let view: ErasedView? =
       switch any.viewTarget {

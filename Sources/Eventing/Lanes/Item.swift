@@ -8,7 +8,7 @@ struct Item: PayloadHeader, Sendable {
   }
 
   var completion: Completion?
-  /// The address of the key, with the kind in its low bits: an item takes 16 bytes.
+  /// The key's address with the kind in its low bits, so that an item takes 16 bytes.
   private let word: UInt
 
   @inline(__always) init(_ completion: Completion?, _ key: Unmanaged<KeyQueue>? = nil, _ kind: Kind = .call) {
@@ -20,7 +20,7 @@ struct Item: PayloadHeader, Sendable {
   @inline(__always) var hasPayload: Bool { isCall }
   var kind: Kind { Kind(rawValue: word & 7) ?? .call }
 
-  /// The table keeps the key alive while an item names it.
+  /// The key table keeps the key alive while an item refers to it.
   @inline(__always) var key: Unmanaged<KeyQueue>? {
     unsafe UnsafeRawPointer(bitPattern: word & ~7).map { unsafe Unmanaged.fromOpaque($0) }
   }

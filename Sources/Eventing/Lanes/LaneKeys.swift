@@ -4,15 +4,15 @@ import Synchronization
 @safe final class KeyQueue: WaitNode, @unchecked Sendable {
   /// Safe: the handler owns the table of the key.
   unowned(unsafe) let queue: HandlerQueue
-  /// True also between two attempts. Guarded by: lane.mutex.
+  /// Also true between two attempts. Guarded by: lane.mutex.
   @exclusivity(unchecked) var isActive = false
-  /// For a handler of batches, all items of the key. Guarded by: lane.mutex.
+  /// For a handler that takes batches, all items of the key. Guarded by: lane.mutex.
   @exclusivity(unchecked) var parked: PayloadQueue<Item>
   /// Guarded by: lane.mutex.
   @exclusivity(unchecked) private(set) var numbers = Deque<UInt64>()
-  /// Payloads that wait for a batch may begin. Guarded by: lane.mutex.
+  /// The waiting payloads may begin as a batch. Guarded by: lane.mutex.
   @exclusivity(unchecked) var isOpen = false
-  /// An item for the key is in the queue of the handler. Guarded by: lane.mutex.
+  /// An item for the key is in the handler's queue. Guarded by: lane.mutex.
   @exclusivity(unchecked) var isQueued = false
   /// Guarded by: lane.mutex.
   @exclusivity(unchecked) var timer: Delay?
@@ -85,7 +85,7 @@ import Synchronization
     return count
   }
 
-  /// The lane may still have the key after its occurrences were dropped. Isolation: core.
+  /// The lane may still refer to the key after its occurrences have been dropped. Isolation: core.
   var isUsed: Bool {
     unsafe pushed != ended.load(ordering: .acquiring)
       || queue.lane.mutex.withLock { unsafe isActive || isQueued || !parked.isEmpty }
@@ -103,8 +103,8 @@ extension PayloadQueue where Header == Item {
   }
 }
 
-/// Does not own the worker: workers of a lane with keys live as long as the lane. Set before the
-/// call begins, and cleared before another call may have the worker.
+/// Doesn't own the worker, because the workers of a lane with keys live as long as the lane. Set
+/// before the call begins and cleared before another call can have the worker.
 @safe struct WorkerReference: ~Copyable {
   private let worker = unsafe Atomic<Unmanaged<Worker>?>(nil)
 
@@ -114,7 +114,7 @@ extension PayloadQueue where Header == Item {
 }
 
 /// A class, because a call through a protocol would retain the object.
-// Safe: without state; see TypedLaneKeys.
+// Safe: has no state; see TypedLaneKeys.
 class LaneKeys: @unchecked Sendable {
   /// Runs user code. Isolation: core.
   func key(of payload: BorrowedPayload, on queue: HandlerQueue) -> Unmanaged<KeyQueue> {
@@ -126,10 +126,11 @@ class LaneKeys: @unchecked Sendable {
   static let leastLimit = 1_024
 }
 
-// Safe: touched inside the core only, except `storedCount`.
+// Safe: accessed only inside the core, except `storedCount`.
 @safe final class TypedLaneKeys<Key: Hashable & Sendable>: LaneKeys, @unchecked Sendable {
   private let keyOf: @Sendable (BorrowedPayload) -> Key
-  /// The table owns a reference to each key. A strong reference would be retained by each lookup.
+  /// The table owns a reference to each key. With strong references, each lookup would retain the
+  /// key.
   @exclusivity(unchecked) private var keys: [Key: Unmanaged<KeyQueue>] = unsafe [:]
   @exclusivity(unchecked) private var limit = LaneKeys.leastLimit
   private let storedCount = Atomic<Int>(0)
@@ -140,7 +141,7 @@ class LaneKeys: @unchecked Sendable {
 
   override var count: Int { storedCount.load(ordering: .relaxed) }
 
-  // Specialised for the usual keys. Unspecialised, hashing and comparing a key goes through its
+  // Specialized for common key types. For other types, hashing and comparing go through the key's
   // witness table, which takes about 90 ns on x86-64 Linux.
   @_specialize(where Key == Int)
   @_specialize(where Key == UInt64)

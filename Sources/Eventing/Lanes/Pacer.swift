@@ -1,8 +1,8 @@
 import Synchronization
 
-// Safe: the fields that change are touched inside the core, where all functions but `needs(_:)` and
-// `askCore()` are called. After the end of the event, the core's `deinit` touches them, and then
-// the block that the `deinit` starts: see `isLeft`.
+// Safe: the mutable fields are accessed inside the core, where all functions except `needs(_:)` and
+// `askCore()` are called. After the event has ended, they are accessed first by the core's `deinit`
+// and then by the block that it starts: see `isLeft`.
 @usableFromInline package final class Pacer: DeliveryTarget, @unchecked Sendable {
   private let pace: Pace
   let inner: HandlerRoute
@@ -11,7 +11,7 @@ import Synchronization
   let type: PayloadType
   @exclusivity(unchecked) var pending: PayloadQueue<PacedOccurrence>
   @exclusivity(unchecked) var isHeldReported = false
-  /// If it rings while a lock holds the waiting occurrence, no timer runs until the lock ends
+  /// If it fires while a lock holds the waiting occurrence, no timer runs until the lock ends
   /// (throttle) or the next payload comes (debounce).
   @exclusivity(unchecked) private var timer: Delay?
   @exclusivity(unchecked) private var deadline = Duration.zero
@@ -40,8 +40,8 @@ import Synchronization
   ) -> Bool {
     switch pace.kind {
     case .throttle(let interval):
-      // If no timer runs, an occurrence may still wait, because a lock held it when the timer rang.
-      // The new occurrence must not overtake that one, but replaces it: the older one is dropped.
+      // Even if no timer is running, an occurrence may be waiting because a lock held it when the
+      // timer fired. The new occurrence must not overtake it but replaces it.
       if unsafe timer == nil, unsafe pending.isEmpty {
         startTimer(after: interval)
         return pass(payload, owner, &delivery)
@@ -67,7 +67,7 @@ import Synchronization
     return true
   }
 
-  /// If the result is false, the slow path must handle the post.
+  /// Returns whether the post was stored. If not, the slow path must handle it.
   func keepPost(_ payload: BorrowedPayload, _ sequence: UInt64) -> Bool {
     guard unsafe timer != nil else { return false }
     if case .debounce(let pause, _) = pace.kind {
@@ -96,7 +96,8 @@ import Synchronization
     unsafe pending.destroyTaken()
     unsafe pending.recycle()
     guard let completion = replaced.completion else {
-      // No atomic add: only the thread inside the core counts an inline handler's drops.
+      // No atomic addition is needed, because only the thread inside the core counts an inline
+      // handler's drops.
       guard let lane else { return dropped.store(dropped.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
       return lane.countDropped(nil, isReplaced: true)
     }
@@ -118,14 +119,16 @@ import Synchronization
       unsafe rareState.mailbox.items.append(.change({ self.timerEnded() }, by: Drainer.queue))
       return false
     }
-    // Releasing the core may run user code. The timer's thread must not, so a block releases it.
+    // Releasing the core may run user code, which the timer's thread must not do, so a block
+    // releases it.
     Scheduling.concurrentBlock { withExtendedLifetime(core) {} }
   }
 
   private func timerEnded() {
     guard let timer = unsafe timer, !timer.isWaiting else { return }
     unsafe self.timer = nil
-    // If a lock holds the occurrence, no timer starts: resume() delivers it after the lock.
+    // If a lock holds the occurrence, no timer is started, because resume() delivers it after the
+    // lock.
     guard unsafe !pending.isEmpty, !holdPending() else { return }
     switch pace.kind {
     case .throttle(let interval): startTimer(after: interval)
@@ -157,8 +160,9 @@ import Synchronization
     return lane.finish()
   }
 
-  /// An occurrence waits for an inline handler of an event that is gone. The core's `deinit` starts
-  /// a block that delivers it, because the thread that released the event runs no handler.
+  /// True if an occurrence waits for an inline handler of an event that is gone. The core's
+  /// `deinit` starts a block to deliver it, because the thread that released the event must not run
+  /// handlers.
   var isLeft: Bool { unsafe lane == nil && anchor.core == nil && !pending.isEmpty }
 
   func deliverLeft(for observers: Observers?) {
@@ -166,7 +170,7 @@ import Synchronization
     record.set(HandlerFlags.removed)
   }
 
-  /// A probe leaves what waits for the pace.
+  /// A probe leaves the pending occurrence alone.
   override func sendBarrier(_ completion: Completion) {
     if completion.purpose != .probe, unsafe !pending.isEmpty, !holdPending() {
       if case .throttle(let interval) = pace.kind {
@@ -191,7 +195,7 @@ import Synchronization
   }
 }
 
-// The delivery of the occurrence that has waited for the pace.
+// Delivering the occurrence that has waited for the pace.
 
 extension Pacer {
   enum Reason {
@@ -217,13 +221,15 @@ extension Pacer {
       unsafe isHeldReported = false
       return taken.destroyTaken()
     }
-    // `pending` is still empty: since the swap no handler was called, and no thread came inside.
+    // `pending` is still empty, because since the swap no handler has been called and no other
+    // thread has entered the core.
     taken.untake(occurrence)
     unsafe swap(&taken, &pending)
     noteHeld()
   }
 
-  /// Not by `EventCore.visit`: the payload has come out of the handler's view already.
+  /// Doesn't go through `EventCore.visit`, because the payload has already passed the handler's
+  /// view.
   private func deliver(
     _ payload: BorrowedPayload, _ occurrence: PacedOccurrence, for observers: Observers?, _ reason: Reason
   ) -> Bool {
@@ -241,15 +247,16 @@ extension Pacer {
     for observers: Observers?, _ reason: Reason, _ completion: Completion?
   ) -> Bool {
     var delivery = delivery
-    // Only what waits for the pace is replaced, and not what came to the lane in time.
+    // Only occurrences that wait for the pace may be replaced, not those that reached the lane in
+    // time.
     if reason != .inTime { delivery.needNoRoom() }
     delivery.observed = observers.map { ObservedOccurrence(observers: $0, sequence: occurrence.sequence) }
     let box = record.options.owner.flatMap { $0.isElsewhere ? nil : $0 }
     let owner = box?.object
     if box != nil, owner == nil { record.set(HandlerFlags.removed) }
     attempts: while record.has(HandlerFlags.notCallable) || !passAlone(payload, owner, &delivery) {
-      // A lock that holds occurrences ends inside the core, where this thread is. So a lock that is
-      // seen here ends after this delivery, and its end calls resume().
+      // A lock that holds occurrences ends inside the core, where this thread is. A lock seen here
+      // therefore ends after this delivery, and its end calls resume().
       switch refusal(isEnding: reason == .end) {
       case .retry: continue
       case .pause: return true
@@ -291,7 +298,7 @@ extension Pacer {
 struct PacedOccurrence: PayloadHeader {
   let sequence: UInt64
   private(set) var completion: Completion?
-  /// `nil` for most posts, which makes this struct cheap to copy and to destroy.
+  /// `nil` for most posts, which makes this struct cheap to copy and destroy.
   private let details: Details?
 
   private final class Details: Sendable {

@@ -1,9 +1,9 @@
 import Synchronization
 
-// Safe: each field says what guards it. While the worker is not idle, its block or task owns the
-// other fields. The callers of `adopt`, `leaveCall` and `end` hold the mutex.
+// Safe: fields with a note say what guards them. While the worker isn't idle, its block or task
+// owns the others. Callers of `adopt`, `leaveCall` and `end` hold the mutex.
 @safe package final class Worker: ExecutionSlot, @unchecked Sendable {
-  /// The worker owns the call. A strong reference would be retained by each use.
+  /// The worker owns the call. A strong reference would be retained on each use.
   @exclusivity(unchecked) private var ownCall: Unmanaged<Call>
   @exclusivity(unchecked) var hasCall = false
   @exclusivity(unchecked) var dequeuedAll = false
@@ -51,7 +51,7 @@ import Synchronization
     queue.noteAdopted(call)
   }
 
-  /// Others go on with the object of the call.
+  /// The call continues elsewhere, so the worker gets a new object.
   func leaveCall() {
     let next = Call()
     next.reserve(for: queue)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Owned by the event. One step under the event's mutex ends the waiting, and decides which thread
-/// goes on: that of the timer, the one that cancels, or the one that ends the event.
+/// Owned by the event. One step under the event's mutex ends the wait and decides which thread
+/// continues: the timer's, the one that cancels, or the one that ends the event.
 // Safe: each field says what guards it.
 final class LaterItem: DelayedWork, @unchecked Sendable {
   enum Stage: UInt8, AtomicRepresentable, Sendable { case waiting, posted, cancelled }
@@ -9,20 +9,19 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   /// Changes under core.mutex.
   private let stageWord = Atomic<Stage>(.waiting)
   private weak let core: EventCore?
-  // Guarded by core.mutex while the item waits. Afterwards owned by the thread that ended the
-  // waiting.
+  // Guarded by core.mutex while the item waits. Afterwards owned by the thread that ended the wait.
   @exclusivity(unchecked) private var payload: OwnedPayload?
   @exclusivity(unchecked) private var completion: Completion?
   @exclusivity(unchecked) private var queue: DelayQueue?
 
-  /// Guarded by: core.mutex. Afterwards ``Leftovers`` uses `next` for its own list.
+  /// Guarded by: core.mutex. After the wait, ``Leftovers`` uses `next` for its own list.
   @exclusivity(unchecked) var next: LaterItem?
   @exclusivity(unchecked) var previous: LaterItem?
   /// Guarded by: the mutex of the queue.
   var heapIndex = -1
 
-  // The timer's thread must not release these, because that may run user code. Touched by that
-  // thread, and then by the block in which ``Leftovers`` releases them.
+  // The timer's thread must not release these, because that may run user code. They are accessed
+  // first by that thread and then by the block in which ``Leftovers`` releases them.
   @exclusivity(unchecked) private var heldCore: EventCore?
   @exclusivity(unchecked) private var replaced: OwnedPayload?
 
@@ -72,13 +71,13 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
 
   // MARK: The timer
 
-  /// ``Leftovers`` releases what the item retains, so that no user code holds the timer up.
+  /// ``Leftovers`` releases what the item retains, so that no user code delays the timer.
   func fire() {
     if enqueue() { Leftovers.release(self) }
   }
 
-  /// Never inlined, so that no reference to the event outlives the call: this thread never releases
-  /// the event for the last time.
+  /// Never inlined, so that no reference to the event outlives the call and this thread never
+  /// releases the last one.
   @inline(never) private func enqueue() -> Bool {
     unsafe heldCore = core
     guard let core = unsafe heldCore else { return false }
@@ -86,7 +85,7 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
     return true
   }
 
-  /// The caller holds `core.mutex`, and destroys the returned payload after the unlock.
+  /// The caller holds `core.mutex` and destroys the returned payload after unlocking.
   func append(to mailbox: inout Mailbox, _ history: ReplayHistory?) -> OwnedPayload? {
     guard let payload = unsafe payload?.borrowed else { preconditionFailure("an item that waits has its payload") }
     unsafe mailbox.append(payload, completion, by: Drainer.queue)
@@ -103,12 +102,13 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   }
 }
 
-/// A `deinit` is user code, and may block the timer's thread.
+/// Releases objects outside the timer's thread, which a user's `deinit` might block.
 enum Leftovers {
   private static let items = Guarded<LaterItem?>(nil)
 
   static func release(_ item: LaterItem) {
-    // In a simulation everything runs on one thread, and the timer belongs to the simulation alone.
+    // In a simulation, everything runs on one thread, and the timer belongs to the simulation
+    // alone.
     if Scheduling.isSimulated { return item.letGo() }
     let isFirst = items.withLock { first -> Bool in
       unsafe item.next = first
@@ -129,17 +129,17 @@ enum Leftovers {
   }
 }
 
-/// A post that is to be made later: see ``Event/post(_:after:clock:from:)``. Dropping it changes
-/// nothing.
+/// A post scheduled for later: see ``Event/post(_:after:clock:from:)``. Dropping this value has no
+/// effect.
 public struct ScheduledPost: Sendable {
   let item: LaterItem
 
   /// Cancels the post.
   ///
-  /// Callable from any thread. Inside a handler that the post reached, it is too late.
+  /// Callable from any thread. Inside a handler that the post reached, it's too late to cancel.
   ///
-  /// - Returns: Whether this call kept the payload from being posted. `false` if it was posted or
-  ///   cancelled before, and if the event is finished or gone.
+  /// - Returns: Whether this call prevented the post: `false` if the payload was already posted or
+  ///   the post cancelled, or if the event is finished or gone.
   /// - Complexity: O(log n) for n later posts on the clock.
   @discardableResult public func cancel() -> Bool { item.cancel() }
 }
@@ -153,11 +153,11 @@ protocol DelayedWork: AnyObject, Sendable {
   /// False once the work has begun or been cancelled. Read under the queue's mutex, so it must be a
   /// plain load.
   var isWaiting: Bool { get }
-  /// -1 while in no queue. Guarded by: the mutex of the queue.
+  /// -1 while not in a queue. Guarded by: the mutex of the queue.
   var heapIndex: Int { get set }
-  /// If not, the queue releases the work in a block.
+  /// If false, the queue releases the work in a block.
   var releasesItself: Bool { get }
-  /// Called on the timer's thread, under no mutex. All other work of the clock waits meanwhile, so
-  /// this runs no user code.
+  /// Called on the timer's thread with no mutex held. All other work of the clock waits for this,
+  /// so it must not run user code.
   func fire()
 }

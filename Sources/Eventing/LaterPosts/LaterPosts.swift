@@ -40,7 +40,7 @@ extension EventCore {
     return mutex.withLock { unsafe rareState.laterPosts.end(item, .cancelled) }
   }
 
-  /// One at a time, so that the mutex is never held for long.
+  /// Cancels one post at a time, so that the mutex is never held for long.
   func cancelLaterPosts() {
     guard let rareState = pendingWorkReference.load() else { return }
     while let item = mutex.withLock({ unsafe rareState.laterPosts.cancelFirst() }) { item.clear() }
@@ -61,28 +61,28 @@ extension Event {
   ///     let reminder = cart.post(.abandoned, after: .seconds(3_600))
   ///     reminder.cancel()
   ///
-  /// When the delay is over, the payload is posted as by any other post: its place in the order,
-  /// its handlers and their locks are those of that time. Inline handlers run on the event's own
-  /// queue. Of several posts that are due at one instant, the one that was asked for first is
-  /// posted first.
+  /// When the delay is over, the payload is posted like any other: its place in the order, its
+  /// handlers and their locks are those of that moment. Inline handlers run on the event's own
+  /// queue. Posts due at the same instant are made in the order in which they were scheduled.
   ///
-  /// The event is not kept alive. Its end, by ``HandlerRegistry/finish()`` or the release of its
-  /// last reference, cancels the post and releases the payload. ``HandlerRegistry/quiesce()`` does
-  /// not wait for the post. Propagated task-local values are those of the caller.
+  /// The post doesn't keep the event alive. When the event ends, through
+  /// ``HandlerRegistry/finish()`` or the release of its last reference, the post is cancelled and
+  /// its payload released. ``HandlerRegistry/quiesce()`` doesn't wait for the post. Propagated
+  /// task-local values are those of the caller.
   ///
-  /// One timer serves all scheduled posts of a clock in the process. Once nothing waits for the
-  /// timer, it is not set again. Clocks that are objects are told apart by identity, and clocks
-  /// that are values by `==`. A value without `==` that has stored properties counts as another
-  /// clock each time. If a sleep of the clock fails, the posts that wait for that instant are made
-  /// at once.
+  /// One timer serves all scheduled posts of a clock in the process and isn't set again once
+  /// nothing waits for it. Clocks are told apart by identity if they are objects and by `==` if
+  /// they are values. A value that has stored properties but no `==` counts as a different clock
+  /// each time. If a sleep of the clock fails, the posts waiting for that instant are made
+  /// immediately.
   ///
   /// - Parameters:
   ///   - payload: The value that the handlers receive.
-  ///   - delay: The time to wait. A delay of more than a hundred years never ends; one below zero
+  ///   - delay: The time to wait. A delay of more than a hundred years never ends; a negative delay
   ///     counts as zero.
   ///   - clock: The clock that measures the delay. In a simulation of EventingTesting, the
   ///     simulation's clock takes the place of the clocks of the standard library.
-  ///   - sender: The object that sends, held weakly.
+  ///   - sender: The sending object, which is held weakly.
   /// - Returns: A value that can cancel the post.
   /// - Complexity: O(log n) for n scheduled posts on the clock.
   @discardableResult public nonisolated func post(
@@ -120,8 +120,8 @@ extension EventCore {
   ) -> ScheduledPost {
     let queue = DelayQueues.of(clock, for: anchor)
     let item = LaterItem(payload, for: self, in: queue, from: sender)
-    // From this first `insert` on, which adds the item to the event's list, the end of the event
-    // may cancel the item. `queue.insert` below ignores a cancelled item.
+    // Once this first `insert` has added the item to the event's list, the end of the event may
+    // cancel it. `queue.insert` below ignores a cancelled item.
     if !insert(item) {
       item.clear()
     } else if !delay.isForever {

@@ -2,11 +2,11 @@ import Synchronization
 
 // Locks, and the occurrences that they hold.
 //
-// A lock that holds nothing is a flag of the record. With a lock that holds occurrences, the
-// handler gets a `HoldingBuffer`. From then on its locks begin under the core's mutex, and end as
-// items of the mailbox, after everything that was sent before.
+// A lock that holds nothing is a flag of the record. A lock that holds occurrences gives the
+// handler a `HoldingBuffer`. From then on, the handler's locks begin under the core's mutex and end
+// as items of the mailbox, after everything sent before.
 //
-// With atomics alone, the thread inside could see a lock that ends directly afterwards, and put the
+// With atomics alone, the thread inside could see a lock that ends right afterwards and put the
 // occurrence into the buffer after the end. The next occurrence would then overtake it.
 extension EventCore {
   // MARK: From any thread
@@ -31,7 +31,7 @@ extension EventCore {
     _ reason: LockReason, of record: HandlerRecord, _ holding: Buffering?, _ rareState: RareState
   ) -> (isAlive: Bool, isHolding: Bool) {
     guard !record.has(HandlerFlags.ended) else {
-      // A spent once handler may wait for a second attempt. The lock holds nothing for it, but
+      // A spent once handler may be waiting for a second attempt. The lock holds nothing for it but
       // prevents further attempts.
       if record.details?.delays != nil { _ = record.changeUnlessHolding(reason.begun) }
       return (false, false)
@@ -69,8 +69,8 @@ extension EventCore {
     var held: [(record: HandlerRecord, number: Int)] = []
     var delays: [(delays: HandlerDelays, isHolding: Bool)] = []
     mutex.lock()
-    // Read under the mutex, so as not to miss a `RareState` that another thread has just created
-    // for a holding buffer.
+    // Read under the mutex so as not to miss a `RareState` that another thread has just created for
+    // a holding buffer.
     let rareState = pendingWorkReference.load()
     unsafe isEventLocked = isOn
     unsafe rareState?.holding.eventLockHolding = holding
@@ -125,8 +125,8 @@ extension EventCore {
 
   // MARK: Inside the core
 
-  /// Returns false if the occurrence must be skipped. If it came from the buffer, the caller puts
-  /// it back.
+  /// Returns whether the occurrence is held. If not, the caller skips it. If the occurrence came
+  /// from the buffer and stays held, the caller puts it back.
   func hold(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ record: HandlerRecord, _ payload: BorrowedPayload,
     _ delivery: inout Delivery
@@ -148,7 +148,7 @@ extension EventCore {
     if let replaced {
       unsafe slot.pointee.countSkipped()
       observed(replaced.sequence)?.skipped(HandlerToken(record, anchor))
-      // The user asked for the latest one only, so a transport need not bring this one again.
+      // The user asked only for the latest one, so a transport need not redeliver this one.
       if holding == .latest { replaced.completion?.account?.noteLeftOut() }
       replaced.completion?.arrive(buffer, .skipped)
     }
@@ -163,8 +163,8 @@ extension EventCore {
     return true
   }
 
-  /// If several locks end together, as those of the event do, each occurrence reaches the handlers
-  /// in their order, as without the lock.
+  /// If several locks end together, as the locks of an event do, each occurrence reaches the
+  /// handlers in their order, as it would without the lock.
   func release(_ end: LockEnd) {
     var ended = end.locks.compactMap { record, number in
       mutex.withLock { endLock(end.reason, number, of: record) }.map { (record: record, buffer: $0) }
@@ -173,7 +173,7 @@ extension EventCore {
     deliver(ended)
     for (record, buffer) in ended {
       if !record.has(HandlerFlags.notCallable) { unsafe record.details?.route?.target?.resume() }
-      // A pace that resumes may have called a once handler, which is used up now.
+      // A pace that resumes may have called a once handler, which is used up by then.
       unregisterDead()
       mutex.lock()
       let isDone =
@@ -225,7 +225,8 @@ extension EventCore {
         unsafe skipHeld(buffer, slot)
       } else if !record.has(HandlerFlags.notCallable) {
         let delivery = unsafe deliverHeld(buffer, slot)
-        // A new interceptor decides about no occurrence that others had before it.
+        // An interceptor that was added later doesn't decide about occurrences that others had
+        // before it.
         if isReplayed { continue }
         if delivery.isStopped { stopped = sequence }
         if let substitute = delivery.substitute { substituted = (sequence, substitute) }
@@ -265,14 +266,14 @@ extension EventCore {
     held.completion?.arrive(buffer, .skipped)
   }
 
-  /// - Parameter isRetiring: Calls still wait on the lane. The buffer stays, because its locks
-  ///   apply to those calls.
+  /// - Parameter isRetiring: Whether calls are still waiting on the lane. If so, the buffer stays,
+  ///   because its locks apply to those calls.
   func dropHoldingBuffer(of record: HandlerRecord, isRetiring: Bool = false) {
     mutex.lock()
     let rareState = pendingWorkReference.load()
     let buffer = unsafe isRetiring ? rareState?.holding[record] : rareState?.holding.removeBuffer(of: record)
     mutex.unlock()
-    // After the unlock, because destroying a payload may run user code.
+    // After unlocking, because destroying a payload may run user code.
     while let buffer, unsafe !buffer.items.isEmpty {
       unsafe buffer.items.remove(at: buffer.items.count - 1).completion?.arrive(buffer, .skipped)
     }

@@ -48,12 +48,12 @@ extension HandlerRegistry {
   /// Ends the lock of a handler, if it has one.
   ///
   /// A running ``withLocked(_:holding:_:)`` and the lock of the event stay in force. Held
-  /// occurrences are delivered at once if the event is idle. Otherwise they are delivered after
-  /// everything that was sent before the call, and before anything sent later.
+  /// occurrences are delivered at once if the event is idle, and otherwise after everything sent
+  /// before the call and before anything sent later.
   ///
   /// - Parameter token: The token of the handler.
   /// - Returns: Whether the handler exists.
-  /// - Complexity: O(1), and the delivery of held occurrences.
+  /// - Complexity: O(1), plus the delivery of held occurrences.
   @discardableResult public nonisolated func unlock(_ token: HandlerToken) -> Bool {
     handlerTable.with(token) { $0.isAlive(token.record) && $0.end(.handler, of: [token.record]) == 1 }
   }
@@ -61,10 +61,10 @@ extension HandlerRegistry {
   /// Returns whether a handler is locked by ``lock(_:holding:)`` or a running
   /// ``withLocked(_:holding:_:)``.
   ///
-  /// The lock of the event does not count; ``isLocked`` shows that one.
+  /// The lock of the event doesn't count; see ``isLocked``.
   ///
   /// - Parameter token: The token of the handler.
-  /// - Returns: `false` if the handler is not locked, or does not exist.
+  /// - Returns: `true` if the handler exists and is locked.
   /// - Complexity: O(1).
   public nonisolated func isLocked(_ token: HandlerToken) -> Bool {
     handlerTable.with(token) { $0.isAlive(token.record) && $0.isLocked(token.record) }
@@ -72,23 +72,22 @@ extension HandlerRegistry {
 
   /// Locks a handler for the duration of a closure.
   ///
-  /// Several such calls may overlap: the handler is locked until the last one ends. Each is
-  /// otherwise like ``lock(_:holding:)``. If the handler does not exist, `body`
-  /// runs nevertheless.
+  /// Several such calls may overlap: the handler is locked until the last one ends. Otherwise, each
+  /// is like ``lock(_:holding:)``. If the handler doesn't exist, `body` still runs.
   ///
   /// - Parameters:
   ///   - token: The token of the handler.
   ///   - holding: The occurrences that the lock holds: see ``lock(_:holding:)``. `nil` holds none.
   ///   - body: The closure to run. It runs where the caller runs.
   /// - Returns: The result of `body`.
-  /// - Throws: The error that `body` throws. The lock ends then, too.
-  /// - Complexity: O(1), and the delivery of held occurrences.
+  /// - Throws: The error that `body` throws. The lock ends in this case, too.
+  /// - Complexity: O(1), plus the delivery of held occurrences.
   @discardableResult public nonisolated(nonsending) func withLocked<Result, Failure: Error>(
     _ token: HandlerToken, holding: Buffering? = nil,
     _ body: nonisolated(nonsending) () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
     let scope = LockReason.newScope
-    var locked: EventCore?  // a bus may lose the event meanwhile
+    var locked: EventCore?  // a bus may lose the event in the meantime
     _ = handlerTable.with(token) { core in
       locked = core.begin(scope, of: token.record, holding) ? core : nil
       return true
@@ -99,13 +98,14 @@ extension HandlerRegistry {
 
   // MARK: Several handlers
 
-  /// Locks handlers, as ``lock(_:holding:)`` does. Handlers that are added later are not locked.
+  /// Locks the handlers that a filter selects, as ``lock(_:holding:)`` does. Handlers added later
+  /// aren't locked.
   ///
   /// ``unlockAll(where:)`` and ``unlock(_:)`` end these locks. ``unlock()`` ends only the lock of
   /// the event, ``lock(holding:)``.
   ///
   /// - Parameters:
-  ///   - filter: The handlers to lock: by default all that are there now.
+  ///   - filter: The handlers to lock; by default, all current ones.
   ///   - holding: The occurrences that the lock holds: see ``lock(_:holding:)``. `nil` holds none.
   /// - Returns: The number of handlers that the filter selects.
   /// - Complexity: O(*n*) for *n* handlers.
@@ -115,19 +115,20 @@ extension HandlerRegistry {
     var count = 0
     handlerTable.forEach { core in
       count += core.livingRecords(where: filter.isIncluded).count { core.begin(.handler, of: $0, holding) }
-      // Closes the fast path even if no handler was locked: a handler that was left out because it
-      // is deactivated may not be called after the return, and the thread that deactivated it may
-      // not have called `noteChange()` yet.
+      // Closes the fast path even if no handler was locked: a deactivated handler that was left out
+      // may not be called after this returns, and the thread that deactivated it may not have
+      // called `noteChange()` yet.
       core.anchorReference.load()?.noteChange()
     }
     return count
   }
 
-  /// Unlocks handlers, as ``unlock(_:)`` does. The lock of the event stays in force.
+  /// Unlocks the handlers that a filter selects, as ``unlock(_:)`` does. The lock of the event
+  /// stays in force.
   ///
-  /// - Parameter filter: The handlers to unlock: by default all.
+  /// - Parameter filter: The handlers to unlock; by default all.
   /// - Returns: The number of handlers that the filter selects.
-  /// - Complexity: O(*n*) for *n* handlers, and the delivery of held occurrences.
+  /// - Complexity: O(*n*) for *n* handlers, plus the delivery of held occurrences.
   @discardableResult public nonisolated func unlockAll(where filter: HandlerFilter = .all) -> Int {
     var count = 0
     handlerTable.forEach { core in count += core.end(.handler, of: core.livingRecords(where: filter.isIncluded)) }
@@ -139,28 +140,28 @@ extension HandlerRegistry {
   /// Locks the event: none of its handlers, including those added later, is called until
   /// ``unlock()``.
   ///
-  /// The lock is effective on return. Like ``lock(_:holding:)``, this can be
-  /// called from any thread and inside any handler. The locks of single handlers are independent of
-  /// the lock of the event. Snapshots of handlers do not show this lock; ``isLocked`` does.
+  /// The lock takes effect before this returns. Like ``lock(_:holding:)``, this can be called from
+  /// any thread and inside any handler. The locks of individual handlers are independent of the
+  /// lock of the event. Snapshots of handlers don't show this lock; ``isLocked`` does.
   ///
   /// - Parameter holding: The occurrences that the lock holds: see ``lock(_:holding:)``. `nil`
-  ///   holds none. Held occurrences reach all handlers one after the other, as without the lock. If
-  ///   the event is locked already, this replaces the `holding` of that lock for the occurrences to
-  ///   come. Occurrences that are held already stay held.
+  ///   holds none. Held occurrences reach all handlers one at a time, as they would without the
+  ///   lock. If the event is already locked, this replaces the `holding` of that lock for later
+  ///   occurrences; those that are already held stay held.
   /// - Complexity: O(*n*) for *n* handlers, so that a send pays nothing for the lock.
   public nonisolated func lock(holding: Buffering? = nil) {
     handlerTable.forEach { $0.setEventLock(true, holding) }
   }
 
-  /// Ends the lock of the event. The locks of single handlers stay in force.
+  /// Ends the lock of the event. The locks of individual handlers stay in force.
   ///
-  /// Held occurrences are delivered as ``unlock(_:)`` says.
+  /// Held occurrences are delivered as with ``unlock(_:)``.
   ///
-  /// - Complexity: O(*n*) for *n* handlers, and the delivery of held occurrences.
+  /// - Complexity: O(*n*) for *n* handlers, plus the delivery of held occurrences.
   public nonisolated func unlock() { handlerTable.forEach { $0.setEventLock(false) } }
 
   /// Whether the event itself is locked; for a bus, whether it has events and all are locked.
   ///
-  /// - Complexity: O(1), for a bus O(*n* log *n*) for its *n* events.
+  /// - Complexity: O(1). For a bus, O(*n* log *n*) for its *n* events.
   public nonisolated var isLocked: Bool { handlerTable.allSatisfy(\.isLocked) }
 }

@@ -24,7 +24,7 @@ package struct HoldingState {
   }
 }
 
-/// A transport waits here for what it brought, until the lock ends.
+/// A transport waits on this buffer for the occurrences that it brought until the lock ends.
 // Safe: each field says what guards it.
 final class HoldingBuffer: WaitNode, @unchecked Sendable {
   /// Guarded by: core.mutex.
@@ -32,7 +32,7 @@ final class HoldingBuffer: WaitNode, @unchecked Sendable {
   /// Oldest first. Isolation: core.
   @exclusivity(unchecked) var items: PayloadQueue<HeldOccurrence>
 
-  /// The number of the last ``items`` that have one `holding`. Isolation: core.
+  /// The number of ``items`` at the end that share one `holding`. Isolation: core.
   @exclusivity(unchecked) private var runCount = 0
 
   /// Changed only inside the core.
@@ -60,13 +60,13 @@ final class HoldingBuffer: WaitNode, @unchecked Sendable {
   /// The caller holds `core.mutex`.
   var holdingFlag: UInt32 { unsafe locks.holding == nil ? 0 : HandlerFlags.isHolding }
 
-  /// An announcement is kept only if there is room for its change, too, so that no change is lost
+  /// An announcement is kept only if there is also room for its change, so that no change is lost
   /// to its announcement. Isolation: core.
   func keep(
     _ payload: BorrowedPayload, _ held: HeldOccurrence, isAnnouncement: Bool
   ) -> (isKept: Bool, replaced: HeldOccurrence?) {
     defer { noteCount() }
-    // Only what one and the same `newest` holds makes room for a newer occurrence.
+    // Only occurrences held by the same `newest` make room for a newer one.
     let run = unsafe items.isEmpty || items[items.count - 1].holding != held.holding ? 0 : min(runCount, items.count)
     let waiting = unsafe held.holding.keepsNewest ? run : items.count
     if isAnnouncement {
@@ -87,8 +87,8 @@ struct HeldOccurrence: PayloadHeader, Sendable {
   let instant: StableInstant?
   weak let sender: (any AnyObject & Sendable)?
   let path: ForwardingPath?
-  /// A full buffer that suspends senders takes the occurrence after the lock, although the sender
-  /// no longer waits.
+  /// A full buffer that suspends senders takes the occurrence after the lock ends, although the
+  /// sender is no longer waiting.
   let isSend: Bool
   let isReplayed: Bool
   let context: CarriedContext?

@@ -25,18 +25,18 @@ package enum LockReason: Hashable, Sendable {
   }
 }
 
-/// The end of a lock is an item of the mailbox. Until the thread inside comes to it, the lock still
-/// keeps the handler from being called.
+/// The end of a lock is an item of the mailbox. Until the thread inside processes it, the lock
+/// still keeps the handler from being called.
 struct LockReasons {
   private var known: [(reason: LockReason, holding: Buffering?, number: Int)] = []
-  /// Ended by a caller, but still in force until the thread inside comes to their end.
+  /// Ended by a caller, but still in force until the thread inside processes their end.
   private var ended: Set<LockReason> = []
   private static let lastNumber = Atomic<Int>(0)
 
   var holding: Buffering? { known.last?.holding }
 
-  /// Replaces a lock with the same reason, whose end may still be in the mailbox: by its number,
-  /// that doesn't end the new lock.
+  /// Replaces a lock with the same reason whose end may still be in the mailbox. Because of its
+  /// number, that end doesn't end the new lock.
   @inline(never) mutating func begin(_ reason: LockReason, _ holding: Buffering?) {
     ended.remove(reason)
     known.removeAll { $0.reason == reason }

@@ -6,7 +6,7 @@ struct HandlerModifiers: Sendable {
   var timeLimit: TimeLimit?
   var isRestarting = false
 
-  /// Never drops what a pace, or a call that cancels another one, is to bring last.
+  /// Never drops the occurrence that a pace, or a call that cancels another one, must deliver last.
   func bound(insteadOf given: Buffering) -> Buffering {
     if isRestarting { return .latest }
     switch pace?.kind {
@@ -62,7 +62,7 @@ extension Pace: CustomStringConvertible {
 }
 
 extension HandlerOptions {
-  /// The setter makes a new box, because copies of these options may share the old one.
+  /// The setter creates a new box, because copies of these options may share the old one.
   var modifiers: HandlerModifiers {
     get { modifierBox?.modifiers ?? HandlerModifiers() }
     set { modifierBox = ModifierBox(newValue) }

@@ -1,4 +1,4 @@
-/// The number of attempts of a handler that throws, and the delays between them.
+/// How often a handler that throws is attempted, and the delays between attempts.
 public struct RetryPolicy: Hashable, Sendable {
   package let attempts: Int
   let delays: ClosedRange<Duration>?
@@ -6,37 +6,37 @@ public struct RetryPolicy: Hashable, Sendable {
 
   /// Returns a policy without delays.
   ///
-  /// - Parameter attempts: The largest number of attempts, the first one included. A number below 1
-  ///   counts as 1.
+  /// - Parameter attempts: The maximum number of attempts, including the first one. A number below
+  ///   1 counts as 1.
   public static func immediately(attempts: Int) -> RetryPolicy {
     RetryPolicy(attempts: max(1, attempts), delays: nil, hasJitter: false)
   }
 
-  /// Returns a policy whose delays are equal.
+  /// Returns a policy with equal delays.
   ///
   /// - Parameters:
-  ///   - delay: The delay before each attempt but the first. A delay below zero is zero.
-  ///   - attempts: The largest number of attempts, the first one included. A number below 1 counts
+  ///   - delay: The delay before each attempt except the first. A negative delay counts as zero.
+  ///   - attempts: The maximum number of attempts, including the first one. A number below 1 counts
   ///     as 1.
   public static func constant(_ delay: Duration, attempts: Int) -> RetryPolicy {
     exponential(from: delay, to: delay, attempts: attempts, jitter: false)
   }
 
-  /// Returns a policy whose delays double.
+  /// Returns a policy with delays that double.
   ///
-  /// The jitter keeps clients that failed together from trying again together.
+  /// The jitter keeps clients that failed together from retrying together.
   ///
   /// - Parameters:
-  ///   - first: The delay before the second attempt. A delay below zero is zero.
-  ///   - longest: The longest delay. One that is shorter than `first` counts as `first`.
-  ///   - attempts: The largest number of attempts, the first one included. A number below 1 counts
+  ///   - first: The delay before the second attempt. A negative delay counts as zero.
+  ///   - longest: The longest delay. A delay shorter than `first` counts as `first`.
+  ///   - attempts: The maximum number of attempts, including the first one. A number below 1 counts
   ///     as 1.
-  ///   - jitter: Whether each delay is drawn at random, uniformly between half and all of what it
-  ///     is without jitter.
+  ///   - jitter: Whether to draw each delay at random, uniformly from the second half of the delay
+  ///     without jitter.
   public static func exponential(
     from first: Duration, to longest: Duration, attempts: Int, jitter: Bool = true
   ) -> RetryPolicy {
-    // Half of the longest delay is still for ever, and its double does not overflow.
+    // Half of the longest delay is still forever, and its double doesn't overflow.
     let first = min(max(.zero, first), .forever * 4)
     let last = min(max(first, longest), .forever * 4)
     return RetryPolicy(attempts: max(1, attempts), delays: first...last, hasJitter: jitter)
@@ -53,7 +53,7 @@ public struct RetryPolicy: Hashable, Sendable {
     return delay
   }
 
-  /// In a simulation, which must be repeatable, depends on the number of attempts alone.
+  /// In a simulation, which must be repeatable, the jitter depends only on the number of attempts.
   package func delay(after attempts: Int) -> Duration {
     let full = fullDelay(after: attempts)
     guard hasJitter, full > .zero else { return full }

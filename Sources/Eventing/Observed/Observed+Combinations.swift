@@ -4,7 +4,7 @@ protocol ValueCombination: AnyObject, Sendable {
   func collect() -> Bool
   var core: EventCore { get }
 
-  // The callers of the two functions hold `core.mutex` of the first value.
+  // The callers of `use()` and `endUse()` hold `core.mutex` of the first value.
   func use()
   func endUse() -> Bool
   func drop()
@@ -26,8 +26,8 @@ extension Observed.Storage: CombinedValue {
   var anyEvent: any AnyEvent { event }
 }
 
-// The combinations that a value is part of; the mutex of the value guards their list. A combination
-// is found through its first value, whose mutex also guards the number of uses.
+// The combinations of which a value is part. The mutex of the value guards their list. A
+// combination is found through its first value, whose mutex also guards the number of uses.
 extension Observed.Storage {
   func combination(of key: [ObjectIdentifier], isUsed: Bool) -> (any ValueCombination)? {
     core.mutex.withLock {
@@ -37,8 +37,9 @@ extension Observed.Storage {
     }
   }
 
-  /// Two threads may make combinations with one `key` at once. The first value of the key decides:
-  /// both use the one that was added to it first, which is returned, and whose use begins.
+  /// Two threads may create combinations with the same `key` at once. The first value of the key
+  /// decides: both use the one that was added to it first. That one is returned, and its use
+  /// begins.
   func enlist(_ membership: CombinationMembership<Value>, isFirst: Bool) -> any ValueCombination {
     core.mutex.withLock {
       let made = membership.combination
@@ -62,7 +63,7 @@ extension Observed.Storage {
     withExtendedLifetime(core.mutex.withLock { take(combination) }) {}
   }
 
-  /// The caller holds `core.mutex`, and releases the returned memberships after the unlock.
+  /// The caller holds `core.mutex` and releases the returned memberships after unlocking.
   private func take(_ combination: any ValueCombination) -> [CombinationMembership<Value>] {
     let before = unsafe memberships
     unsafe memberships = before.filter { $0.combination !== combination }
@@ -73,7 +74,7 @@ extension Observed.Storage {
     core.mutex.withLock { unsafe memberships }.map(\.combination)
   }
 
-  /// The caller holds `core.mutex`, and calls ``collect(_:)`` after the unlock.
+  /// The caller holds `core.mutex` and calls ``collect(_:)`` after unlocking.
   func push(_ new: Value, _ completion: Completion?) -> [CombinationMembership<Value>] {
     let memberships = unsafe memberships
     for membership in memberships { membership.push(new, completion?.forFurtherOccurrence) }

@@ -1,12 +1,12 @@
-// An observed value is a source of itself: first the current value, then each new one.
+// An observed value is a source of itself: it sends the current value first, then each new one.
 
 extension Observed: EventSource {
-  /// Adds handlers as a group: each change reaches all of them or none. Each is called with the
-  /// current value, and then with each new one.
+  /// Adds handlers as a group: each change reaches either all of them or none. Each handler is
+  /// called with the current value and then with each new one.
   @inlinable @discardableResult public func add(contentsOf handlers: [Handler<Value>]) -> [HandlerToken] {
     NewValues(storage: storage, wantsReplayValue: true).add(contentsOf: handlers)
   }
-  /// Adds a handler, which is called with the current value and then with each new one.
+  /// Adds a handler that is called with the current value and then with each new one.
   ///
   /// No change is missed in between, and none arrives twice. The handler doesn't retain the value.
   @inlinable @discardableResult public func add(_ handler: Handler<Value>) -> HandlerToken {
@@ -19,30 +19,30 @@ extension Observed: EventSource {
 
   /// Returns a source of changes, each with the old and the new value.
   ///
-  /// The source retains the value. A handler that is added through the source does not retain it.
+  /// The source retains the value. A handler added through it doesn't.
   ///
-  /// With `initial`, the first call comes on the handler's own delivery, before every later change.
+  /// With `initial`, the first call comes on the handler's own delivery, before any later change.
   /// The handler misses no change in between and receives none twice.
   ///
   /// With `prior`, a handler is also called before each change, with ``ValueChange/isPrior`` set.
   /// If the handler is inline and the event is idle, that call comes before the value changes.
-  /// Otherwise it comes directly before the change is delivered. There is one such call for each
-  /// change, and ``Observed/update(_:)`` may make more.
+  /// Otherwise, it comes just before the change is delivered. There is one such call per change,
+  /// although ``Observed/update(_:)`` may make more.
   ///
-  /// A handler with a bound or a pace, and one for a single call, hears changes only, without
-  /// announcements, and a lock holds an announcement only together with its change. So no change is
-  /// lost to its announcement.
+  /// A handler with a bound or a pace, and one for a single call, receives only changes and no
+  /// announcements. A lock holds an announcement only together with its change. This way, no change
+  /// is lost to its announcement.
   ///
-  /// A handler of announcements may set the value itself, and another thread may set it meanwhile.
-  /// The change that was announced then has that newer value as its ``ValueChange/old``. A handler
+  /// A handler of announcements may set the value itself, and another thread may set it at the same
+  /// time. The announced change then has that newer value as its ``ValueChange/old``. A handler
   /// that is added while others receive the announcement receives the change without one.
   ///
-  /// An announcement is an occurrence of its own: it has a sequence number, and counts as skipped
+  /// An announcement is a separate occurrence: it has its own sequence number and counts as skipped
   /// for handlers of sources without `prior` (``HandlerSnapshot/skippedCount``).
   ///
   /// - Parameters:
-  ///   - initial: Whether the first call has the value as it is, without an old one.
-  ///   - prior: Whether each change is announced in a call of its own.
+  ///   - initial: Whether the first call delivers the current value, without an old one.
+  ///   - prior: Whether each change is announced in a separate call.
   @inlinable public func changes(
     initial: Bool = false, prior: Bool = false
   ) -> some EventSource<ValueChange<Value>> {
@@ -51,7 +51,7 @@ extension Observed: EventSource {
 }
 
 extension Observed: HandlerRegistry {
-  /// The handlers of changes. While they are locked, the value changes nevertheless.
+  /// The handlers of changes. While they are locked, the value can still change.
   public var handlerTable: HandlerTable { HandlerTable(content: .event(BorrowedCore(storage), .observed)) }
 
   /// The number and the type of the event of changes: see ``Event/identity``.
@@ -114,7 +114,7 @@ extension Observed: HandlerRegistry {
 }
 
 extension Handler {
-  /// An announcement must not take the room, the turn or the call of its change.
+  /// An announcement must not take up the room, the turn or the call meant for its change.
   @usableFromInline var hasRoomForAnnouncements: Bool {
     !isOnce && !any.place.buffering.isBounded && options.modifierBox?.modifiers.pace == nil
   }
@@ -126,16 +126,16 @@ public struct ValueChange<Value: Sendable>: Sendable {
   public let old: Value?
   /// The value after the change.
   public let new: Value
-  /// Whether this only announces a change, which another call brings: see
+  /// Whether this only announces a change, which is delivered in another call: see
   /// ``Observed/changes(initial:prior:)``.
   public let isPrior: Bool
 
-  /// Creates a change. The library creates them itself; tests may need one.
+  /// Creates a change. The library does this itself; you may need it in tests.
   ///
   /// - Parameters:
   ///   - old: The value before the change, if known.
   ///   - new: The value after the change.
-  ///   - isPrior: Whether this is only the announcement of a change, which is delivered afterwards.
+  ///   - isPrior: Whether this only announces a change, which is delivered afterwards.
   @inlinable public init(old: Value?, new: Value, isPrior: Bool = false) {
     self.old = old
     self.new = new

@@ -1,6 +1,7 @@
 extension Observed {
-  /// Handlers receive changes in the order in which the value took them. On an idle event the value
-  /// changes before the delivery, otherwise in the critical section that enqueues the change.
+  /// Handlers receive changes in the order in which the value took them. If the event is idle, the
+  /// value changes before the delivery; otherwise, it changes in the critical section that enqueues
+  /// the change.
   // Safe: each field says what guards it.
   @usableFromInline final class Storage: @unchecked Sendable {
     @usableFromInline let event: Event<ValueChange<Value>>
@@ -9,11 +10,12 @@ extension Observed {
     @usableFromInline let box: ObservedValue<Value>
     /// Guarded by: core.mutex.
     @usableFromInline @exclusivity(unchecked) var version: UInt64 = 0
-    /// Threads that repeat an `update`, with the expected `version`. Guarded by: core.mutex.
+    /// Threads that are repeating an `update`, with the expected `version`. Guarded by: core.mutex.
     @exclusivity(unchecked) private var computing: [(thread: UInt, version: UInt64)] = [] {
       didSet { choosePath() }
     }
-    /// Never changed in place: threads read the array after unlocking. Guarded by: core.mutex.
+    /// Never modified in place, because threads read the array after unlocking.
+    /// Guarded by: core.mutex.
     @exclusivity(unchecked) var memberships: [CombinationMembership<Value>] = [] { didSet { choosePath() } }
     /// `nil` before a tracked read. Guarded by: core.mutex.
     @exclusivity(unchecked) var trackedReads: TrackedReads?
@@ -23,7 +25,7 @@ extension Observed {
       core = event.core
       rareState = core.rareState
       box = ObservedValue(value)
-      // The event may outlive this object, and then give new handlers the value.
+      // The event may outlive this object and still give the value to new handlers.
       unsafe rareState.replayValue.makeCurrent = { [box] in
         OwnedPayload(ValueChange<Value>(old: nil, new: unsafe box.current))
       }
@@ -89,8 +91,8 @@ extension Observed {
       while true {
         let (old, seen) = core.mutex.withLock {
           // From the second round on, `computing` has an entry for this thread while `next` runs.
-          // If `next` changes the value, `noteChange()` updates the entry, so that this `update`
-          // overwrites that change. Otherwise each round would make another one necessary.
+          // If `next` changes the value, `noteChange()` updates the entry so that this `update`
+          // overwrites that change. Otherwise, each round would require another one.
           if !mayEnter { unsafe computing.append((thread, version)) }
           return unsafe (box.current, version)
         }
@@ -118,8 +120,8 @@ extension Observed {
       unsafe computing.lastIndex { $0.thread == thread }.map { unsafe computing.remove(at: $0).version }
     }
 
-    /// True if the closure of an `update` on this thread made the change, which a further round
-    /// would only make again. The caller holds `core.mutex`.
+    /// Returns whether the closure of an `update` on this thread made the change, in which case
+    /// another round would only repeat it. The caller holds `core.mutex`.
     private func noteChange() -> Bool {
       unsafe version += 1
       guard unsafe !computing.isEmpty else { return false }
@@ -139,7 +141,7 @@ extension Observed {
       )
     }
 
-    /// `false` if the version isn't `seen` any more. Isolation: core.
+    /// Returns whether the value was set: only if the version is still `seen`. Isolation: core.
     private func setInside(_ new: Value, ifStill seen: UInt64?, _ own: UInt) -> Bool {
       let core = event.core
       let rareState = core.rareState
@@ -195,7 +197,7 @@ extension Observed {
       return isOverloaded || isCombinationOverloaded
     }
 
-    // The callers of the two functions hold `core.mutex`.
+    // The callers of these two functions hold `core.mutex`.
     private func keepReplayValue() {
       guard unsafe rareState.replayValue.isCurrent else { return }
       unsafe rareState.replayValue.value = OwnedPayload(ValueChange<Value>(old: nil, new: box.current))
@@ -208,8 +210,8 @@ extension Observed {
       let thread = Thread.current
       if !isPriorTold, unsafe rareState.priorHandlerCount + rareState.mailbox.priorHandlerCount > 0 {
         lend(ValueChange(old: change.old, new: change.new, isPrior: true)) {
-          // The announcement has a completion of its own: lanes may still read it while the
-          // delivery of the change writes `observed` into that of the change.
+          // The announcement has its own completion, because lanes may still read it while the
+          // delivery of the change writes `observed` into the completion of the change.
           unsafe rareState.mailbox.append($0, completion?.forFurtherOccurrence, by: thread)
         }
       }
@@ -218,7 +220,7 @@ extension Observed {
   }
 }
 
-/// The event retains this, too: it may outlive the `Observed`.
+/// The event retains this, too, because it may outlive the `Observed`.
 // Safe: guarded by `core.mutex`.
 @usableFromInline final class ObservedValue<Value: Sendable>: @unchecked Sendable {
   /// Guarded by: core.mutex.
@@ -227,10 +229,10 @@ extension Observed {
   init(_ value: Value) { unsafe current = value }
 }
 
-// How the value of an `Observed` changes. The mutex is held for the assignment alone.
+// Changes the value of an `Observed`. The mutex is held only for the assignment.
 // Isolation: core.
 extension EventCore {
-  /// True if an assignment and a delivery by this thread are enough. The mutex is then locked until
+  /// Returns whether this thread need only assign and deliver. If so, the mutex stays locked until
   /// ``endChange(_:)``.
   @usableFromInline func beginChange(_ rareState: RareState) -> Bool {
     mutex.lock()
@@ -266,7 +268,7 @@ struct ReplayValue: ~Copyable {
   var makeCurrent: (@Sendable () -> OwnedPayload)?
   /// Guarded by `core.mutex` while `isCurrent` is true, otherwise isolated to the core.
   var value: OwnedPayload?
-  /// True while no change is enqueued: `makeCurrent` then supplies the value.
+  /// True while no change is enqueued, in which case `makeCurrent` supplies the value.
   /// Guarded by: core.mutex.
   var isCurrent = false
 

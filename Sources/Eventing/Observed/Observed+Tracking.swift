@@ -1,11 +1,12 @@
 import Observation
 import Synchronization
 
-// Values in Swift's Observation: which reads are tracked, and which closures are told of a change.
+// Values in Swift's Observation: which reads are tracked, and which closures are notified of
+// changes.
 
 extension Observed.Storage {
-  /// Uses no type that depends on `Value`: looking up its metadata would take most of the time of a
-  /// read.
+  /// Uses no type that depends on `Value`, because looking up its metadata would take most of the
+  /// time of a read.
   @usableFromInline @inline(never) func reportRead() -> TrackedReads? {
     let reads = core.mutex.withLock { unsafe trackedReads } ?? makeTrackedReads()
     return reads.add() ? reads : nil
@@ -34,7 +35,7 @@ extension Observed.Storage {
     }
   }
 
-  /// The caller holds `core.mutex`, and tells the closures after the unlock.
+  /// The caller holds `core.mutex` and notifies the closures after unlocking.
   func takeTrackedReads() -> TrackedReads? {
     guard let reads = unsafe trackedReads, reads.isTracked else { return nil }
     unsafe trackedReads = nil
@@ -42,9 +43,9 @@ extension Observed.Storage {
     return reads
   }
 
-  /// The caller holds no mutex. If this thread made all tracked reads, a closure that still runs is
-  /// on its call stack, and made the change itself. So it's told of the next one: its reads are
-  /// stored again.
+  /// The caller holds no mutex. If this thread made all tracked reads, a closure that is still
+  /// running is on its call stack and made the change itself. Its reads are stored again so that
+  /// it's notified of the next change.
   func tell(_ reads: inout TrackedReads?) {
     guard let left = TrackedReads.tell(&reads) else { return }
     let isKept = core.mutex.withLock {
@@ -59,9 +60,9 @@ extension Observed.Storage {
 
 /// Whether any thread has read a value under tracking. Until then, values have no registrars.
 ///
-/// Observation can't be asked whether a thread tracks its reads. But it hashes the key path of an
-/// access only then. So each read reports an access of a key path with a `ReadMark`, which counts
-/// the calls of its `hash(into:)`.
+/// Observation can't be asked whether a thread tracks its reads, but it hashes the key path of an
+/// access only if it does. Each read therefore reports an access of a key path with a `ReadMark`,
+/// which counts the calls of its `hash(into:)`.
 @usableFromInline enum Tracking {
   private static let used = Atomic<Bool>(false)
 
@@ -78,7 +79,7 @@ extension Observed.Storage {
 }
 
 /// Accessed by each read until a tracked one is found: see ``Tracking``. The value's registrar has
-/// the same closures; when it tells them, Observation removes them from both.
+/// the same closures; when it notifies them, Observation removes them from both.
 private final class TrackingProbe: Sendable {
   private let registrar = ObservationRegistrar()
   private let keyPath: any KeyPath<TrackedSubject, Void> & Sendable = \TrackedSubject[ReadMark()]
@@ -98,10 +99,10 @@ final class TrackedSubject: Observable, Sendable {
 }
 
 /// Observation registers `onChange` only after the reading closure has returned, so it misses a
-/// change between the read and the registration. The lease shows whether it may have: the lease is
-/// retained by the reading thread, then by Observation's list of what the closure has read, then by
-/// the registrar until `onChange` is called. If the lease still exists after a change was reported,
-/// the change is reported again a little later.
+/// change between the read and the registration. The lease shows whether that may have happened: it
+/// is retained by the reading thread, then by Observation's list of what the closure has read, then
+/// by the registrar until `onChange` is called. If the lease still exists after a change was
+/// reported, the change is reported again a little later.
 @usableFromInline final class TrackedReads: Sendable {
   private let registrar: ObservationRegistrar
   private let lease: ReadLease
@@ -120,7 +121,7 @@ final class TrackedSubject: Observable, Sendable {
 
   var isTracked: Bool { lease.hashCount.load(ordering: .relaxed) != 0 }
 
-  /// Only a tracked read changes `thread`, so that `tell(_:)` knows if one thread made all of them.
+  /// Only a tracked read changes `thread`, so `tell(_:)` knows whether one thread made all of them.
   func add() -> Bool {
     let before = lease.hashCount.load(ordering: .relaxed)
     registrar.access(TrackedSubject.shared, keyPath: keyPath)
@@ -130,12 +131,12 @@ final class TrackedSubject: Observable, Sendable {
     return true
   }
 
-  /// Observation calls `onChange`, which is user code; no mutex is held. A closure that still runs
-  /// is told by a task later. If this thread made all tracked reads, the closure is on its call
-  /// stack: its `onChange` might run it again, and so on for ever. Those reads are returned, and
-  /// kept for the next change.
+  /// Observation calls `onChange`, which is user code, so no mutex is held. A task later notifies a
+  /// closure that is still running. If this thread made all tracked reads, that closure is on its
+  /// call stack, and its `onChange` might run it again, and so on forever. Those reads are returned
+  /// and kept for the next change.
   ///
-  /// - Parameter reads: `nil` afterwards, so that the caller retains no lease.
+  /// - Parameter reads: Set to `nil`, so that the caller retains no lease.
   static func tell(_ reads: inout TrackedReads?) -> TrackedReads? {
     guard let registrar = reads?.registrar, let thread = reads?.thread.load(ordering: .relaxed) else { return nil }
     weak let lease = reads?.lease
@@ -187,14 +188,14 @@ extension Event {
   ///
   ///     let count = Event(observing: { @MainActor in model.items.count })
   ///
-  /// The first value is posted by a task soon after the event was created. A handler that is added
-  /// on the next line may come too late for it. Changes that follow one another before the closure
-  /// is evaluated again arrive as one payload.
+  /// A task posts the first value soon after the event is created, possibly too early for a handler
+  /// that is added on the next line. Changes that follow one another before the closure is
+  /// evaluated again arrive as one payload.
   ///
-  /// The event retains the closure and what it captures. The observation does not retain the event,
-  /// and ends when the last reference to the event goes.
+  /// The event retains the closure and what it captures. The observation doesn't retain the event
+  /// and ends when the last reference to the event is gone.
   ///
-  /// - Parameter value: A closure that computes the payload from `@Observable` objects. It is
+  /// - Parameter value: A closure that computes the payload from `@Observable` objects. It's
   ///   evaluated where it is isolated, for instance on the main actor.
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
   public init(observing value: @escaping @isolated(any) @Sendable () -> Payload) {

@@ -1,8 +1,8 @@
 import Synchronization
 
-// An event with observers or with an `unhandled` event sets `mustEnqueue`, so `enter()` fails: each
-// occurrence is enqueued, and the mailbox drained at once. An event with a history does so, too,
-// but delivers a post at once if it is idle. Other events pay nothing.
+// An event with observers or an `unhandled` event sets `mustEnqueue`, which makes `enter()` fail,
+// so each occurrence is enqueued and the mailbox is drained immediately. An event with a history
+// does the same but delivers a post immediately if it is idle. Other events pay nothing.
 //
 // Isolation: core, except that any thread may call `observe`, `change`, `forgetObservers`,
 // `isTraced` and `postTraced`.
@@ -10,8 +10,8 @@ import Synchronization
 extension EventCore {
   package func observe(in instrument: any EventInstrument) {
     let (anchor, event) = (anchor, identity)
-    // Occurrences note their senders from now on. The drain may clear `isTraced` before it comes to
-    // the change, because an earlier trace has ended. So the change sets it again.
+    // From here on, occurrences note their origins. The drain may clear `isTraced` before it
+    // reaches the change, because an earlier trace has ended, so the change sets it again.
     if instrument.wantsOrigins { rareState.isTraced.store(true, ordering: .relaxed) }
     change {
       unsafe self.forEachSlot { slot in
@@ -61,8 +61,8 @@ extension EventCore {
     unsafe anchorReference.load()?.observers.map { ObservedOccurrence(observers: $0, sequence: sequence) }
   }
 
-  /// Retains nothing, which would take longer than all else that the core does for a trace.
-  /// `delivery.observed` keeps `tracing` alive.
+  /// Retains nothing, because that would take longer than everything else that the core does for a
+  /// trace. `delivery.observed` keeps `tracing` alive.
   @inline(never) func callWatched(
     _ slot: UnsafeMutablePointer<HandlerSlot>, _ tracing: ObservedOccurrence.Tracing, _ payload: BorrowedPayload,
     _ delivery: inout Delivery
@@ -126,7 +126,8 @@ extension EventCore {
 
 @usableFromInline package final class Observers: Sendable {
   private let all: [any EventInstrument]
-  /// Set if there is exactly one: a loop over `all` would retain the array and the instrument.
+  /// Set if there is exactly one, because a loop over `all` would retain the array and the
+  /// instrument.
   let only: (any EventInstrument)?
   let wantOrigins: Bool
   let event: EventIdentity

@@ -8,15 +8,15 @@
 ///     }
 ///     let watching = progress.observe(with: DropLogger())
 ///
-/// For any one event, `accepted`, `added` and `removed` come one at a time and in order until the
-/// observation ends. The other kinds may come from several threads at once.
+/// For each event, `accepted`, `added` and `removed` are reported one at a time and in order until
+/// the observation ends. The other kinds may be reported by several threads at once.
 public protocol EventObserver: Sendable {
   /// Called for each step of the observed events.
   ///
-  /// Runs on the thread that delivers, or on the handler's lane. Later handlers wait for it, so
-  /// keep it short. No mutex is held, so the observer may call any method of any event.
+  /// Runs on the delivering thread or on the handler's lane. Later handlers wait for it, so keep it
+  /// short. No mutex is held, so the observer may call any method of any event.
   ///
-  /// - Parameter step: The step. Ignore kinds you don't know: later versions may add some.
+  /// - Parameter step: The step. Ignore kinds you don't know, because later versions may add some.
   func observe(_ step: EventStep)
 }
 
@@ -25,7 +25,7 @@ package protocol ObservationCounter: EventObserver {
   func observationEnded()
 }
 
-/// One step in the work of an event, as its observers are told of it.
+/// One step in the work of an event, as reported to its observers.
 ///
 /// Later versions may add kinds and properties.
 public struct EventStep: Sendable {
@@ -36,30 +36,31 @@ public struct EventStep: Sendable {
 
     /// The delivery of an occurrence begins, before any handler is called.
     public static var accepted: Kind { Kind(description: "accepted") }
-    /// An attempt of a handler's call begins. For a sequence or a forward, the call is the
-    /// hand-over of the payload. The call of a batch begins and ends once for each payload.
+    /// An attempt of a handler's call begins. For a sequence or a forward, the call is the handover
+    /// of the payload. The call of a batch begins and ends once for each payload.
     public static var began: Kind { Kind(description: "began") }
-    /// An attempt has returned or thrown, or was longer than its time limit. The duration is that
-    /// of the whole attempt, suspensions included.
+    /// An attempt has returned, thrown or exceeded its time limit. The duration covers the whole
+    /// attempt, including suspensions.
     public static var ended: Kind { Kind(description: "ended") }
-    /// A handler skipped an occurrence. It was locked, or it was removed or used up while the
-    /// occurrence waited for it. Or a view, an interceptor or a failure kept the occurrence from
-    /// it.
+    /// A handler skipped an occurrence, because it was locked, because it was removed or used up
+    /// while the occurrence waited for it, or because a view, an interceptor or a failure kept the
+    /// occurrence from it.
     public static var skipped: Kind { Kind(description: "skipped") }
     /// A handler had no room for an occurrence (``Buffering``), its pace left the occurrence out,
-    /// or a newer one replaced it. If a newer one had cancelled the call
-    /// (``HandlerOption/cancellingPrevious``), the step comes when that call has ended, in the
-    /// place of ``ended``, and has a duration.
+    /// or a newer one replaced it. If a newer one has cancelled the call
+    /// (``HandlerOption/cancellingPrevious``), this step is reported when that call has ended,
+    /// instead of ``ended``, and has a duration.
     public static var dropped: Kind { Kind(description: "dropped") }
     /// A lock holds an occurrence for a handler: see ``HandlerRegistry/lock(_:holding:)``.
     public static var held: Kind { Kind(description: "held") }
-    /// A handler was added. When an observation begins, this comes first for each handler that is
-    /// already there.
+    /// A handler was added. When an observation begins, this is reported first for each existing
+    /// handler.
     public static var added: Kind { Kind(description: "added") }
     /// A handler was removed or used up, or its owner or event is gone. Its last call may still be
-    /// running. When an observation ends, this comes for each handler that is still there.
+    /// running. When an observation ends, this is reported for each remaining handler.
     public static var removed: Kind { Kind(description: "removed") }
-    /// The observation ends, and this call has not ended: the observer is not told of its end.
+    /// The observation ends while this call is still running. The observer isn't notified of the
+    /// call's end.
     public static var left: Kind { Kind(description: "left") }
   }
 
@@ -73,7 +74,7 @@ public struct EventStep: Sendable {
   public let sequence: UInt64?
   /// The duration of the attempt, if one has ended; otherwise `nil`.
   public let duration: Duration?
-  /// The number of the attempt that begins or has ended, 1 for the first one of a call; otherwise
+  /// The number of the attempt that begins or has ended, starting at 1 for each call; otherwise
   /// `nil`.
   public let attempt: Int?
   /// The error that made the attempt fail, as in its ``HandlerFailure``; `nil` if it didn't fail.
@@ -92,8 +93,8 @@ public struct EventStep: Sendable {
   }
 }
 
-/// An observation, or the propagation of a task-local value, that lasts until it is ended. Dropping
-/// this value changes nothing.
+/// An observation or the propagation of a task-local value, which lasts until it is ended. Dropping
+/// this value has no effect.
 public struct EventRegistration: Sendable {
   private let onEnd: @Sendable () -> Void
 
@@ -101,9 +102,9 @@ public struct EventRegistration: Sendable {
 
   /// Ends what was registered. Further calls have no effect.
   ///
-  /// An observer is told which calls it leaves, and that the handlers are gone:
-  /// ``EventStep/Kind/left`` and ``EventStep/Kind/removed``. A step that another thread was about
-  /// to tell may come after those, or after the return. No later step comes.
+  /// An observer receives ``EventStep/Kind/left`` for each running call and
+  /// ``EventStep/Kind/removed`` for each handler. A step that another thread was about to report
+  /// may arrive after those, or after this returns. No later step is reported.
   ///
   /// Callable from any thread and inside a handler.
   public func end() { onEnd() }
@@ -112,8 +113,8 @@ public struct EventRegistration: Sendable {
 extension EventObserver {
   /// Observes every event that is created from now on, in the whole process.
   ///
-  /// Effective on return, and callable from any thread. The observer is retained until the
-  /// observation is ended. Each of the events loses its fast path: see
+  /// Takes effect before it returns and can be called from any thread. The observer is retained
+  /// until the observation is ended. Each of the events loses its fast path: see
   /// ``HandlerRegistry/observe(with:)``.
   ///
   /// - Returns: The observation, which ``EventRegistration/end()`` ends.

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Called with no mutex held. While none is on, making an event, adding a handler and beginning a
-/// wait load one atomic flag each. While one is on, each `send` that suspends takes part in the
-/// wait graph.
+/// Called with no mutex held. While no instrument is on, creating an event, adding a handler and
+/// beginning a wait load one atomic flag each. While one is on, each `send` that suspends takes
+/// part in the wait graph.
 package protocol Instrument: AnyObject, Sendable {
   func joined(_ anchor: EventAnchor, hasHandler: Bool)
   func began(_ wait: WatchedWait)
-  /// Told whenever the beginning was told, even if the instrument is off by then.
+  /// Called whenever the beginning was reported, even if the instrument is off by then.
   func ended(_ wait: WatchedWait)
 }
 
@@ -64,7 +64,7 @@ package struct WatchedWait: Sendable {
   package let waiter: Int
   fileprivate let instruments: [any Instrument]
 
-  /// The notes of a completion have the wait without it, to avoid a retain cycle.
+  /// A completion's notes keep the wait without the completion, to avoid a retain cycle.
   func with(_ completion: Completion?) -> WatchedWait {
     var wait = self
     wait.completion = completion
@@ -74,14 +74,14 @@ package struct WatchedWait: Sendable {
   @inline(never) func end() { for each in instruments { each.ended(self) } }
 }
 
-/// Called where a delivery or a call happens, with no mutex held.
+/// Called where deliveries and calls happen, with no mutex held.
 package protocol EventInstrument: AnyObject, Sendable {
   var isOver: Bool { get }
   var wantsOrigins: Bool { get }
   func added(_ handler: HandlerToken, of event: EventIdentity)
   func removed(_ handler: HandlerToken, of event: EventIdentity)
-  /// Payloads that a lock held, that are replayed, or that waited for a pace, have calls outside of
-  /// any delivery.
+  /// Calls for payloads that a lock held, that are replayed or that waited for a pace happen
+  /// outside any delivery.
   func began(_ occurrence: WatchedOccurrence)
   func ended(_ occurrence: WatchedOccurrence)
   func began(_ call: WatchedCall)
@@ -99,8 +99,8 @@ package struct WatchedOccurrence {
   package let type: Any.Type
 }
 
-/// Copying it retains nothing, which would take most of the time of a trace.
-// Safe: who tells an instrument of a call retains the objects meanwhile.
+/// Copying it retains nothing, because retains would take most of a trace's time.
+// Safe: whoever reports a call to an instrument retains the objects while doing so.
 @safe @usableFromInline package struct WatchedCall: Sendable {
   package enum End: Sendable {
     case returned, threw(any Error)

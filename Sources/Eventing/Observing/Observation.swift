@@ -67,7 +67,7 @@ extension Observation: EventInstrument {
   }
 
   func removed(_ handler: HandlerToken, of event: EventIdentity) {
-    // Told once: the end of an event reports handlers whose slots are left, too.
+    // Reported only once, although the end of an event also reports handlers whose slots are left.
     let observer = mutex.withLock { () -> (any EventObserver)? in
       unsafe handlers.removeValue(forKey: handler.id) == nil ? nil : self.observer
     }
@@ -98,7 +98,7 @@ extension Observation: EventInstrument {
   }
 
   func ended(_ call: WatchedCall, _ end: WatchedCall.End) {
-    if call.isHandOver { begin(call) }  // told only now: it might have been withdrawn
+    if call.isHandOver { begin(call) }  // reported only here, because it might have been withdrawn
     let handler = call.handler
     let (observer, start) = mutex.withLock { () -> ((any EventObserver)?, StableInstant?) in
       let begun = unsafe calls[handler.id]?.removeValue(forKey: call.sequence)
@@ -129,7 +129,7 @@ extension Observation: EventInstrument {
 }
 
 enum NewEvents {
-  /// If false, creating an event takes no mutex.
+  /// If false, creating an event doesn't take the mutex.
   private static let isObserved = Atomic<Bool>(false)
   private static let registry = Guarded<[Observation]>([])
 
@@ -150,15 +150,15 @@ enum NewEvents {
   static func tell(_ core: EventCore) {
     if Instruments.areOn { Instruments.joined(core.anchor, hasHandler: false) }
     guard isObserved.load(ordering: .acquiring) else { return }
-    // `map` makes an array of this thread's own: `add` and `remove` would copy a shared one under
-    // the mutex.
+    // `map` gives this thread its own array, because `add` and `remove` would have to copy a shared
+    // one under the mutex.
     let observations = registry.withLock { $0.map { $0 } }
     for observation in observations { core.observe(in: observation) }
   }
 }
 
-/// A delivery has one cell for all its calls, because a binding costs more than a call. What is
-/// sent after the calls has the last one as its cause.
+/// A delivery has one cell for all its calls, because a binding costs more than a call. Occurrences
+/// sent after the calls have the last call as their cause.
 final class CallCell: Sendable {
   let call: Atomic<UInt64>
   static let unused = UInt64.max
@@ -170,7 +170,7 @@ final class CallCell: Sendable {
 
   static func newNumber() -> UInt64 { lastNumber.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  /// While there is no cell, a post need not look for one, which takes about 300 instructions.
+  /// While no cell exists, a post need not look for one, which takes about 300 instructions.
   private static let count = Atomic<Int>(0)
 
   init(_ call: UInt64 = 0) {

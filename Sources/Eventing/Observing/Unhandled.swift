@@ -1,18 +1,19 @@
 import Synchronization
 
 extension Event {
-  /// A source of the occurrences that reached no handler.
+  /// A source of occurrences that reached no handler.
   ///
-  /// There was no handler, or each handler was skipped, for instance because of a lock or a filter,
-  /// or had no room. That is decided at the delivery. If a handler's lane or pace takes an
-  /// occurrence, and drops or skips it later, only ``SendReport/reachedNobody`` tells of it.
+  /// An occurrence reaches no handler if there is none, or if each handler has no room or is
+  /// skipped, for instance because of a lock or a filter. This is decided during the delivery. If a
+  /// handler's lane or pace accepts an occurrence but drops or skips it later, only
+  /// ``SendReport/reachedNobody`` shows that.
   ///
-  /// A handler of this source delays the sender as other handlers do: an inline handler runs on the
-  /// thread that delivers.
+  /// Handlers of this source delay the sender like any others: an inline handler runs on the
+  /// delivering thread.
   ///
   /// The source has handlers of its own: `event.unhandled.remove(token)` removes one of them.
   ///
-  /// From the first use on, the event has no fast path, like an event with observers.
+  /// Once this has been used, the event has no fast path, like an event with observers.
   public nonisolated var unhandled: some EventSource<EventOccurrence<Payload>> {
     (core.unhandled(name) as Event<EventOccurrence<Payload>>).source
   }
@@ -31,14 +32,14 @@ extension EventCore {
       event.finish()
     }
     let unhandled = rareState.unhandledReference.load() ?? rareState.unhandledReference.set(made)
-    // The thread that made the `unhandled` event may not have closed the fast path yet.
+    // The thread that created the `unhandled` event may not have closed the fast path yet.
     if !unhandled.isEffective.load(ordering: .acquiring) {
       change {
         self.updateMustEnqueue()
         unhandled.isEffective.publish(true)
       }
     }
-    // `Payload` is this core's payload type, whichever thread calls, so the cast succeeds.
+    // `Payload` is always this core's payload type, so the cast succeeds.
     guard let occurrences = unhandled.event as? Event<EventOccurrence<Payload>> else {
       preconditionFailure("the unhandled event of an event has occurrences of its payloads")
     }

@@ -1,6 +1,6 @@
-/// The address of a payload that its owner keeps alive for the length of a call. Both sides know
+/// The address of a payload that its owner keeps alive for the duration of a call. Both sides know
 /// the type; debug builds check that they agree.
-// Safe: the payload is only read, and the address is never used after the call that it was made
+// Safe: the payload is only read, and the address is never used after the call that it was created
 // for.
 @safe @usableFromInline package struct BorrowedPayload: @unchecked Sendable {
   @usableFromInline let address: UnsafeRawPointer
@@ -44,7 +44,7 @@
     unsafe pointer(to: Payload.self).pointee
   }
 
-  /// Leaves the memory uninitialized. Only the owner of the memory calls this.
+  /// Leaves the memory uninitialized. Only the owner of the memory may call this.
   @inlinable @inline(__always) func moved<Payload>(to _: Payload.Type) -> Payload {
     unsafe UnsafeMutablePointer(mutating: pointer(to: Payload.self)).move()
   }

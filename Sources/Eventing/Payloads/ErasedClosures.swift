@@ -1,23 +1,25 @@
 import Synchronization
 
-// The closures of handlers, called by code that does not know the type of their payload.
+// Handlers' closures, callable by code that doesn't know the type of their payload.
 //
-// Why this works. A closure that is stored in a generic type, in a property whose type names the
-// type parameter, is kept at its most general abstraction. Its parameter is passed by address
-// (SIL: @in_guaranteed), whatever the parameter's size, because unspecialised code must be able to
-// call it. So `HandlerClosure<Int>` and `HandlerClosure<Opaque>` hold functions of one calling
-// convention: the context and the error in registers of their own, the payload's address as the
-// first argument. `erased` reinterprets one as the other, and the caller passes the address of a
-// payload of the original type. The struct is reinterpreted, never the closure: a cast of the
-// closure would wrap it in a thunk that reads an address where there is a value.
+// Why this works: a closure stored in a property of a generic type, if the property's type mentions
+// the type parameter, is kept at its most general abstraction. Its parameter is passed by address
+// (SIL: @in_guaranteed), whatever the parameter's size, because unspecialized code must be able to
+// call it. `HandlerClosure<Int>` and `HandlerClosure<Opaque>` therefore hold functions with the
+// same calling convention: the context and the error have registers of their own, and the payload's
+// address is the first argument. `erased` reinterprets one as the other, and the caller passes the
+// address of a payload of the original type. Only the struct is reinterpreted, never the closure,
+// because casting the closure would wrap it in a thunk that reads an address where there is a
+// value.
 //
-// `Opaque` must itself be passed by address and never be copied. Then borrowing one means having
-// its address, and nothing else. The `Atomic` inside makes it such a type.
+// `Opaque` must itself be passed by address and never copied, so that borrowing one means having
+// its address and nothing else. The `Atomic` inside makes it such a type.
 //
-// What would break it: a compiler that passes such parameters otherwise, and pointer authentication
-// that signs functions with their types (arm64e). `-Xswiftc -DEVENTING_DOCUMENTED_ONLY` builds a
-// closure around each closure instead, which relies on nothing. A build for arm64e always does.
-// `Tests/ErasedClosures/check` runs both at -Onone, -O and -Osize.
+// Two things would break this: a compiler that passes such parameters differently, and pointer
+// authentication that signs functions with their types (arm64e). With
+// `-Xswiftc -DEVENTING_DOCUMENTED_ONLY`, and always on arm64e, each closure is instead wrapped in
+// another one, which relies on no such assumption. `Tests/ErasedClosures/check` runs both variants
+// at -Onone, -O and -Osize.
 
 @usableFromInline struct Opaque: ~Copyable, Sendable {
   let byte: Atomic<UInt8>
@@ -89,7 +91,7 @@ extension HandlerClosure where Payload == Opaque {
   }
 }
 
-/// Returns `false` if there is no result, so that no handler is called.
+/// The closure returns whether the view had a result. If not, no handler is called.
 @safe @usableFromInline struct ViewClosure<Payload: ~Copyable>: Sendable {
   @usableFromInline let call: @Sendable (borrowing Payload) throws -> Bool
   #if DEBUG

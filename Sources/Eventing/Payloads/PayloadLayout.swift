@@ -11,13 +11,13 @@
 /// The core is compiled once for all payload types, so the type is a value.
 @usableFromInline package typealias PayloadType = any Sendable.Type
 
-// `_openExistential` opens the type explicitly: within an `unsafe` expression Swift 6.3 does not
-// open it by itself (SE-0352).
+// `_openExistential` opens the type explicitly, because Swift 6.3 doesn't open it implicitly within
+// an `unsafe` expression (SE-0352).
 
 struct PayloadLayout: Sendable {
   let type: PayloadType
   let stride: Int
-  /// -1 for a type that runs code to copy or destroy a value.
+  /// -1 if copying or destroying a value runs code.
   let trivialSize: Int
 
   init(_ type: PayloadType) {
@@ -35,11 +35,11 @@ struct PayloadLayout: Sendable {
 
   func keptCount(atMost limit: Int) -> Int { max(1, min(limit, PayloadLayout.keptBytes / 2 / max(1, stride))) }
 
-  /// Also that of vectors of 32 bytes and more; no C record is imported with a larger one.
+  /// Also the alignment of vectors of 32 bytes and more. No imported C record has a larger one.
   static let largestAlignment = 16
 
-  /// Not `UnsafeMutableRawPointer.allocate`, which calls `posix_memalign`: 235 instructions (x86-64
-  /// Linux), even for the alignment that `malloc` has on all 64-bit systems.
+  /// Doesn't use `UnsafeMutableRawPointer.allocate`, which calls `posix_memalign` (235 instructions
+  /// on x86-64 Linux) even for an alignment that `malloc` guarantees on all 64-bit systems.
   func allocate(_ count: Int) -> UnsafeMutableRawPointer {
     #if _pointerBitWidth(_64)
       guard let memory = unsafe malloc(count * stride) else {
@@ -87,13 +87,13 @@ struct PayloadLayout: Sendable {
     }
   }
 
-  // A payload may contain a weak reference, and the runtime may register its address. Moving only
-  // the bytes would leave the old address registered.
+  // A payload may contain a weak reference, whose address the runtime may have registered. Moving
+  // only the bytes would leave the old address registered.
   //
   // On Darwin, the Objective-C runtime copies a weak reference to an Objective-C object under its
-  // own locks, and retains the object while it does so. Lanes copy payloads under a mutex. If the
-  // last owner releases the object during the copy, its `dealloc` runs under that mutex and must
-  // not use the event. Copying a weak reference to a Swift object doesn't retain it.
+  // own locks and retains the object while doing so. Lanes copy payloads under a mutex. If the last
+  // owner releases the object during the copy, its `dealloc` runs under that mutex and must not use
+  // the event. Copying a weak reference to a Swift object doesn't retain it.
   private func moveWithReferences(from source: UnsafeMutableRawPointer, to address: UnsafeMutableRawPointer) {
     func move<Payload>(_: Payload.Type) {
       unsafe address.assumingMemoryBound(to: Payload.self)
@@ -102,7 +102,7 @@ struct PayloadLayout: Sendable {
     _openExistential(type, do: move)
   }
 
-  /// May run a `deinit` of the user, so never called under a mutex.
+  /// May run a user's `deinit`, so never called under a mutex.
   @inline(__always) func destroy(_ address: UnsafeMutableRawPointer) {
     if !isTrivial { unsafe destroyWithReferences(address) }
   }

@@ -8,11 +8,11 @@ extension PayloadHeader {
 
 struct PayloadAlone: PayloadHeader {}
 
-/// An append allocates only when the queue is full. ``takeFirst()`` moves a header out, and leaves
-/// its payload in place, to be borrowed as ``taken`` until ``destroyTaken()`` or another method
-/// with *taken* in its name. Append nothing in between: payloads may move.
+/// Appending allocates only when the queue is full. ``takeFirst()`` moves a header out and leaves
+/// its payload in place, where it can be borrowed as ``taken`` until ``destroyTaken()`` or another
+/// method with *taken* in its name is called. Append nothing in between, because payloads may move.
 ///
-/// No synchronization. Methods that destroy a payload are never called under a mutex.
+/// Not synchronized. Methods that destroy a payload are never called under a mutex.
 @safe struct PayloadQueue<Header: PayloadHeader>: ~Copyable {
   let layout: PayloadLayout
   private var headers: UnsafeMutablePointer<Header>?
@@ -58,7 +58,7 @@ struct PayloadAlone: PayloadHeader {}
     tail &+= 1
   }
 
-  /// Moves the payload ``taken`` of `other` here; `other.takeFirst()` has just been called.
+  /// Moves the ``taken`` payload of `other` here. The caller has just called `other.takeFirst()`.
   mutating func append<Other>(_ header: Header, takenFrom other: inout PayloadQueue<Other>) {
     if tail == capacity { makeRoom() }
     unsafe layout.move(from: other.place(other.head &- 1), to: place(tail))
@@ -165,7 +165,8 @@ struct PayloadAlone: PayloadHeader {}
     unsafe layout.copy(payload, to: place(head &+ distance))
   }
 
-  /// Frees the memory if a burst has made it large. The taken payload has been destroyed or moved.
+  /// Frees the memory if a burst has made it large. The taken payload must have been destroyed or
+  /// moved.
   @inline(__always) mutating func recycle() {
     guard isEmpty else { return }
     (head, tail) = (0, 0)
@@ -215,7 +216,7 @@ struct PayloadAlone: PayloadHeader {}
     return header
   }
 
-  /// The new header has a payload if and only if the old one has.
+  /// The new header must have a payload if and only if the old one does.
   subscript(distance: Int) -> Header {
     get { unsafe headers.unsafelyUnwrapped[head + distance] }
     set { unsafe headers.unsafelyUnwrapped[head + distance] = newValue }

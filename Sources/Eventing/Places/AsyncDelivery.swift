@@ -1,4 +1,4 @@
-/// The way in which the calls of an asynchronous handler follow one another.
+/// How the calls of an asynchronous handler follow one another.
 public struct AsyncDelivery: Sendable {
   @usableFromInline let place: ExecutionPlace
 
@@ -6,33 +6,34 @@ public struct AsyncDelivery: Sendable {
 
   /// One call at a time, in order. This is the default.
   ///
-  /// A suspended call delays the next call of this handler, and nothing else.
+  /// A suspended call delays only the next call of this handler.
   public static var inOrder: AsyncDelivery { AsyncDelivery(.inOrder(nil, .unbounded)) }
 
-  /// Returns a delivery with one call at a time, in order, in tasks of a priority.
+  /// Returns a delivery with one call at a time, in order, in tasks with the given priority.
   ///
   /// - Parameter priority: The priority of the tasks.
   public static func inOrder(priority: TaskPriority) -> AsyncDelivery {
     AsyncDelivery(.inOrder(priority.rawValue, .unbounded))
   }
 
-  /// Returns a delivery with overlapping calls, which begin in order.
+  /// Returns a delivery with overlapping calls that begin in order.
   ///
-  /// - Parameter limit: The largest number of calls that overlap. A limit below 1 counts as 1.
+  /// - Parameter limit: The maximum number of overlapping calls. A limit below 1 counts as 1.
   public static func concurrent(limit: Int) -> AsyncDelivery {
     AsyncDelivery(.concurrent(max(1, limit), .unbounded))
   }
 
-  /// A task for each call; see ``task(priority:)``.
+  /// A task for each call: see ``task(priority:)``.
   public static var task: AsyncDelivery { task() }
 
   /// Returns a delivery with a task for each call, in no order between occurrences.
   ///
-  /// For a ``Event/send(_:from:)``, the task is a child task of the caller. It is cancelled with
-  /// the caller, has the caller's task-local values, and has finished when `send` returns. For
-  /// ``Event/post(_:from:)`` and ``Event/submit(_:from:)`` it is a task of its own.
+  /// For ``Event/send(_:from:)``, the task is a child task of the caller. It's cancelled with the
+  /// caller, has the caller's task-local values, and has finished by the time `send` returns. For
+  /// ``Event/post(_:from:)`` and ``Event/submit(_:from:)``, it's a separate task.
   ///
-  /// - Parameter priority: The priority of the tasks; `nil` for that of the caller of `send`.
+  /// - Parameter priority: The priority of the tasks; `nil` for the priority of the caller of
+  ///   `send`.
   public static func task(priority: TaskPriority? = nil) -> AsyncDelivery { AsyncDelivery(.task(priority?.rawValue)) }
 }
 

@@ -1,7 +1,7 @@
 public import Dispatch
 
 /// Where and how a handler runs. A priority is stored as its raw value, because other modules don't
-/// know the layout of `TaskPriority`, and would handle it more slowly: see ``StableInstant``.
+/// know the layout of `TaskPriority` and would handle it more slowly: see ``StableInstant``.
 @usableFromInline package enum ExecutionPlace: Sendable {
   case inline
   case main(Buffering)
@@ -38,8 +38,8 @@ extension ExecutionPlace {
     }
   }
 
-  /// One call at a time means one in all events of a bus handler together, so they share a queue or
-  /// a lane.
+  /// For a bus handler, one call at a time means one across all events, so they share a queue or a
+  /// lane.
   var inSeveralEvents: ExecutionPlace {
     switch self {
     case .background(let priority, let buffering): .queue(Scheduling.backgroundQueue(priority), buffering)

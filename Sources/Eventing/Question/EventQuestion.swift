@@ -6,12 +6,12 @@ import Synchronization
 ///     price.addResponder { item in try await store.price(of: item) }
 ///     let tea = try await price.firstAnswer(to: "tea", within: .seconds(1))
 ///
-/// A question is built on an ``Event``, and the event's guarantees for handlers hold for
-/// responders. Each responder answers one query at a time, in order, and independently of the
-/// others. All methods may be called from any thread or task. A copy refers to the same question.
+/// A question is built on an ``Event``, whose guarantees for handlers apply to responders. Each
+/// responder answers one query at a time, in order, and independently of the others. All methods
+/// may be called from any thread or task. A copy refers to the same question.
 ///
-/// **Inside a responder,** a question may be asked, including the responder's own. If the wait for
-/// an answer would be a deadlock, that answer is not waited for.
+/// **Inside a responder,** you can ask any question, including the responder's own. If waiting for
+/// an answer would be a deadlock, that answer isn't waited for.
 public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   let event: Event<Inquiry<Query, Answer>>
 
@@ -20,24 +20,23 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   /// - Parameter name: The name in logs and snapshots.
   public init(_ name: String? = nil) { event = Event(name) }
 
-  /// Adds a responder, which takes effect before this returns.
+  /// Adds a responder, effective on return.
   ///
-  /// It answers one query at a time, in order. A bound (``HandlerOption/buffering(_:)``) says how
-  /// many queries may wait meanwhile: for a dropped query, the responder counts as one that passed.
-  /// A query whose caller has given up is not answered, but keeps its place until its turn comes.
-  /// No bound makes a caller wait: with ``Buffering/suspendingSender(_:)``, too, a query is
-  /// dropped.
+  /// It answers one query at a time, in order. A bound (``HandlerOption/buffering(_:)``) limits how
+  /// many queries may wait for it. If a query is dropped, the responder counts as having passed. A
+  /// query whose caller has given up isn't answered but keeps its place until its turn comes. No
+  /// bound makes a caller wait; even ``Buffering/suspendingSender(_:)`` drops queries.
   ///
   /// - Parameters:
   ///   - options: How the responder is called. The priority is also the rank of its answer in
-  ///     ``answers(to:within:clock:)``: higher priorities first, then in the order in which the
-  ///     responders were added.
-  ///   - fileID: The file where the handler is made, for snapshots and diagnostics.
-  ///   - line: The line where the handler is made.
+  ///     ``answers(to:within:clock:)``: higher priorities come first, then answers follow the order
+  ///     in which the responders were added.
+  ///   - fileID: The file where the responder is created, for snapshots and diagnostics.
+  ///   - line: The line where the responder is created.
   ///   - body: The closure that answers. It passes by returning `nil`. An error counts as an answer
   ///     for ``answers(to:within:clock:)``, while ``firstAnswer(to:within:clock:)`` waits for
   ///     another answer.
-  /// - Returns: A token that names the responder. Dropping it changes nothing.
+  /// - Returns: A token that identifies the responder. Dropping it has no effect.
   /// - Complexity: O(1), or O(priorities) for the first responder of a priority.
   @discardableResult public func addResponder(
     _ options: HandlerOption<Query>..., fileID: StaticString = #fileID, line: UInt = #line,
@@ -54,11 +53,11 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     var responder = Handler<Inquiry<Query, Answer>>(
       AsyncDelivery.inOrder.place, HandlerBody(async: { (_: Inquiry<Query, Answer>) in }), [], SourceLine(fileID, line))
     responder.any.apply(settings)
-    // Its calls come in order anyway, and its payload is no query.
+    // Its calls come in order anyway, and its payload isn't a query.
     if responder.options.modifierBox != nil { responder.options.modifiers.key = nil }
     let timedOut = responder.options.modifierBox?.modifiers.timeLimit?.error
     let respond: @Sendable (Inquiry<Query, Answer>) async throws -> Void = { inquiry in
-      guard let query = inquiry.query else { return }  // nothing waits for an answer any more
+      guard let query = inquiry.query else { return }  // nothing waits for an answer anymore
       do {
         let answer = try await body(query)
         if Task.isCancelled { throw CancellationError() }
@@ -76,25 +75,25 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     return event.add(responder)
   }
 
-  /// A source of the errors that responders throw, also after another answer has come: see
+  /// A source of the errors that responders throw, even after another answer has come: see
   /// ``Event/failures``.
   public var failures: some EventSource<HandlerFailure> { event.failures }
 
-  /// Asks all responders, and returns the first answer that comes.
+  /// Asks all responders and returns the first answer.
   ///
-  /// Responders that have begun by then run to their end. The others are not asked any more. If the
-  /// task is cancelled, this returns at once.
+  /// Responders that have begun by then run to completion. The others are no longer asked. If the
+  /// task is cancelled, this throws at once.
   ///
   /// - Parameters:
   ///   - query: The query that the responders receive.
-  ///   - limit: How long to wait. `nil`, or more than a hundred years, waits until every responder
+  ///   - limit: How long to wait. `nil`, or more than a hundred years, means until every responder
   ///     has finished.
   ///   - clock: The clock that measures `limit`.
   /// - Returns: The first answer that is neither `nil` nor an error.
-  /// - Throws: An ``EventingError`` with the code ``EventingError/timedOut`` if no answer came
-  ///   in time. If every responder has finished without an answer, the error of the first one that
+  /// - Throws: An ``EventingError`` with the code ``EventingError/timedOut`` if no answer came in
+  ///   time. If every responder has finished without an answer, the error of the first one that
   ///   threw, in the order of the responders, or ``EventingError/unanswered`` if none threw.
-  ///   If the task is cancelled, `CancellationError`.
+  ///   `CancellationError` if the task is cancelled.
   /// - Complexity: O(responders).
   public nonisolated(nonsending) func firstAnswer(
     to query: Query, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
@@ -116,17 +115,17 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     }
   }
 
-  /// Asks all responders, and returns their answers and errors in the order of the responders.
+  /// Asks all responders and returns their answers and errors in the order of the responders.
   ///
-  /// A responder that is late has no place in the result. A responder that returns `nil` declines
-  /// to answer, and has no place there, either. If the task is cancelled, this returns at once with
-  /// the answers so far.
+  /// Responders that are late, or that decline to answer by returning `nil`, don't appear in the
+  /// result. If the task is cancelled, this returns at once with the answers so far.
   ///
   /// - Parameters:
   ///   - query: The query that the responders receive.
   ///   - limit: How long to wait: see ``firstAnswer(to:within:clock:)``.
   ///   - clock: The clock that measures `limit`.
-  /// - Returns: The answers and errors, by descending priority, then as the responders were added.
+  /// - Returns: The answers and errors, by descending priority and then in the order in which the
+  ///   responders were added.
   /// - Complexity: O(responders × log responders).
   public nonisolated(nonsending) func answers(
     to query: Query, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
@@ -138,13 +137,14 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     _ inquiry: Inquiry<Query, Answer>, within limit: Duration?, _ clock: any Clock<Duration>
   ) async -> (end: Inquiry<Query, Answer>.End, replies: [Result<Answer, any Error>]) {
     let ticket = event.submit(inquiry)
-    // If a handler asks, the wait graph counts the task `reporting`, which waits for all
-    // responders, as part of the handler's call, so that a cycle of waits is found. This lasts
-    // until `asking.end()`.
+    // If a handler asks, the wait graph treats the task `reporting`, which waits for all
+    // responders, as part of the handler's call until `asking.end()`, so that a cycle of waits is
+    // found.
     let asking = Invocation.current.map { Invocation($0.executionSlot) }
     let reporting = Context.invocation.withValue(asking) {
       Scheduling.cancelledWhenDropped {
-        // Cancelled as soon as the caller has its answer or has gone: a responder may never return.
+        // Cancelled once the caller has its answer or is gone, because a responder may never
+        // return.
         if await ticket.completion.waitUnlessCancelled() { inquiry.end(.finished) }
       }
     }
@@ -162,7 +162,7 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
 }
 
 extension EventQuestion: HandlerRegistry {
-  /// The responders. A locked responder is not asked: it counts as one that passed.
+  /// The responders. A locked responder isn't asked and counts as having passed.
   public var handlerTable: HandlerTable { HandlerTable(content: .event(BorrowedCore(event), .question)) }
 }
 

@@ -16,7 +16,7 @@
   private let wantsOne: Bool
   private let mutex = UnfairMutex()
 
-  /// `nil` after the end, because a responder may retain the inquiry for ever. Guarded by: mutex.
+  /// `nil` after the end, because a responder may retain the inquiry forever. Guarded by: mutex.
   @exclusivity(unchecked) private var asked: Query?
   /// Guarded by: mutex.
   @exclusivity(unchecked) private var replies: [(rank: Rank, reply: Reply)] = []
@@ -59,7 +59,7 @@
     mutex.unlock()
     withExtendedLifetime(asked) {}  // released outside the mutex
     guard let waiter = unsafe waiter else { return }
-    // The cancellation of the caller's task has the lock of that task already.
+    // The cancellation of the caller's task already holds the lock of that task.
     if case .cancelled = end { unsafe waiter.resume() } else { unsafe Scheduling.resume(waiter) }
   }
 
@@ -75,8 +75,8 @@
     } onCancel: {
       end(.cancelled)
     }
-    // Takes the answers out: a slow responder may retain the inquiry long after the caller has
-    // gone.
+    // Takes the answers out, because a slow responder may retain the inquiry long after the caller
+    // is gone.
     let (reason, replies) = mutex.withLock {
       defer { unsafe self.replies = [] }
       return unsafe (self.end ?? .finished, self.replies)

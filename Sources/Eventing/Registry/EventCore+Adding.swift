@@ -1,10 +1,10 @@
 import Synchronization
 
-// Adding handlers to the table.
 extension EventCore {
   // MARK: From any thread
 
-  /// Occurrences sent after the return reach all of them, occurrences sent before the call none.
+  /// Occurrences sent after this returns reach all of the handlers; occurrences sent before the
+  /// call reach none.
   @inline(never) func add(_ handlers: ContiguousArray<PendingHandler>) {
     let own = enter()
     guard own != 0 else { return enqueue(handlers) }
@@ -28,7 +28,7 @@ extension EventCore {
   }
 
   @usableFromInline func addInline(once: Bool, _ source: SourceLine, _ body: ErasedHandler) -> HandlerToken {
-    let anchor = anchor  // makes the anchor first: the handler may be called as soon as it is added
+    let anchor = anchor  // created first, as the handler may be called as soon as it is added
     if Instruments.areOn { Instruments.joined(anchor, hasHandler: true) }
     let record = HandlerRecord(once ? HandlerFlags.once : 0, source)
     let own = enter()
@@ -128,7 +128,7 @@ extension EventCore {
     }
   }
 
-  /// Hashes the key, so never under the mutex.
+  /// Never called under the mutex, because it hashes the key.
   func keyTable(for record: HandlerRecord) -> KeyTable? {
     guard let key = unsafe record.details?.key else { return nil }
     return unsafe rareState.keyIndex?.lookup.find(key)
@@ -151,22 +151,23 @@ extension EventCore {
     _ payload: BorrowedPayload, to record: HandlerRecord, sequence: UInt64, from sender: (any AnyObject & Sendable)?
   ) {
     guard let slot = unsafe slot(of: record) else { return }
-    // A snapshot computes calls as occurrences minus `offeredBefore`, and this payload is no
-    // occurrence.
+    // A snapshot computes the number of calls as occurrences minus `offeredBefore`, and this
+    // payload isn't counted as an occurrence.
     record.offeredBefore.store(record.offeredBefore.load(ordering: .relaxed) &- 1, ordering: .relaxed)
     var delivery = unsafe Delivery(
       payload, sequence: sequence, isAwaited: false, sender: sender, completion: nil, path: nil,
       isClocked: clockedCount > 0)
     delivery.observed = observed(sequence)
     delivery.isReplay = true
-    // A full buffer that suspends senders drops what no sender brings. It takes past payloads
-    // nevertheless.
+    // A full buffer that suspends senders would drop a payload that no sender waits for, but must
+    // accept past ones.
     delivery.isLateSend = record.details?.place.buffering.suspendsSender ?? false
     unsafe visitAlone(slot, payload, &delivery)
     unregisterDead()
   }
 
-  /// The handler was never in a table. The caller is inside the core, or alone knows the handler.
+  /// The handler was never in a table. The caller is inside the core or is the only one that knows
+  /// the handler.
   func discard(_ record: HandlerRecord, _ keyTable: KeyTable? = nil) {
     record.set(HandlerFlags.removed)
     retire(record)
@@ -183,7 +184,7 @@ extension EventCore {
       case .inline = handler.place, case .direct(let body) = handler.body
     {
       if handler.options.isEmpty { return PendingHandler(body, HandlerRecord(flags, handler.source)) }
-      // The remaining options, such as a name, do not affect calls: the handler stays on the fast
+      // The remaining options, such as a name, don't affect calls, so the handler stays on the fast
       // path.
       return PendingHandler(body, DetailedRecord(flags, handler.options, handler.place, handler.source))
     }
@@ -196,8 +197,8 @@ extension EventCore {
     var options = handler.options
     let key = options.key
     options.key = nil
-    // Modifiers have closures and clocks of the user. They go to the route, which is released when
-    // the handler is retired, and not to the record, which tokens retain.
+    // Modifiers contain the user's closures and clocks. They go into the route, which is released
+    // when the handler is retired, rather than into the record, which tokens retain.
     let modifiers = options.modifierBox?.modifiers
     options.modifierBox = nil
     if case .inline = handler.place, case .direct(let body) = handler.body, modifiers == nil {

@@ -1,8 +1,8 @@
 import Synchronization
 
 // The table changes only under the mutex, so a thread outside the core may walk it while holding
-// that. Releasing a record's last reference could run user code. So the results retain each record,
-// and none is released under the mutex.
+// the mutex. Releasing the last reference to a record could run user code, so the results retain
+// each record, and none is released under the mutex.
 extension EventCore {
   // Callers of the next two functions are inside the core or hold `mutex`.
   @inline(never) package func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
@@ -63,8 +63,8 @@ extension EventCore {
     records(where: isIncluded).filter(isAlive)
   }
 
-  /// Never called under the mutex: this briefly retains the owner or key, so it may end up running
-  /// its `deinit`.
+  /// Never called under the mutex, because this briefly retains the owner or key and may end up
+  /// running its `deinit`.
   @inline(never) package func isAlive(_ record: HandlerRecord) -> Bool {
     guard !record.has(HandlerFlags.ended) else {
       withAnchor { $0.noteChange() }  // the thread that deactivated the handler may not have called this yet
@@ -82,7 +82,7 @@ extension EventCore {
     return (key as? KeyBox<ObjectKey>)?.key.isAlive ?? true
   }
 
-  /// The caller is inside the core, or holds `mutex`.
+  /// The caller is inside the core or holds `mutex`.
   package func offered(to keyTable: KeyTable?) -> UInt64 {
     keyTable?.offered.load(ordering: .relaxed) ?? sequence
   }

@@ -1,13 +1,13 @@
 import Synchronization
 
-// The end of a handler's life has three phases.
+// A handler's life ends in three phases.
 //
-// 1. *Deactivate* (`HandlerRecord.deactivate`): one atomic step, on any thread, effective at once.
-//    No call is claimed after it.
-// 2. *Unregister* (`unregister(_:)`): the slot goes, with the closure that the fast path calls.
-//    Only the thread inside the core does this.
-// 3. *Retire* (`retire(_:)`): the lane ends after the items that it holds, and releases the closure
-//    that its calls run.
+// 1. *Deactivate* (`HandlerRecord.deactivate`): one atomic step on any thread, effective
+//    immediately. No call is claimed afterwards.
+// 2. *Unregister* (`unregister(_:)`): the slot is removed, along with the closure that the fast
+//    path calls. Only the thread inside the core does this.
+// 3. *Retire* (`retire(_:)`): the lane ends once it has dealt with its remaining items, and
+//    releases the closure that its calls run.
 extension EventCore {
   // MARK: From any thread
 
@@ -18,19 +18,19 @@ extension EventCore {
       if isMine {
         unregister(record)
       } else if unsafe record.index >= 0 {
-        // Another thread deactivated the handler, and may not have called `noteChange()` yet.
+        // Another thread deactivated the handler and may not have called `noteChange()` yet.
         withAnchor { $0.invalidateFastPath() }
       }
       leave(own)
-      // A once handler counts as ended from its first attempt on, but may be in the delay before
-      // the next.
+      // A once handler counts as ended from its first attempt on but may be in the delay before the
+      // next one.
       if !isMine { record.details?.delays?.end() }
       return isMine
     }
     let isMine = record.deactivate()
     record.details?.delays?.end()
-    // Called even if another thread has deactivated the handler: that thread may not have called
-    // `noteChange()` yet.
+    // Called even if another thread has deactivated the handler, because that thread may not have
+    // called `noteChange()` yet.
     withAnchor { $0.noteChange() }
     guard isMine else { return false }
     enqueueUnregistration(CollectionOfOne(record))
@@ -47,8 +47,8 @@ extension EventCore {
       if wasAlive { count += 1 }
       return true
     }
-    // Called even if this thread has deactivated none: the thread that did may not have called it
-    // yet.
+    // Called even if this thread has deactivated no handler, because the thread that did may not
+    // have called it yet.
     anchorReference.load()?.noteChange()
     requestUnregistration(deactivated)
     return count
@@ -74,8 +74,8 @@ extension EventCore {
     if mustSlowDown { OverloadControl.slowDown() }
   }
 
-  /// The end must have been enqueued on return. So each call enqueues one: another thread that has
-  /// set `isFinished` may not have enqueued its end yet.
+  /// The end must be enqueued when this returns. Each call enqueues one, because another thread
+  /// that has set `isFinished` may not have enqueued its own yet.
   func finish() {
     mutex.withLock { unsafe isFinished = true }
     announceReadiness(isFinished: true)
@@ -87,7 +87,7 @@ extension EventCore {
   // Isolation: core.
 
   @inline(never) func unregister(_ record: HandlerRecord) {
-    // Its lane retires, or it's still in the mailbox and will be discarded.
+    // Its lane is retiring, or it's still in the mailbox and will be discarded.
     guard unsafe record.index >= 0 else { return finishRetiring(record) }
     reportHandler(record, isAdded: false)
     let slot: HandlerSlot
@@ -124,7 +124,7 @@ extension EventCore {
     if details.options.wantsPrior { unsafe self.rareState.priorHandlerCount -= 1 }
     if unsafe table.deadCount > 0 { withAnchor { $0.invalidateFastPath() } }
     if let retiring, let rareState {
-      // While the lane holds items, the handler is found in `retiringTargets`.
+      // While its lane still has items, the handler can be found in `retiringTargets`.
       unsafe details.retiringIndex = unsafe Int32(rareState.retiringTargets.count)
       unsafe rareState.retiringTargets.append(retiring)
       details.countOtherSkips(slot.skipped.load(ordering: .relaxed))
@@ -135,7 +135,7 @@ extension EventCore {
     return slot
   }
 
-  /// Until the delivery ends, the slot is in use.
+  /// The slot is in use until the delivery ends.
   func noteDead(_ record: HandlerRecord) {
     guard unsafe record.index >= 0, !mutant(.usedUpHandlerStays) || !record.has(HandlerFlags.spent) else { return }
     if unsafe firstDead == nil {
@@ -189,7 +189,7 @@ extension EventCore {
 
   /// Releases the user's closures and objects, so never called under the mutex.
   private func retire(_ details: DetailedRecord) -> DeliveryTarget? {
-    // A poll reads the route and the key under the mutex. Both are released after the unlock.
+    // A poll reads the route and the key under the mutex. Both are released after unlocking.
     mutex.lock()
     let (route, key) = unsafe (details.route, details.key)
     unsafe (details.route, details.key) = (nil, nil)
@@ -207,7 +207,7 @@ extension EventCore {
     return lane
   }
 
-  /// The caller is inside the core, or alone knows the handler.
+  /// The caller is inside the core or is the only one that knows the handler.
   func retire(_ record: HandlerRecord) {
     if let details = record.details { _ = retire(details) } else { record.set(HandlerFlags.removed) }
   }
@@ -219,7 +219,7 @@ extension EventCore {
     let at = unsafe Int(details.retiringIndex)
     let lane = unsafe rareState.retiringTargets[at]
     guard lane.counters.isOver else {
-      // The event ended before, or the worker had not begun the call that it had claimed.
+      // The event had already ended, or the worker had claimed a call but not yet begun it.
       if record.has(HandlerFlags.ended) { lane.abandon() }
       return
     }
@@ -238,9 +238,9 @@ extension EventCore {
   }
 }
 
-// A handler whose owner or key is gone must be unregistered even if nothing is ever sent. So each
-// addition checks two handlers, and all have been checked after half as many additions as there are
-// handlers. If keys are objects, every eighth search for the handlers of an object checks two, too.
+// A handler whose owner or key is gone must be unregistered even if nothing is ever sent, so each
+// addition checks two handlers. All of them have been checked after half as many additions as there
+// are handlers. If keys are objects, every eighth search for an object's handlers also checks two.
 // `quiesce()` checks the handlers of all keys.
 // Isolation: core.
 extension EventCore {
@@ -286,7 +286,7 @@ extension EventCore {
   }
 }
 
-/// `isGone` and `remove` may run a `deinit` of the user, so neither is called under a mutex.
+/// `isGone` and `remove` may run a user's `deinit`, so neither is called under a mutex.
 enum Sweep {
   static var count: Int { 2 }
 

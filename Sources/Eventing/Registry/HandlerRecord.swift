@@ -1,8 +1,8 @@
 package import Synchronization
 
-/// Tokens retain the record. It holds no closure, or releases it when the handler is retired, so a
-/// token keeps nothing else alive. 40 bytes in a release build, the most for a 48-byte block of
-/// glibc's `malloc`.
+/// Tokens retain the record. It has no closure or releases it when the handler is retired, so a
+/// token keeps nothing else alive. Takes 40 bytes in a release build, the most that fits a 48-byte
+/// block of glibc's `malloc`.
 // Safe: `state` is atomic, and `id` never changes. The other fields say what guards them.
 @usableFromInline package class HandlerRecord: @unchecked Sendable {
   package final let state: Atomic<UInt32>
@@ -34,7 +34,7 @@ package import Synchronization
     state.bitwiseAnd(~flags, ordering: .acquiringAndReleasing).oldValue
   }
 
-  /// One atomic step, so no claim has to be undone.
+  /// A single atomic step, so that no claim has to be undone.
   @inline(__always) final func claim() -> Bool {
     syncPoint(.claiming)
     let needsMore = HandlerFlags.refusingClaims | HandlerFlags.once | HandlerFlags.sharesClaim
@@ -82,9 +82,9 @@ package import Synchronization
 }
 
 // Safe: `options`, `place` and `delays` never change, and `otherSkips` is atomic. The other fields
-// are set before the record is shared. After that only the thread inside the core changes them. It
-// changes `route`, `key` and `keyTable` under `core.mutex`, because polls read these three under
-// that mutex.
+// are set before the record is shared and then changed only by the thread inside the core. It
+// changes `route`, `key` and `keyTable` under `core.mutex`, because polls read them under that
+// mutex.
 @safe @usableFromInline package final class DetailedRecord: HandlerRecord, @unchecked Sendable {
   package let options: HandlerOptions
   package let place: ExecutionPlace
@@ -102,7 +102,8 @@ package import Synchronization
   /// Changed only inside the core.
   package let otherSkips = Atomic<Int>(0)
   @exclusivity(unchecked) var hasPostBody = false
-  /// Released at retirement: the record may be released under a mutex. Isolation: core.
+  /// Released when the handler is retired, because the record itself may be released under a mutex.
+  /// Isolation: core.
   @exclusivity(unchecked) package var key: AnyKeyBox?
   @exclusivity(unchecked) package var keyTable: KeyTable?
 
@@ -182,17 +183,17 @@ extension HandlerRecord {
   static var removed: UInt32 { 1 << 0 }
   @usableFromInline static var spent: UInt32 { 1 << 1 }
   static var locked: UInt32 { 1 << 2 }
-  /// In every record, so that a call need not check the event.
+  /// Set in every record, so that a call need not check the event.
   static var eventLocked: UInt32 { 1 << 3 }
   package static var once: UInt32 { 1 << 4 }
   static var needsSlowPath: UInt32 { 1 << 5 }
   static var detailed: UInt32 { 1 << 6 }
-  /// A lock holds occurrences, or did. Locks then begin only under the core's mutex, and end only
-  /// inside the core.
+  /// A lock holds occurrences or has held some. From then on, locks begin only under the core's
+  /// mutex and end only inside the core.
   package static var hasHoldingBuffer: UInt32 { 1 << 7 }
   static var isHolding: UInt32 { 1 << 8 }
   static var sharesClaim: UInt32 { 1 << 9 }
-  /// The number of running `withLocked` calls takes this bit and all higher ones.
+  /// The number of running `withLocked` calls occupies this bit and all higher ones.
   static var scopedLock: UInt32 { 1 << 10 }
 
   @usableFromInline package static var ended: UInt32 { removed | spent }

@@ -1,12 +1,12 @@
 package import Synchronization
 
-/// Lends the record without a retain. 32 bytes in a release build.
+/// Lends the record without retaining it. Takes 32 bytes in a release build.
 @safe @usableFromInline package struct HandlerSlot: ~Copyable {
   /// Isolation: core.
   @usableFromInline var body: ErasedHandler
   @usableFromInline let held: Unmanaged<HandlerRecord>
-  /// Changed only inside the core. Another thread reads it under `core.mutex`, which keeps the
-  /// slot.
+  /// Changed only inside the core. Other threads read it under `core.mutex`, which keeps the slot
+  /// alive.
   package let skipped = Atomic<Int>(0)
 
   init(_ body: ErasedHandler, _ record: HandlerRecord) {
@@ -24,8 +24,8 @@ package import Synchronization
     skipped.store(skipped.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
   }
 
-  /// Retains nothing, because a retain would write cache lines that the drain of the lane writes,
-  /// too. The first call sets `body`, so that later posts take the fast path. Isolation: core.
+  /// Retains nothing, because retaining would write to cache lines that the lane's drain also
+  /// writes. The first call sets `body`, so that later posts take the fast path. Isolation: core.
   @inline(__always) mutating func offer(
     _ payload: BorrowedPayload, _ flags: UInt32, _ delivery: inout Delivery
   )

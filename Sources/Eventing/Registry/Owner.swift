@@ -2,11 +2,11 @@
   @usableFromInline weak let weakObject: (any AnyObject & Sendable)?
   @usableFromInline weak let weakActor: (any Actor)?
   let objectID: ObjectIdentifier
-  /// The handler runs on the main actor, so the library releases the owner there only.
+  /// The handler runs on the main actor, so the library releases the owner only there.
   private let isOfMain: Bool
 
-  /// Never read under a mutex: the reference may be the last one a moment later, and the owner's
-  /// `deinit` then runs here.
+  /// Never read under a mutex, because the reference may become the last one, and the owner's
+  /// `deinit` would then run here.
   @inlinable package var object: (any AnyObject & Sendable)? {
     assertNoMutexIsHeld("read a weak reference")
     return weakObject
@@ -34,13 +34,14 @@
 
   // MARK: Without a call of the handler
 
-  /// True if a reference taken here could be the last one, which only the main actor may release.
+  /// True if no reference may be taken here, because it could become the last one, which only the
+  /// main actor may release.
   var isElsewhere: Bool { isOfMain && !Scheduling.isOnMainQueue }
 
   /// Never read under a mutex: see ``object``.
   @inline(never) package var isAlive: Bool { look { _ in true } ?? false }
 
-  /// Releases the owner on the main queue if it must. Never called under a mutex.
+  /// Releases the owner on the main queue if necessary. Never called under a mutex.
   package func look<Value>(_ body: (any AnyObject & Sendable) -> Value) -> Value? {
     guard isElsewhere else { return object.map(body) }
     guard let held = unsafe retained() else { return nil }
@@ -50,12 +51,12 @@
     return value
   }
 
-  /// Not inlined, so that the caller has no other reference to the owner than the returned one.
+  /// Not inlined, so that the caller has no reference to the owner other than the returned one.
   @inline(never) private func retained() -> Unmanaged<any AnyObject & Sendable>? {
     unsafe object.map { unsafe .passRetained($0) }
   }
 
-  /// False for a later object at its address. Never called under a mutex.
+  /// False for a later object at the same address. Never called under a mutex.
   func isSame(as other: AnyObject) -> Bool {
     objectID == ObjectIdentifier(other) && object != nil
   }

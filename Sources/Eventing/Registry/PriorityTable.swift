@@ -1,5 +1,5 @@
-/// Not synchronized: the core guards it. Adding is O(log *p*) for *p* priorities, or O(*p*) for the
-/// first handler of a new priority. Removing costs the same, amortized.
+/// Not synchronized, but guarded by the core. Adding is O(log *p*) for *p* priorities, or O(*p*)
+/// for the first handler of a new priority. Removing costs the same, amortized.
 @safe @usableFromInline package struct PriorityTable: ~Copyable {
   @usableFromInline typealias BucketPointer = PriorityBucket.Pointer
 
@@ -29,7 +29,7 @@
     unsafe forEachBucket { bucket in if unsafe bucket.pointee.groupStart >= 0 { unsafe bucket.pointee.sortGroup() } }
   }
 
-  /// The caller releases the slot where user code may run, so not under the mutex.
+  /// The caller releases the slot outside the mutex, because that may run user code.
   mutating func remove(_ record: HandlerRecord, priority: Int) -> HandlerSlot {
     guard let bucket = unsafe bucket(of: priority) else {
       preconditionFailure("a slot is in the bucket of its priority")
@@ -120,13 +120,13 @@
       if groupStart < 0 { unsafe groupStart = record.index }
       return
     }
-    // A record gets its id before it is added, so a larger id may come here first. Slots are in the
-    // order of ids, so that ids tell the order of handlers.
+    // A record gets its id before it is added, so a larger id may arrive first. Slots are sorted by
+    // id, so that ids reflect the order of the handlers.
     while unsafe record.index > 0, unsafe slots[Int(record.index) - 1].record.id > record.id { moveUp(record) }
   }
 
-  /// If each slot moved up by itself, *n* handlers beside *m* that joined meanwhile would cost *n*
-  /// × *m*.
+  /// Moving up each slot by itself would cost *n* × *m* for *n* handlers and *m* others that joined
+  /// at the same time.
   @inline(never) mutating func sortGroup() {
     let start = Int(groupStart)
     groupStart = -1
@@ -156,7 +156,7 @@
     if unsafe other.index >= 0 { unsafe other.index = index }
   }
 
-  /// The caller releases the returned slot where user code may run, so not under the mutex.
+  /// The caller releases the returned slot outside the mutex, because that may run user code.
   mutating func remove(_ record: HandlerRecord) -> HandlerSlot {
     let index = unsafe record.index
     unsafe record.index = -1
@@ -242,7 +242,7 @@ extension PriorityTable {
     return unsafe bucket
   }
 
-  /// The empty bucket of priority 0 stays, so that adding and removing the only handler doesn't
+  /// The empty bucket of priority 0 is kept, so that adding and removing the only handler doesn't
   /// allocate.
   @inline(never) mutating func dropBucket(_ priority: Int) {
     if unsafe index.isEmpty, let only = unsafe first { unsafe index.append(only) }

@@ -1,10 +1,11 @@
-/// Each handler of a bus handler claims a call for itself, and then for the shared record. So a
-/// removal of that record holds for all of them on return, and only one of them uses it up.
+/// Each of a bus handler's handlers claims a call for itself and then for the shared record.
+/// Removing that record therefore takes effect for all of them before the removal returns, and only
+/// one of them can use it up.
 ///
-/// The handler behind a view of batches shares the record of the batches, whose call is claimed. It
-/// only looks whether that record was removed since.
+/// The handler behind a view of batches shares the record of the batches, whose call has already
+/// been claimed, so it only checks whether that record has been removed since.
 ///
-/// The record may be released under a mutex, so nothing here retains an event, whose release would
+/// The record may be released under a mutex, so nothing here retains an event: releasing one would
 /// run closures' `deinit`s.
 @usableFromInline final class SharedClaim: Sendable {
   private let record: HandlerRecord
@@ -29,7 +30,7 @@
   func claim() -> Bool { isClaimed ? !isRemoved : record.claim() }
 
   var isRemoved: Bool {
-    // A bus handler that is used up ends in all events while its only call goes on.
+    // A used-up bus handler ends in all events while its only call is still running.
     if record.has(HandlerFlags.spent), !isClaimed { return false }
     guard isClaimed, let shared = record.details?.options.sharedClaim else { return record.has(HandlerFlags.removed) }
     return shared.isRemoved || record.has(HandlerFlags.removed) && !shared.record.has(HandlerFlags.spent)
@@ -43,6 +44,7 @@
     if !own.remove(handler) { own.core?.requestUnregistration(handler) }
   }
 
-  /// Called after the claim, for an inline call after its end, and never under a mutex.
+  /// Called after the claim or, for an inline call, after the call has ended. Never called under a
+  /// mutex.
   func endIfSpent() { handler?.endIfSpent() }
 }

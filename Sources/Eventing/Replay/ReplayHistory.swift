@@ -12,8 +12,8 @@ import Synchronization
   @exclusivity(unchecked) private var past: PayloadQueue<Past>
   /// Isolation: core.
   @exclusivity(unchecked) private var outdated: PayloadQueue<Past>
-  /// `latest` is the whole history, and `past` is empty. Only with a limit of one, and never while
-  /// the occurrence of `latest` is in the mailbox. Guarded by: core.mutex.
+  /// Whether `latest` is the whole history and `past` is empty. True only with a limit of one, and
+  /// never while the occurrence of `latest` is in the mailbox. Guarded by: core.mutex.
   @exclusivity(unchecked) private var isPastLatest = false
   /// Guarded by: core.mutex.
   @exclusivity(unchecked) private var latestSequence: UInt64 = 0
@@ -58,7 +58,7 @@ import Synchronization
     unsafe hasLatest ? OwnedPayload(copying: BorrowedPayload(latest, layout.type), layout.type) : nil
   }
 
-  /// The caller holds `core.mutex`, and destroys the returned payload after the unlock.
+  /// The caller holds `core.mutex` and destroys the returned payload after unlocking.
   func replaceLatest(_ payload: BorrowedPayload) -> OwnedPayload? {
     saveLatest()
     let before = unsafe hasLatest ? OwnedPayload(moving: latest, layout) : nil
@@ -74,7 +74,7 @@ import Synchronization
     unsafe isPastLatest = false
   }
 
-  /// The caller holds `core.mutex`, and calls `destroyReplaced` after the unlock. Isolation: core.
+  /// The caller holds `core.mutex` and calls `destroyReplaced` after unlocking. Isolation: core.
   func replaceLatestNow(_ payload: BorrowedPayload, _ sequence: UInt64) -> Bool {
     let wasThere = unsafe hasLatest
     if wasThere, !layout.isTrivial { unsafe layout.move(from: latest, to: spare) }
@@ -171,13 +171,13 @@ extension EventCore {
   }
 }
 
-/// Which past payloads a new handler receives.
+/// The past payloads that a new handler receives.
 ///
-/// A new handler receives the past payloads once, on its own delivery, before every occurrence that
-/// is sent after it was added. It misses no payload in between, and receives none twice. The past
-/// payloads have the sequence numbers of their occurrences. The first call uses up a once handler.
-/// A lock skips or holds past payloads. No ``SendReport`` counts them. A payload that an
-/// interceptor or a failure has stopped is not among them.
+/// A new handler receives the past payloads once, on its own delivery, before any occurrence sent
+/// after it was added. It misses no payload in between and receives none twice. The past payloads
+/// have the sequence numbers of their occurrences. The first call uses up a once handler. A lock
+/// skips or holds past payloads. No ``SendReport`` counts them. A payload that an interceptor or a
+/// failure has stopped isn't repeated.
 public struct EventReplay<Payload: Sendable>: Sendable {
   enum Kind: Sendable { case none, last(Int), current(Payload) }
   let kind: Kind
@@ -185,7 +185,7 @@ public struct EventReplay<Payload: Sendable>: Sendable {
   /// No payloads.
   public static var none: EventReplay { EventReplay(kind: .none) }
 
-  /// The last `count` payloads, or as many as were sent. A count below 0 counts as 0.
+  /// The last `count` payloads, or fewer if fewer were sent. A count below 0 counts as 0.
   public static func last(_ count: Int) -> EventReplay { EventReplay(kind: .last(max(0, count))) }
 
   /// The last payload, or `value` before the first send.
@@ -193,10 +193,11 @@ public struct EventReplay<Payload: Sendable>: Sendable {
 }
 
 extension Event {
-  /// The payload that was sent last, even if it is still queued, or was stopped.
+  /// The payload that was sent last, even if it's still queued or was stopped.
   ///
-  /// Before the first send it is the value of ``EventReplay/current(_:)``, or else `nil`. An event
-  /// without replay has `nil`. Callable from any thread and inside any handler.
+  /// Before the first send, this is the value of ``EventReplay/current(_:)``, if any, or `nil`.
+  /// It's always `nil` for an event without replay. Callable from any thread and inside any
+  /// handler.
   ///
   /// - Complexity: O(1).
   public nonisolated var latest: Payload? {

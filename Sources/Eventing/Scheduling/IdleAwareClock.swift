@@ -1,9 +1,9 @@
 package protocol IdleAwareClock: AnyObject, Sendable {
   func meet(_ event: EventReference)
-  /// Work begins: a timer is about to sleep with `Scheduling.isTimer` bound, or is being set.
+  /// Work begins because a timer is being set or is about to sleep with `Scheduling.isTimer` bound.
   func timerBegan()
   func timerEnded()
-  /// No task sleeps for this work, such as a delay between two attempts.
+  /// For work that waits without a sleeping task, such as a delay between two attempts.
   func sleepBegan(_ work: SleepingWork)
   func sleepEnded(_ work: SleepingWork)
 }
@@ -14,7 +14,7 @@ package struct EventReference: Sendable, Hashable {
   package static func == (a: EventReference, b: EventReference) -> Bool { a.anchor === b.anchor }
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(anchor)) }
 
-  // Both variables read a weak reference, so never under a mutex.
+  // Both variables read a weak reference, so they must never be read under a mutex.
   package var isAlive: Bool { anchor.core != nil }
 
   package var isFinished: Bool { anchor.core.map { core in core.mutex.withLock { unsafe core.isFinished } } ?? true }

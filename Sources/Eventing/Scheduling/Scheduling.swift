@@ -35,7 +35,7 @@ protocol TaskWork: Sendable {
     Task.detached(priority: priority.map(Self.priority)) { await body() }
   }
 
-  /// Saves the allocation of a closure.
+  /// Saves allocating a closure.
   @inline(__always) static func task(
     priority: UInt8?, on executor: (any TaskExecutor)?, for work: some TaskWork
   ) {
@@ -102,13 +102,13 @@ protocol TaskWork: Sendable {
     DispatchQueue.global().async(execute: body)
   }
 
-  /// For a thread that may be running user code, such as that of a `post`.
+  /// For a thread that may be running user code, such as the thread of a `post`.
   ///
-  /// A resume takes a lock of the task. While the task is being cancelled, the runtime holds that
-  /// lock and calls cancellation handlers, which may wait for a lock of the program that this
-  /// thread holds. So each resume is a block of its own. The blocks have the highest quality of
-  /// service: on Linux, Dispatch has separate threads for each quality, so the program's blocks of
-  /// other qualities delay no resume.
+  /// Resuming a task takes a lock of the task. While the task is being cancelled, the runtime holds
+  /// that lock and calls cancellation handlers, which may wait for one of the program's locks that
+  /// this thread holds. Each task is therefore resumed in a block of its own. The blocks have the
+  /// highest quality of service because Dispatch on Linux has separate threads for each quality, so
+  /// the program's blocks of other qualities can't delay a resume.
   static func resume(_ tasks: [UnsafeContinuation<Void, Never>]) {
     unsafe tasks.forEach { unsafe resume($0) }
   }
@@ -153,13 +153,14 @@ protocol TaskWork: Sendable {
     return key
   }()
 
-  /// Not the thread's identity: on Linux the main actor leaves the main thread at its first
+  /// Doesn't compare threads, because on Linux the main actor leaves the main thread at its first
   /// suspension.
   @usableFromInline package static var isOnMainQueue: Bool {
     currentSimulation.map(\.isInMainBlock) ?? (DispatchQueue.getSpecific(key: mainKey) == true)
   }
 
-  /// Not the object's identity: on Linux `DispatchQueue.main` is another object each time.
+  /// Doesn't compare objects, because on Linux `DispatchQueue.main` is a different object each
+  /// time.
   static func isMainQueue(_ queue: DispatchQueue) -> Bool { queue.getSpecific(key: mainKey) == true }
 
   static func checkMain() {
@@ -167,8 +168,9 @@ protocol TaskWork: Sendable {
   }
 }
 
-// Simulations, and the threads that run them. A task of a simulation has the task-local value
-// `Scheduling.simulation`. A detached task has no task-local values, and is found by its thread.
+// Simulations and the threads that run them. A simulation's tasks have the task-local value
+// `Scheduling.simulation`. A detached task has no task-local values and is identified by its
+// thread.
 extension Scheduling {
   private static let simulations = Atomic<Int>(0)
 
@@ -206,8 +208,8 @@ extension Scheduling {
 
 package protocol SimulatedScheduling: TaskExecutor {
   var mutant: Mutant? { get }
-  /// Blocks for one serial queue run in order, and so do those for the main queue; others in any
-  /// order.
+  /// Blocks for the same serial queue, and those for the main queue, run in order; others run in
+  /// any order.
   func schedule(_ body: @escaping @Sendable () -> Void, on queue: DispatchQueue?, isMain: Bool)
   var isInMainBlock: Bool { get }
   var delayQueues: DelayQueueTable { get }

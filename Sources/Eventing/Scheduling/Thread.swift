@@ -10,10 +10,11 @@
 internal import Synchronization
 
 #if canImport(Glibc)
-  /// C11's `thrd_current`, which returns what `pthread_self` returns, in Glibc since 2.28.
+  /// C11's `thrd_current`, which returns the same value as `pthread_self` and has been in Glibc
+  /// since 2.28.
   ///
-  /// Safe: a function without parameters that returns a word is called in Swift's convention as it
-  /// is in that of C.
+  /// Safe: a function without parameters that returns a word is called the same way in Swift's and
+  /// in C's calling convention.
   @_silgen_name("thrd_current") @usableFromInline func currentThread() -> UInt
 #elseif canImport(Android)
   /// Safe: as for Glibc.
@@ -21,8 +22,8 @@ internal import Synchronization
 #endif
 
 @usableFromInline package enum Thread {
-  /// Unique among living threads; the three lowest bits are 0. `pthread_self` of Glibc and `gettid`
-  /// of Bionic are `__attribute__((const))`, so the optimizer would reuse the number from before an
+  /// Unique among living threads; the three lowest bits are 0. Glibc's `pthread_self` and Bionic's
+  /// `gettid` are `__attribute__((const))`, so the optimizer would reuse a number read before an
   /// `await`.
   @inlinable @inline(__always) package static var current: UInt {
     #if canImport(Glibc)
@@ -36,7 +37,8 @@ internal import Synchronization
 
   static var spinLimit: Int { 1_000 }
 
-  /// Touches no memory that other threads write. The optimizer would remove the loop.
+  /// Touches no memory that other threads write. Not optimized, because the optimizer would remove
+  /// the loop.
   @inline(never) @_optimize(none) static func spin(_ rounds: Int) {
     var left = rounds
     while left > 0 { left &-= 1 }
@@ -44,6 +46,6 @@ internal import Synchronization
 
   static func giveWay() { sched_yield() }
 
-  /// Waits for no thread. On Linux, 10 microseconds take about 65.
+  /// Doesn't wait for another thread. On Linux, a nap of 10 microseconds takes about 65.
   static func nap(microseconds: UInt32) { _ = usleep(microseconds) }
 }

@@ -3,29 +3,29 @@ extension EventSource {
   ///
   ///     let half = try await progress.next(within: .seconds(2)) { fraction in fraction >= 0.5 }
   ///
-  /// The call receives every payload that is sent after it began. When it returns, its handler has
+  /// The call receives every payload sent after it began. By the time it returns, its handler has
   /// been removed from the event. It retains the source until then.
   ///
   /// - On an event with replay (``EventReplay``), the past payloads that a new handler receives
-  ///   come first. On an ``Observed``, that is the value as it is: ``Observed/newValues`` has the
-  ///   next one.
+  ///   come first. On an ``Observed``, the current value comes first; use ``Observed/newValues`` to
+  ///   wait for the next one.
   /// - Inside a handler of the event, `next` receives payloads that are delivered after it was
-  ///   called. A task that awaits that handler before it sends such a payload waits for ever.
-  /// - A child task (`async let`) begins to receive only when it runs. If no payload may be missed,
-  ///   make a sequence before: ``payloads(named:buffering:)``.
-  /// - If the task is cancelled, before or during the call, the call throws at once.
+  ///   called. A task that awaits that handler before sending such a payload waits forever.
+  /// - A child task (`async let`) begins to receive payloads only once it runs. If no payload may
+  ///   be missed, create a sequence first: see ``payloads(named:buffering:)``.
+  /// - If the task is cancelled before or during the call, the call throws at once.
   ///
   /// - Parameters:
-  ///   - limit: The longest time to wait. `nil`, or more than a hundred years, means for ever.
+  ///   - limit: The longest time to wait. `nil`, or more than a hundred years, means forever.
   ///   - clock: The clock that measures the limit.
-  ///   - isIncluded: The condition. It is evaluated in the order of the event, with no mutex held,
-  ///     and not on the thread that sends.
+  ///   - isIncluded: The condition. It's evaluated in the order of the event, with no mutex held,
+  ///     and not on the sending thread.
   /// - Returns: The first payload that satisfies the condition.
-  /// - Throws: An ``EventingError`` if no such payload came in time
-  ///   (``EventingError/timedOut``), or if the event was finished or all its handlers were
-  ///   removed (``EventingError/eventEnded``). A `CancellationError` if the task is cancelled.
-  ///   The error that `isIncluded` throws.
-  /// - Complexity: O(1) for each payload that is sent meanwhile.
+  /// - Throws: An ``EventingError`` if no such payload came in time (``EventingError/timedOut``),
+  ///   or if the event was finished or all its handlers were removed
+  ///   (``EventingError/eventEnded``). `CancellationError` if the task is cancelled. Any error that
+  ///   `isIncluded` throws.
+  /// - Complexity: O(1) for each payload sent during the call.
   public nonisolated(nonsending) func next(
     within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock(),
     where isIncluded: @escaping @Sendable (Payload) throws -> Bool = { _ in true }
@@ -36,7 +36,8 @@ extension EventSource {
     // Safe: one task uses the reader at a time. This task waits for the group's.
     nonisolated(unsafe) let reader = SequenceIterator(hub)
     guard let limit, !limit.isForever else { return try await unsafe reader.first(where: isIncluded).handled() }
-    // A payload that waits already, such as a past one, comes before any limit, also one of zero.
+    // A payload that is already waiting, such as a past one, comes before any limit, even a limit
+    // of zero.
     if let found = unsafe try reader.firstNow(where: isIncluded) { return found.handled() }
     return try await withThrowingTaskGroup(of: Found<Payload>.self) { group in
       group.addTask { try await unsafe reader.first(where: isIncluded) }

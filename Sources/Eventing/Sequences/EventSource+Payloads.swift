@@ -1,47 +1,50 @@
 extension EventSource {
-  /// Returns a sequence of the payloads that are sent from now on.
+  /// Returns a sequence of the payloads sent from now on.
   ///
   ///     for await fraction in progress.payloads(buffering: .newest(16)) { print(fraction) }
   ///
-  /// - Effective on return: the sequence has every payload that is sent after this call, in order,
-  ///   whenever the loop begins.
-  /// - Iterators are independent, and each has every payload. An iterator that is made after
-  ///   another one has taken a payload has only payloads that are sent after it was made.
-  /// - If the only iterator is released before its end, the next one goes on with the payload after
-  ///   the last one taken: a second `first { … }`, or a loop after one that has left by `break`.
-  ///   With ``Buffering/suspendingSender(_:)``, and for what a transport has brought, the sequence
-  ///   ends instead: senders would wait for ever, and another listener can take the messages.
+  /// - Effective on return: the sequence has every payload sent after this call, in order, no
+  ///   matter when the loop begins.
+  /// - Iterators are independent, and each has every payload. An iterator created after another one
+  ///   has taken a payload has only payloads sent after its creation.
+  /// - If the only iterator is released before its end, the next one continues with the payload
+  ///   after the last one taken, as in a second `first { … }` or in a loop after one that was left
+  ///   by `break`. With ``Buffering/suspendingSender(_:)``, and for payloads that a transport has
+  ///   brought, the sequence ends instead, because senders would wait forever, and another listener
+  ///   can take the messages.
   /// - Cancelling the task ends the loop at once. The sequence is removed from its event before
-  ///   `next` returns. In a task that is cancelled already, `next` returns at once.
-  /// - The sequence ends with its event, after the payloads that were sent. It does not retain the
-  ///   event. It is removed from the event when it and its iterators are released, and when a
-  ///   cancelled task has ended its last iterator. Until then payloads wait for the next iterator.
+  ///   `next` returns. In a task that is already cancelled, `next` returns at once.
+  /// - The sequence ends with its event, after the payloads already sent. It doesn't retain the
+  ///   event. It's removed from the event when it and its iterators are released, and when a
+  ///   cancelled task has ended its last iterator. Until then, payloads wait for the next iterator.
   /// - The sequence is a handler of the event: removing all handlers ends it, and it receives
   ///   nothing while the event is locked.
-  /// - A `send` does not wait for loops, unless ``Buffering/suspendingSender(_:)`` makes it wait
-  ///   for room. Even then, it does not wait for a loop that itself sends to the event, or awaits a
-  ///   handler that does. Outside of handlers, sends by child tasks of a loop are not recognized as
-  ///   the loop's own.
+  /// - `send` doesn't wait for loops, unless ``Buffering/suspendingSender(_:)`` makes it wait for
+  ///   room. Even then, it doesn't wait for a loop that itself sends to the event or awaits a
+  ///   handler that does. Outside handlers, sends by child tasks of a loop aren't recognized as the
+  ///   loop's own.
   /// - An iterator belongs to one task at a time. If a second task calls `next` while another task
-  ///   waits, the second one gets `nil`, and a warning is written to standard error.
-  /// - A sequence of ``batches(of:within:clock:)`` gives all payloads that wait as one array.
-  /// - To use an iterator directly, call `next(isolation: #isolation)`. For an opaque type the
-  ///   compiler does not see that `next()` does not throw.
+  ///   is waiting, the second one gets `nil`, and a warning is written to standard error.
+  /// - A sequence of ``batches(of:within:clock:)`` delivers the waiting payloads together, as an
+  ///   array.
+  /// - To use an iterator directly, call `next(isolation: #isolation)`. For an opaque type, the
+  ///   compiler can't see that `next()` doesn't throw.
   ///
   /// - Parameters:
-  ///   - name: The name in snapshots, diagnostics and observers, and for the methods that select
-  ///     handlers by name. Other handlers may have it, too.
-  ///   - buffering: How many payloads wait for a slow iterator, and which are dropped beyond that.
-  /// - Returns: The sequence. It receives payloads from now on.
-  /// - Complexity: O(1) for each payload, however many wait.
+  ///   - name: The name in snapshots, diagnostics and observers, and for methods that select
+  ///     handlers by name. Other handlers may have the same name.
+  ///   - buffering: How many payloads may wait for a slow iterator, and which ones are dropped
+  ///     beyond that.
+  /// - Returns: The sequence, which receives payloads from now on.
+  /// - Complexity: O(1) per payload, no matter how many are waiting.
   @inlinable public nonisolated func payloads(
     named name: String? = nil, buffering: Buffering = .unbounded
   ) -> some AsyncSequence<Payload, Never> & Sendable {
     PayloadSequence(Subscription(to: self, buffering, named: name))
   }
 
-  /// Returns a sequence of the payloads that are sent from now on, and of the places where some
-  /// were dropped. Otherwise like ``payloads(named:buffering:)``.
+  /// Returns a sequence of the payloads sent from now on that also shows where some were dropped.
+  /// Otherwise like ``payloads(named:buffering:)``.
   @inlinable public nonisolated func arrivals(
     named name: String? = nil, buffering: Buffering = .unbounded
   ) -> some AsyncSequence<EventArrival<Payload>, Never> & Sendable {

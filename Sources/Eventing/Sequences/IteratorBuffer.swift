@@ -1,4 +1,4 @@
-/// A node of the wait graph: a `send` that waits for room waits for the task that iterates. Below,
+/// A node of the wait graph: a `send` that waits for room waits for the iterating task. Below,
 /// `hub` is the ``SequenceHub`` of the buffer.
 // Safe: each field says what guards it.
 @safe @usableFromInline final class IteratorBuffer: WaitNode, @unchecked Sendable {
@@ -30,14 +30,14 @@
     unsafe bounded = BoundedBuffer(buffering, type)
   }
 
-  // The callers of the functions up to `takeWaiter()` hold `hub.mutex`. After the unlock, they
-  // release or resume the results.
+  // The callers of the functions up to `takeWaiter()` hold `hub.mutex`. They release or resume the
+  // results after unlocking.
   @inline(__always) func append(_ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?) {
     unsafe marks.append(mark, after: items.count)
     unsafe items.append(PayloadAlone(), payload)
   }
 
-  /// A refused payload's share of the mark stays open.
+  /// If a payload is refused, its share of the mark stays open.
   func note(_ mark: (any OccurrenceMark)?, _ outcome: BoundedBuffer.AppendOutcome) -> (any OccurrenceMark)? {
     guard outcome.isTaken else { return nil }
     let gone = unsafe outcome.hasReplaced ? marks.popFirst() : nil
@@ -110,8 +110,8 @@
 
   override func needs(_ goal: Invocation) -> WaitNeeds {
     if let successor = unsafe successor { return .any([successor]) }
-    // While `call` runs, the task counts as part of it. After that, the task has an invocation of
-    // its own, in `consumer`.
+    // While `call` runs, the task counts as part of it. After that, the task has its own invocation
+    // in `consumer`.
     if let call = unsafe call, call.isCurrent { return .any([call.executionSlot]) }
     return unsafe consumer.map { .any([$0.invocation.executionSlot]) } ?? .free
   }
@@ -129,7 +129,7 @@ final class BufferContents {
   }
 }
 
-/// No synchronization; the ``SequenceHub`` guards it.
+/// Not synchronized; the ``SequenceHub`` guards it.
 struct BoundedBuffer: ~Copyable {
   private let buffering: Buffering
   private var items: PayloadQueue<Item>
@@ -161,9 +161,9 @@ struct BoundedBuffer: ~Copyable {
     var hasReplaced = false
   }
 
-  /// The payload of a `send` may be taken beyond the bound. The `send` then waits.
+  /// The payload of a `send` may be taken beyond the bound, in which case the `send` waits.
   ///
-  /// - Parameter dropped: The caller destroys the payload after the unlock.
+  /// - Parameter dropped: Receives a dropped payload, which the caller destroys after unlocking.
   mutating func append(
     _ payload: BorrowedPayload, isSend: Bool, _ sender: WaitingSender?, _ dropped: inout PayloadQueue<PayloadAlone>
   ) -> AppendOutcome {
@@ -193,14 +193,14 @@ struct BoundedBuffer: ~Copyable {
     let item = items.takeFirst()
     batch.append(PayloadAlone(), takenFrom: &items)
     items.recycle()
-    // When one item is taken, at most one other comes within the bound.
+    // Taking one item brings at most one other item within the bound.
     guard case .suspendingSender(let count) = buffering.kind, items.count >= count else { return (item, nil) }
     var released: WaitingSender?
     swap(&released, &items[count - 1].sender)
     return (item, released)
   }
 
-  /// 0 while payloads wait, because the next one carries the number.
+  /// 0 while payloads are waiting, because the next one carries the number.
   mutating func takeLag() -> Int {
     guard items.isEmpty else { return 0 }
     defer { lag = 0 }
@@ -208,7 +208,7 @@ struct BoundedBuffer: ~Copyable {
   }
 
   /// A buffer that was copied for a new iterator shares its sends with the copy. One of the two
-  /// then gives them up, and the caller ignores the result.
+  /// then gives them up, in which case the caller ignores the result.
   mutating func takeSenders() -> [WaitingSender] {
     guard buffering.suspendsSender else { return [] }
     var senders: [WaitingSender] = []

@@ -1,12 +1,12 @@
-/// Each buffer has a share, because each loop handles the occurrence by itself. A mark that is
-/// released without ``handled()`` for each share means that a loop has not handled it: the loop
-/// ended early, or no buffer had room. So no mark is released under a mutex.
+/// Each buffer has a share, because each loop handles the occurrence by itself. If a mark is
+/// released without ``handled()`` for each share, a loop hasn't handled the occurrence: the loop
+/// ended early, or no buffer had room. Because of that effect, no mark is released under a mutex.
 @usableFromInline package protocol OccurrenceMark: AnyObject, Sendable {
   func share()
   func handled()
 }
 
-/// Empty until the first mark, so that without a transport a payload costs one comparison.
+/// Empty until the first mark, so that a payload costs one comparison if there is no transport.
 struct MarkQueue: Sendable {
   private var marks = Deque<(any OccurrenceMark)?>()
   private(set) var isOn = false
@@ -21,7 +21,7 @@ struct MarkQueue: Sendable {
     marks.append(mark)
   }
 
-  /// Each mark gets a further share. Memory isn't shared: an iterator changes its marks without the
+  /// Adds a share to each mark. Memory isn't shared: an iterator modifies its marks without the
   /// mutex, which the reference count makes safe, but the thread sanitizer doesn't see that.
   func copy() -> MarkQueue {
     var copy = MarkQueue()
@@ -36,7 +36,7 @@ struct MarkQueue: Sendable {
   /// The caller holds no mutex.
   func withdraw() { marks.forEach { $0?.handled() } }
 
-  /// The caller releases the mark after the unlock.
+  /// The caller releases the mark after unlocking.
   mutating func popFirst() -> (any OccurrenceMark)? { marks.popFirst() ?? nil }
 }
 
@@ -44,7 +44,7 @@ extension Delivery {
   func makeMark() -> (any OccurrenceMark)? { completion?.account?.makeMark?() }
 }
 
-/// An element of a sequence that also shows where payloads were dropped; see
+/// An element of a sequence that also shows where payloads were dropped: see
 /// ``EventSource/arrivals(named:buffering:)``.
 public enum EventArrival<Payload: Sendable>: Sendable {
   /// The next payload.

@@ -29,8 +29,8 @@ extension SequenceHub {
 
   func release() { drop(nil) { _ in false } }
 
-  /// If the last iterator leaves early, for instance by a `break`, the next one goes on there. The
-  /// sequence ends instead if the bound makes senders wait, because they might wait for ever; or if
+  /// If the last iterator leaves early, for instance by `break`, the next one continues there. The
+  /// sequence ends instead if the bound makes senders wait, because they might wait forever, or if
   /// a transport brought the payloads, because it couldn't give them to another listener.
   func leave(_ buffer: IteratorBuffer, _ batch: inout PayloadQueue<PayloadAlone>, isMarked: Bool) {
     drop(buffer) { hub in
@@ -47,7 +47,7 @@ extension SequenceHub {
     var senders: [WaitingSender] = []
     var (contents, gone): ([BufferContents], IteratorBuffer?) = ([], nil)
     mutex.lock()
-    // Another task may wait with this iterator, and nothing else would find its continuation.
+    // Another task may be waiting with this iterator, and nothing else would find its continuation.
     let waiter = unsafe buffer?.takeWaiter()
     var next: IteratorBuffer?
     if let buffer {
@@ -102,8 +102,8 @@ extension SequenceHub {
     let taken = unsafe isSomething ? Taken.something : isEnded ? .end : .nothing
     let begun = unsafe isSomething ? origin : nil
     if let begun {
-      // A `send` may wait in the origin, if the first iterator was made just before the `send` put
-      // its payload into the buffers. No later take could end that wait.
+      // A `send` may be waiting in the origin if the first iterator was created just before the
+      // `send` put its payload into the buffers. No later take could end that wait.
       unsafe senders += begun.bounded.takeSenders()
       unsafe origin = nil
       noteOnly()
@@ -131,7 +131,7 @@ extension SequenceHub {
     }
   }
 
-  /// Called by the task's cancellation, so this thread has the lock of the task already.
+  /// Called when the task is cancelled, so this thread already holds the lock of the task.
   func cancel(_ buffer: IteratorBuffer) {
     mutex.lock()
     unsafe buffer.isCancelled = true

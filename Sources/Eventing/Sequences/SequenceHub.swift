@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Until an iterator takes a payload, there is one more buffer, the origin, which new iterators
-/// copy, so that they see every payload since the sequence was made. The first take ends it, or it
-/// would keep every payload. The buffer of a last iterator that leaves early becomes the origin.
+/// Until an iterator takes a payload, there is one more buffer, the origin. New iterators copy it
+/// to see every payload since the sequence was created. The first take ends it, because it would
+/// otherwise keep every payload. If the last iterator leaves early, its buffer becomes the origin.
 // Safe: each field says what guards it.
 @safe @usableFromInline final class SequenceHub: @unchecked Sendable {
   let buffering: Buffering
@@ -23,9 +23,9 @@ import Synchronization
   @exclusivity(unchecked) var isEnded = false
   /// Isolation: core.
   @exclusivity(unchecked) private var dropped: PayloadQueue<PayloadAlone>
-  /// Whether a full buffer drops what a `send` brings, too. Set before the handler is added.
+  /// Whether a full buffer drops even the payload of a `send`. Set before the handler is added.
   @exclusivity(unchecked) var neverSuspends = false
-  /// Set before the first iterator is made.
+  /// Set before the first iterator is created.
   let recordReference = OnceReference<HandlerRecord>()
 
   /// Set before the handler is added.
@@ -117,15 +117,15 @@ import Synchronization
     }
     let origin = unsafe origin
     origin?.append(payload, mark)
-    // If the last loop has just ended, the mark is released with its share, and so tells the loss.
+    // If the last loop has just ended, the mark is released with its share, which reports the loss.
     let givesUpShare = unsafe origin == nil && !buffers.isEmpty
     mutex.unlock()
     if givesUpShare { mark?.handled() }
     unsafe Scheduling.resume(waiters)
   }
 
-  /// `missing` counts iterators that lost this payload or an older one; without any, the origin.
-  /// Isolation: core.
+  /// `missing` counts the iterators that lost this payload or an older one or, if there are none,
+  /// the origin. Isolation: core.
   func give(_ payload: BorrowedPayload, _ delivery: inout Delivery) -> (taken: Int, missing: Int) {
     let mark = delivery.makeMark()
     if !buffering.suspendsSender, let outcome = giveToOnly(payload, mark) { return outcome }
@@ -143,8 +143,8 @@ import Synchronization
       if let gone = buffer.note(mark, outcome) { lost.append(gone) }
       if outcome.isTaken { taken += 1 }
       if outcome.keepsSender { senders[ObjectIdentifier(buffer)] = nil }
-      // A drop by `origin` counts only while there is no iterator. Otherwise each iterator's buffer
-      // drops a payload when `origin` does.
+      // A drop by `origin` counts only while there is no iterator. Otherwise, each iterator's
+      // buffer drops a payload whenever `origin` does.
       if !outcome.isTaken || outcome.hasReplaced, unsafe buffer !== origin || buffers.isEmpty { missing += 1 }
       if let waiter = unsafe buffer.takeWaiter() { unsafe waiters.append(waiter) }
     }
@@ -179,8 +179,8 @@ import Synchronization
     return (outcome.isTaken ? 1 : 0, outcome.isTaken && !outcome.hasReplaced ? 0 : 1)
   }
 
-  /// With ``Buffering/latest``, a replaced payload counts as handled. Otherwise it's lost, which
-  /// the release tells. Never called under a mutex.
+  /// With ``Buffering/latest``, a replaced payload counts as handled. Otherwise, it's lost, which
+  /// is reported by releasing the mark. Never called under a mutex.
   private func endMarks(_ marks: consuming [any OccurrenceMark]) {
     if buffering == .latest { for mark in marks { mark.handled() } }
   }
@@ -198,7 +198,7 @@ import Synchronization
   private func waiting(_ completion: Completion?) -> [ObjectIdentifier: WaitingSender] {
     guard let completion else { return [:] }
     var senders: [ObjectIdentifier: WaitingSender] = [:]
-    // Copied: other threads change the array in place, under the mutex.
+    // Copied, because other threads modify the array in place, under the mutex.
     let targets = mutex.withLock { unsafe buffers.isEmpty ? origin.map { [$0] } ?? [] : buffers.map { $0 } }
     for buffer in targets {
       completion.expectUncounted(buffer)
@@ -225,7 +225,7 @@ import Synchronization
     unsafe Scheduling.resume(waiters)
   }
 
-  /// The caller holds `mutex`. After unlocking, it passes the senders on and releases the contents.
+  /// The caller holds `mutex`. After unlocking, it calls ``pass(_:)`` and releases the contents.
   func empty(
     _ buffer: IteratorBuffer, _ senders: inout [WaitingSender], _ contents: inout [BufferContents]
   ) {
@@ -273,6 +273,6 @@ import Synchronization
     return true
   }
 
-  /// A `quiesce` does not wait for loops.
+  /// `quiesce` doesn't wait for loops.
   override func sendBarrier(_ completion: Completion) {}
 }

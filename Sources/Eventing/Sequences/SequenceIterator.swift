@@ -4,12 +4,12 @@ import Synchronization
 @usableFromInline final class SequenceIterator {
   let hub: SequenceHub
   private let buffer: IteratorBuffer
-  /// Senders write to the cache lines of the hub, which slows reads there.
+  /// Cached, because senders write to the cache lines of the hub, which slows down reads there.
   let record: HandlerRecord?
   @exclusivity(unchecked) private var batch: PayloadQueue<PayloadAlone>
   @exclusivity(unchecked) private var gathered: PayloadQueue<PayloadAlone>
   @exclusivity(unchecked) private var marks = MarkQueue()
-  /// The marks of what the loop works on. When it requests more, it has handled this.
+  /// The marks of what the loop is working on. Once it requests more, it has handled this.
   @exclusivity(unchecked) private var current: [any OccurrenceMark] = []
   @exclusivity(unchecked) private var hasBegun = false
   @exclusivity(unchecked) private var lag = 0
@@ -74,8 +74,8 @@ import Synchronization
     if unsafe !current.isEmpty { endCurrent() }
   }
 
-  /// A loop that was cancelled, or whose handler was removed, may have been interrupted. Then the
-  /// marks are released, and a transport brings the payloads again.
+  /// A loop that was cancelled or whose handler was removed may have been interrupted. In that
+  /// case, the marks are released, and a transport redelivers the payloads.
   private func endCurrent() {
     let marks = takeMarks()
     guard mayGoOn else { return }
@@ -131,7 +131,7 @@ import Synchronization
 
   private func wait(isolation: isolated (any Actor)?) async -> Bool {
     let (hub, buffer) = (hub, buffer)
-    // `begin` also clears the cancellation that an earlier task of the iterator has left.
+    // `begin` also clears a cancellation left by an earlier task of the iterator.
     guard hub.begin(buffer) else {
       Warning.tell(
         "expected one task at a time to ask an iterator of \(hub.type); another task waits for its next payload. This one is told nil."
@@ -158,9 +158,9 @@ import Synchronization
   }
 }
 
-/// In the wait graph, a task that iterates is like a running handler call (G16): its ``Invocation``
-/// has an execution slot of its own. A `send` that waits for room waits for that slot, or for the
-/// handler call in which the task iterates.
+/// In the wait graph, an iterating task is like a running handler call (G16): its ``Invocation``
+/// has its own execution slot. A `send` that waits for room waits for that slot, or for the handler
+/// call in which the task iterates.
 enum ConsumerTasks {
   private static let isAny = Atomic<Bool>(false)
   // Safe: guarded by the mutex of the wait graph.
@@ -172,7 +172,7 @@ enum ConsumerTasks {
     return WaitGraph.mutex.withLock { unsafe all[task]?.invocation }
   }
 
-  // The callers of the two functions hold `WaitGraph.mutex`.
+  // The callers of these two functions hold `WaitGraph.mutex`.
   static func join(_ task: UInt64) -> Invocation {
     let known = unsafe all[task] ?? (Invocation(ExecutionSlot()), 0)
     unsafe all[task] = (known.invocation, known.iterators + 1)

@@ -1,10 +1,10 @@
-/// A fault that a test plants to see that the checks find it, in debug builds only, for one
-/// simulation or for the whole process.
+/// A fault that a test plants, in debug builds only, to verify that the checks find it. Applies to
+/// one simulation or to the whole process.
 @usableFromInline package enum Mutant: String, CaseIterable, Sendable {
   case onceIsNotSpent
   case claimIgnoresLocks
   case claimIgnoresRemovals
-  /// No change of a handler, such as its removal, is counted, so a delivery stays on the fast path.
+  /// Changes to handlers, such as removals, aren't counted, so a delivery stays on the fast path.
   case removalIsNotNoted
   case queuedAddIsLost
   case nestedPostIsLost
@@ -12,10 +12,10 @@
   case orphanStays
   case laneIsReversed
   case laneRunsTwice
-  /// An empty lane counts its worker as busy, so the next item starts none.
+  /// An empty lane still counts its worker as busy, so the next item doesn't start one.
   case laneIsNotWoken
   case heldIsLost
-  /// When the lock of the event ends, what it held comes handler by handler.
+  /// When the event's lock ends, the held occurrences are delivered handler by handler.
   case heldComesByHandler
   case unlockIsEarly
   case newHandlerIsNotLocked
@@ -25,7 +25,7 @@
   /// A barrier, such as `quiesce()`, does not wait for the calls that a lane has taken.
   case barrierOvertakes
   case cancelledLoopStays
-  /// A call that is tried again leaves its worker to later calls during the delay.
+  /// A retried call leaves its worker to later calls during the delay.
   case retryLosesItsPlace
   case batchIsTooLarge
   case paceForgetsTheLast

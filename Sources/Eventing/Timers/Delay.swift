@@ -1,6 +1,7 @@
 import Synchronization
 
-// Safe: only the queue touches `heapIndex`, under its mutex. All else is immutable or atomic.
+// Safe: only the queue accesses `heapIndex`, under its mutex. Everything else is immutable or
+// atomic.
 final class Delay: DelayedWork, @unchecked Sendable {
   var heapIndex = -1
   let number = Delay.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
@@ -9,7 +10,8 @@ final class Delay: DelayedWork, @unchecked Sendable {
   let isGivenUp = Atomic<Bool>(false)
   private let action: @Sendable () -> Void
   private let queue: DelayQueue
-  /// Waits for the timer, such as a call between two attempts. Only an ``IdleAwareClock`` is told.
+  /// The nodes that wait for the timer, such as a call between two attempts. Reported only to an
+  /// ``IdleAwareClock``.
   private let delayed: [WaitNode]
   private let isAsleep = Atomic<Bool>(false)
 
@@ -25,14 +27,14 @@ final class Delay: DelayedWork, @unchecked Sendable {
   }
 
   var isWaiting: Bool { isOpen.load(ordering: .acquiring) }
-  /// The fired timer still retains its action, and so a lane, its closures and its keys.
+  /// A fired timer still retains its action, and with it a lane, its closures and its keys.
   var releasesItself: Bool { false }
 
   func start(after delay: Duration) {
     guard !delay.isForever else { return }
     queue.insert(self, after: max(.zero, delay))
-    // Called after the insertion. A clock of a test may advance as soon as it is told that the
-    // nodes in `delayed` sleep. By then this timer must be in `queue`.
+    // Called after the insertion, because a test's clock may advance as soon as it learns that the
+    // nodes in `delayed` are asleep. This timer must be in `queue` by then.
     if !delayed.isEmpty { noteSleep() }
   }
 
@@ -53,8 +55,8 @@ final class Delay: DelayedWork, @unchecked Sendable {
     return true
   }
 
-  /// Returns true only to the first caller, which decides whether the action runs. The nodes in
-  /// `delayed` then count as running.
+  /// Returns true only to the first caller, which decides whether the action runs. From then on,
+  /// the nodes in `delayed` count as running.
   private func close() -> Bool {
     guard isOpen.exchange(false, ordering: .sequentiallyConsistent) else { return false }
     if !delayed.isEmpty { noteEndOfSleep() }
@@ -65,7 +67,7 @@ final class Delay: DelayedWork, @unchecked Sendable {
     for node in delayed { queue.idleAwareClock?.sleepBegan(SleepingWork(node: node)) }
     _ = isAsleep.exchange(true, ordering: .sequentiallyConsistent)
     // If another thread closed the timer before `isAsleep` was set, its noteEndOfSleep() did
-    // nothing. Then this thread ends the sleep.
+    // nothing, so this thread ends the sleep.
     if !isOpen.load(ordering: .sequentiallyConsistent) { noteEndOfSleep() }
   }
 
@@ -76,7 +78,7 @@ final class Delay: DelayedWork, @unchecked Sendable {
 }
 
 /// Objects are compared by identity, values by `==`. Without `==`, all values of a type that has no
-/// stored properties are one clock; otherwise each value is a clock of its own.
+/// stored properties are the same clock, and any other value is a clock of its own.
 enum ClockIdentity {
   static func hash<C: Clock>(of clock: C) -> Int {
     if C.self is AnyObject.Type { return ObjectIdentifier(clock as AnyObject).hashValue }
@@ -110,11 +112,11 @@ final class HandlerDelays: @unchecked Sendable {
       unsafe timers.giveBackRoom()
       return removed
     }
-    withExtendedLifetime(removed) {}  // released after the unlock
+    withExtendedLifetime(removed) {}  // released after unlocking
   }
 
-  /// Each delay gets a flag, because the lock may have ended by the time its call goes on. Never
-  /// called under a mutex.
+  /// With `givingUp`, each delay is flagged, because the lock may have ended by the time the
+  /// delayed call continues. Never called under a mutex.
   @inline(never) func end(givingUp: Bool = false) {
     for timer in mutex.withLock({ unsafe Array(timers.values) }).sortedUnspecialized(by: { $0.number < $1.number }) {
       if givingUp { timer.isGivenUp.publish(true) }

@@ -1,5 +1,6 @@
 /// A binary heap in blocks of memory, guarded by the mutex of the ``DelayQueue``. It grows and
-/// shrinks by one block: a thread that moved all entries would delay all others of the clock.
+/// shrinks one block at a time, because moving all entries would delay all other threads that use
+/// the clock.
 struct DelayHeap {
   private struct Entry {
     let deadline: Duration
@@ -43,7 +44,7 @@ struct DelayHeap {
     removed.heapIndex = -1
     count -= 1
     let last = blocks[count / DelayHeap.blockSize].removeLast()
-    // One empty block stays, so that work that comes and goes does not allocate each time.
+    // One empty block is kept, so that work that comes and goes doesn't allocate each time.
     if blocks.count > count / DelayHeap.blockSize + 2 { blocks.removeLast() }
     guard index < count else { return removed }
     if index > 0, last.isBefore(self[(index - 1) / 2]) {

@@ -1,7 +1,7 @@
-/// If the timer rings too early, the queue sets it again, so cancelling the first work need not
-/// touch it. The queue retains the work until it is fired or cancelled.
+/// If the timer rings too early, the queue sets it again, so cancelling the earliest work doesn't
+/// have to touch the timer. The queue retains work until it is fired or cancelled.
 final class DelayQueue: Sendable {
-  /// A change of the timer: made by one thread at a time, under no mutex.
+  /// A change to the timer, made by one thread at a time with no mutex held.
   private enum Alarm {
     case at(Duration)
     case off
@@ -63,10 +63,11 @@ final class DelayQueue: Sendable {
 
   var now: Duration { timer.now }
 
-  /// Equal deadlines fire in the order of insertion. The delay is from zero to a hundred years.
+  /// Work with equal deadlines fires in insertion order. The delay must be between zero and a
+  /// hundred years.
   func insert(_ work: any DelayedWork, after delay: Duration) {
-    // For a clock of a test, the insertion counts as work until this thread has set the timer, or
-    // has left the timer to another thread.
+    // For a test's clock, the insertion counts as work until this thread has set the timer or left
+    // that to another thread.
     let idleAwareClock = timer.idleAwareClock
     idleAwareClock?.timerBegan()
     defer { idleAwareClock?.timerEnded() }
@@ -90,7 +91,7 @@ final class DelayQueue: Sendable {
       })
   }
 
-  /// Runs the user's code: `==` of the clock.
+  /// Runs user code, namely the clock's `==`.
   func measures(_ clock: any Clock<Duration>) -> Bool { timer.measures(clock) }
   var idleAwareClock: (any IdleAwareClock)? { timer.idleAwareClock }
 
@@ -108,7 +109,7 @@ final class DelayQueue: Sendable {
     }
   }
 
-  /// If this returns false, another thread fires.
+  /// Returns whether the caller must fire. If not, another thread is firing.
   func beginFiring() -> Bool {
     state.withLock { state in
       state.ringCount += 1
@@ -118,7 +119,7 @@ final class DelayQueue: Sendable {
     }
   }
 
-  /// One thread at a time fires, so the order is that of the deadlines.
+  /// Only one thread fires at a time, so work fires in the order of the deadlines.
   func fireSome(notAfter instant: Duration? = nil) -> Int {
     let now = max(timer.now, instant ?? .zero)
     let stops = timer.stopsWhenUnused
@@ -136,9 +137,9 @@ final class DelayQueue: Sendable {
     return count
   }
 
-  /// On the global queue, because the work may retain the user's objects.
+  /// Releases the work on the global queue, because it may retain the user's objects.
   private func release(_ due: inout [any DelayedWork]) {
-    // In a simulation everything runs on one thread.
+    // In a simulation, everything runs on one thread.
     if due.isEmpty || Scheduling.isSimulated { return }
     due.removeAll { $0.releasesItself }
     if due.isEmpty { return }
@@ -171,12 +172,13 @@ package final class DelayQueueTable: Sendable {
   private struct State {
     var entries: [Key: [Entry]] = [:]
     var added: UInt64 = 0
-    /// A new entry gets the number of its search, by which `forget` finds it.
+    /// A new entry gets the number of its search, which `forget` uses to find it.
     var lastNumber: UInt64 = 0
   }
 
   private let state = Guarded(State())
-  /// Bounds a search. Further clocks with this type and hash get a queue for each work.
+  /// Bounds the search. Further clocks with the same type and hash get a queue for each piece of
+  /// work.
   private static let mostOfOneHash = 64
 
   package init() {}
@@ -186,19 +188,19 @@ package final class DelayQueueTable: Sendable {
   }
 
   private func find<C: Clock<Duration>>(_ clock: C, _ simulation: (any SimulatedScheduling)?) -> DelayQueue {
-    // A value without `==` is a clock of its own each time, so it never enters the table.
+    // A value without `==` counts as a different clock each time, so it never enters the table.
     guard ClockIdentity.isKnown(clock) else { return DelayQueue(SleepingTimer(clock, in: simulation)) }
     let key = Key(type: ObjectIdentifier(C.self), hash: ClockIdentity.hash(of: clock))
     while true {
       let (candidates, added, number) = state.withLock { state in
         state.lastNumber += 1
-        // `map` makes a new array. If this thread held the stored array instead, another thread
-        // that changes the stored array under the mutex would have to copy it.
+        // `map` makes a new array. If this thread kept a reference to the stored array instead,
+        // another thread that changes it under the mutex would have to copy it.
         return (state.entries[key]?.map(\.queue) ?? [], state.added, state.lastNumber)
       }
-      // Compared outside of the mutex, because `==` of a clock is the user's code. Moreover,
-      // `candidate.queue` makes a strong reference, which may become the last one. Then the
-      // `deinit` of the queue runs here, and calls `forget`, which takes the mutex.
+      // Compared outside the mutex, because a clock's `==` is user code. Moreover,
+      // `candidate.queue` makes a strong reference. If that becomes the last one, the queue's
+      // `deinit` runs here and calls `forget`, which takes the mutex.
       for candidate in candidates {
         if let queue = candidate.queue, queue.measures(clock) { return queue }
       }
@@ -243,8 +245,8 @@ enum DelayQueues {
     return clock is ContinuousClock ? continuous : clock is SuspendingClock ? suspending : nil
   }
 
-  /// In a simulation, a queue of that simulation, so that no timer outlives it. Runs the user's
-  /// code, `==` and `hash(into:)` of the clock, so never called under a mutex.
+  /// In a simulation, returns a queue of that simulation, so that no timer outlives it. Runs user
+  /// code, the clock's `==` and `hash(into:)`, so never called under a mutex.
   private static func of(_ clock: any Clock<Duration>) -> DelayQueue {
     let simulation = Scheduling.currentSimulation
     switch clock {

@@ -1,10 +1,10 @@
 import Dispatch
 
-/// When the timer rings, on any thread, it calls ``DelayQueue/beginFiring()``, and if that returns
-/// true, ``DelayQueue/fireSome(notAfter:)`` until that returns 0.
+/// When the timer rings, on any thread, it calls ``DelayQueue/beginFiring()``. If that returns
+/// true, it calls ``DelayQueue/fireSome(notAfter:)`` until the result is 0.
 protocol DelayTimer: Sendable {
   var now: Duration { get }
-  /// A sleeping task would sleep on until the deadline.
+  /// True for a sleeping task, which would otherwise sleep until the deadline.
   var stopsWhenUnused: Bool { get }
   func set(_ deadline: Duration, _ queue: DelayQueue)
   func stop()
@@ -12,11 +12,11 @@ protocol DelayTimer: Sendable {
   var idleAwareClock: (any IdleAwareClock)? { get }
 }
 
-/// Not a sleeping task: a cancelled `Task.sleep` stays in the runtime until its deadline, and
-/// waking needs a free thread of Swift's pool, where handlers may block.
+/// Doesn't use a sleeping task, because a cancelled `Task.sleep` stays in the runtime until its
+/// deadline, and waking up takes a free thread of Swift's pool, where handlers may block.
 ///
-/// Dispatch counts only the time in which the system is awake, so a continuous clock has a second
-/// timer.
+/// Dispatch counts only the time during which the system is awake, so a continuous clock needs a
+/// second timer.
 final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   private struct Sources {
     let awake: any DispatchSourceTimer
@@ -36,17 +36,20 @@ final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
 
   var idleAwareClock: (any IdleAwareClock)? { nil }
   var now: Duration { origin.duration(to: clock.now) }
-  /// The next work is usually due later than cancelled work, and then need not set the timer.
+  /// The next work is usually due later than the cancelled work and therefore need not set the
+  /// timer.
   var stopsWhenUnused: Bool { false }
 
   func measures(_ clock: any Clock<Duration>) -> Bool { clock is C }
 
   func set(_ deadline: Duration, _ queue: DelayQueue) {
     let sources = makeSources(queue)
-    // Set for at most a day. For a later deadline, the queue sets the timer again when it has rung.
+    // Set for at most a day. For a later deadline, the queue sets the timer again after it has
+    // rung.
     let delay = min(max(deadline - now, .zero), .seconds(86_400))
     let (seconds, attoseconds) = delay.components
-    // Rounded up, so that the timer does not ring too early. In 64 bits: `Int` may have 32.
+    // Rounded up, so that the timer doesn't ring too early. Uses 64 bits, because `Int` may have
+    // 32.
     let nanoseconds = UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000) + 1
     let ring = DispatchTime(uptimeNanoseconds: DispatchTime.now().uptimeNanoseconds + nanoseconds)
     sources.awake.schedule(deadline: ring, leeway: .nanoseconds(0))
@@ -74,14 +77,14 @@ final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   }
 }
 
-/// Runs the clock's code, which is the user's, under no mutex. If a sleep fails, the work is done
-/// at once: a handler that is called too early is better than one that is never called.
+/// Runs the clock's code, which is user code, with no mutex held. If a sleep fails, the work is
+/// done immediately, because a handler called too early is better than one never called.
 final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   private let clock: C
   private let origin: C.Instant
   let idleAwareClock: (any IdleAwareClock)?
-  /// The tasks run in the clock's simulation, even if a thread of another one, which may end before
-  /// the timer rings, sets the timer.
+  /// The tasks run in the clock's simulation even if the timer is set by a thread of another
+  /// simulation, which may end before the timer rings.
   private let simulation: (any SimulatedScheduling)?
   private let sleeper = Guarded<(any AnyObject & Sendable)?>(nil)
 
@@ -137,8 +140,8 @@ final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   }
 }
 
-/// On the standard library's clocks, a wait is work in a ``DelayQueue``: a cancelled `Task.sleep`
-/// would stay in the runtime until its deadline.
+/// On the standard library's clocks, a wait is work in a ``DelayQueue``, because a cancelled
+/// `Task.sleep` would stay in the runtime until its deadline.
 package enum Sleeping {
   package static func sleep(for delay: Duration, on clock: any Clock<Duration>) async throws {
     try Task.checkCancellation()
@@ -194,8 +197,8 @@ package enum Sleeping {
     }
   }
 
-  /// - Parameter isPosting: Whether the thread may be running user code, under a lock of the
-  ///   user's: see `Scheduling.resume`.
+  /// - Parameter isPosting: Whether the thread may be running user code and holding one of the
+  ///   user's locks: see `Scheduling.resume`.
   func wake(isPosting: Bool) {
     let waiting = unsafe mutex.withLock { () -> UnsafeContinuation<Void, Never>? in
       unsafe isAwake = true

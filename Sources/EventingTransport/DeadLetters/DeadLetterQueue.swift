@@ -1,6 +1,6 @@
 import Eventing
 
-/// The dead letters of one subject, in the hands of someone who decides what becomes of them.
+/// The dead letters of one subject, held while you decide what becomes of them.
 ///
 ///     let queue = try await DeadLetterQueue.open("dead.billing", over: orders)
 ///     for count in queue.counts { print(count) }
@@ -8,18 +8,18 @@ import Eventing
 ///     queue.discard(queue.letters.filter { $0.reason.contains("unknown customer") })
 ///     await queue.close()
 ///
-/// An open queue holds each letter for itself: a queue that another process opens does not get it.
-/// A letter that was neither sent again nor discarded goes back at ``close()``, or when the process
+/// An open queue holds its letters exclusively: a queue opened by another process doesn't get them.
+/// Letters that were neither sent again nor discarded go back at ``close()`` or when the process
 /// ends. Discarded letters, and those that were sent again, stay stored until their stream drops
 /// them, but no queue of the same group gets them.
 ///
-/// Any thread and any handler may call any method.
+/// All methods may be called from any thread and inside any handler.
 public final class DeadLetterQueue: Sendable {
-  /// The number of letters that have the same cause.
+  /// The number of letters with the same cause.
   public struct Count: Hashable, Sendable {
     /// The subject of the messages.
     public let subject: String
-    /// The group that gave them up; `nil` for a listening without a group.
+    /// The group that gave the messages up; `nil` for a listening without a group.
     public let group: String?
     /// The handler that failed; `nil` if no handler got the messages.
     public let handler: String?
@@ -44,21 +44,21 @@ public final class DeadLetterQueue: Sendable {
 
   deinit { state.withLock { $0.subscription }?.cancel() }
 
-  /// Opens a queue, and waits until it holds the letters that are there.
+  /// Opens a queue and waits until it holds the existing letters.
   ///
   /// - Parameters:
   ///   - subject: The subject that `listen(…, deadLetter:)` names.
   ///   - transport: A stream that stores the subject.
-  ///   - target: The stream of the messages, which ``sendAgain(_:)`` publishes to; `nil` if it is
-  ///     the same.
-  ///   - group: The group of those who decide about letters. Another group gets all letters that
-  ///     are stored.
-  ///   - limit: The largest number of letters that the queue holds. The oldest come first.
-  ///   - wait: The longest wait for letters that are there.
+  ///   - target: The stream of the messages, to which ``sendAgain(_:)`` publishes; `nil` if it's
+  ///     the same stream.
+  ///   - group: The group of those who decide about letters. Each group gets all stored letters.
+  ///   - limit: The maximum number of letters that the queue holds. The oldest come first.
+  ///   - wait: The longest time to wait for existing letters.
   ///   - clock: The clock that measures `wait`.
   /// - Returns: The open queue.
-  /// - Throws: ``TransportError``, as ``RemoteEvent/listen(as:startingAt:inFlight:retry:deadLetter:deduplicating:)`` does.
-  ///   The code is ``TransportError/Code/notPromised`` for a transport that stores nothing.
+  /// - Throws: ``TransportError``, as
+  ///   ``RemoteEvent/listen(as:startingAt:inFlight:retry:deadLetter:deduplicating:)`` does. The
+  ///   code is ``TransportError/Code/notPromised`` for a transport that stores nothing.
   public static func open(
     _ subject: String, over transport: any Transport, sendingTo target: (any Transport)? = nil,
     as group: String = "dead-letters", limit: Int = 10_000, within wait: Duration = .seconds(10),
@@ -86,7 +86,7 @@ public final class DeadLetterQueue: Sendable {
       let count = queue.count
       if count >= min(limit, backlog.waiting + backlog.inHand) { break }
       if count != known { (known, quiet) = (count, .zero) }
-      // The others are in the hands of another queue.
+      // Another queue holds the rest.
       if backlog.waiting == 0, quiet > .seconds(1) { break }
       try await Sleeping.sleep(for: step, on: clock)
       (waited, quiet) = (waited + step, quiet + step)
@@ -96,7 +96,7 @@ public final class DeadLetterQueue: Sendable {
 
   private var count: Int { state.withLock { $0.held.count } }
 
-  /// A letter that the engine delivers again is decided together with its first delivery.
+  /// A letter that the engine redelivers is decided together with its first delivery.
   private func hold(_ message: RemoteMessage) -> any BegunMessage {
     let place = RemoteDeadLetter.Place(message)
     let held = state.withLock { state -> HeldLetter? in
@@ -108,13 +108,15 @@ public final class DeadLetterQueue: Sendable {
     return held.map { LetterDelivery(held: $0) } ?? DecidedMessage(decision: .release(after: .zero))
   }
 
-  /// The letters that the queue holds, in the order of their messages. Also has those that arrived since it was
-  /// opened, up to the limit. O(*n* log *n*) for *n* letters.
+  /// The letters that the queue holds, in the order of their messages, including those that arrived
+  /// since it was opened, up to the limit.
+  ///
+  /// - Complexity: O(*n* log *n*) for *n* letters.
   public var letters: [RemoteDeadLetter] {
     state.withLock { state in state.held.values.map(\.letter) }.sorted(by: RemoteDeadLetter.isBefore)
   }
 
-  /// The letters by subject, group, handler and reason, the largest number first.
+  /// The numbers of letters by subject, group, handler and reason, in descending order.
   public var counts: [Count] {
     let grouped = Dictionary(grouping: letters) { letter in
       Count(
@@ -128,21 +130,21 @@ public final class DeadLetterQueue: Sendable {
     return counts.sorted { ($1.count, $0.description) < ($0.count, $1.description) }
   }
 
-  /// Publishes messages again, in their order, and ends the letters.
+  /// Publishes messages again, in order, and ends their letters.
   ///
-  /// A message has its id, its headers and its body, and its attempts begin at 1. Only the group
-  /// that gave it up handles it; listenings of other groups acknowledge it without handling it. A
-  /// message of a listening without a group goes to all listenings. If the message is given up
-  /// again, it is a new letter: see ``RemoteDeadLetter/deaths``.
+  /// A message keeps its id, its headers and its body, and its attempts start over at 1. Only the
+  /// group that gave it up handles it; listenings of other groups acknowledge it without handling
+  /// it. If the message was given up by a listening without a group, it goes to all listenings. If
+  /// the message is given up again, it becomes a new letter: see ``RemoteDeadLetter/deaths``.
   ///
   /// A message may be published twice if the process ends between its receipt and the end of its
   /// letter, and its stream no longer knows the id of the first publication.
   ///
-  /// - Parameter letters: Letters of this queue. The queue ignores those that it no longer holds.
+  /// - Parameter letters: Letters of this queue. Those that it no longer holds are ignored.
   /// - Returns: The number of messages that were stored.
-  /// - Throws: ``TransportError`` for the first letter that could not be sent. This letter and all
-  ///   later ones stay in the queue. The code is ``TransportError/Code/tooLarge`` for a letter that
-  ///   is not complete.
+  /// - Throws: ``TransportError`` for the first letter that couldn't be sent. This letter and all
+  ///   later ones stay in the queue. The code is ``TransportError/Code/tooLarge`` for an incomplete
+  ///   letter.
   @discardableResult public func sendAgain(_ letters: [RemoteDeadLetter]) async throws -> Int {
     var count = 0
     for letter in letters.sorted(by: RemoteDeadLetter.isBefore) {
@@ -168,7 +170,7 @@ public final class DeadLetterQueue: Sendable {
 
   /// Ends letters without sending their messages.
   ///
-  /// - Parameter letters: Letters of this queue. The queue ignores those that it no longer holds.
+  /// - Parameter letters: Letters of this queue. Those that it no longer holds are ignored.
   /// - Returns: The number of letters that were ended.
   @discardableResult public func discard(_ letters: [RemoteDeadLetter]) -> Int {
     var count = 0
@@ -189,7 +191,7 @@ public final class DeadLetterQueue: Sendable {
     held.decide(.done)
   }
 
-  /// Gives the letters that are left back, and ends the queue. A later call does nothing.
+  /// Gives back the remaining letters and ends the queue. Further calls have no effect.
   public func close() async {
     let (rest, subscription) = state.withLock { state in
       state.isClosed = true

@@ -1,6 +1,6 @@
 import Eventing
 
-/// A letter in the hands of a ``DeadLetterQueue``. All deliveries of it get one verdict.
+/// A letter that a ``DeadLetterQueue`` holds. All deliveries of it get the same verdict.
 final class HeldLetter: Sendable {
   private struct State: Sendable {
     var isInUse = false
@@ -13,7 +13,7 @@ final class HeldLetter: Sendable {
 
   init(_ letter: RemoteDeadLetter) { self.letter = letter }
 
-  /// Returns false if another call has begun to send or discard the letter.
+  /// Returns whether the caller may send or discard the letter: only if no other call has begun to.
   func begin() -> Bool {
     state.withLock { state in
       defer { state.isInUse = true }

@@ -1,9 +1,8 @@
 public import Foundation
 
-/// A message of which no listener was able to handle its payload, as the dead-letter subject stores
-/// it.
+/// A message whose payload no listener was able to handle, as stored on the dead-letter subject.
 ///
-/// A program reads dead letters from a ``DeadLetterQueue``.
+/// Programs read dead letters from a ``DeadLetterQueue``.
 public struct RemoteDeadLetter: Sendable, Identifiable {
   /// The id of the message: see ``RemoteMessage/id``.
   public let id: String
@@ -11,27 +10,27 @@ public struct RemoteDeadLetter: Sendable, Identifiable {
   public let subject: String
   /// The group that gave the message up; `nil` for a listening without a group.
   public let group: String?
-  /// The name of the handler that failed last; `nil` if no handler got the message, as when its
-  /// body could not be decoded.
+  /// The name of the handler that failed last; `nil` if no handler got the message, for example
+  /// because its body couldn't be decoded.
   public let handler: String?
   /// The error of that handler, or the reason why no handler got the message.
   public let reason: String
-  /// The number of attempts to handle the message, since it was last sent.
+  /// The number of attempts to handle the message since it was last sent.
   public let attempts: Int
-  /// The number of times that the message has become a dead letter. More than 1 after
+  /// How many times the message has become a dead letter. More than 1 after
   /// ``DeadLetterQueue/sendAgain(_:)``.
   public let deaths: Int
-  /// The headers of the message. Instructions to the engine are left out.
+  /// The headers of the message, without instructions to the engine.
   public let headers: [String: String]
   /// The body of the message.
   public let body: [UInt8]
-  /// Whether the letter has all headers, and the whole body. A message may be so large that its
-  /// letter has to be cut.
+  /// Whether the letter has all headers and the whole body. If a message is too large, its letter
+  /// has to be cut.
   public let isComplete: Bool
   let place: Place
   /// The position of the letter in its stream.
   public var position: UInt64 { place.position }
-  /// The position of the message in its stream; `nil` if the letter does not say it.
+  /// The position of the message in its stream; `nil` if the letter doesn't contain it.
   public let messagePosition: UInt64?
   /// The time at which the letter was stored.
   public let storedAt: Date
@@ -54,7 +53,7 @@ public struct RemoteDeadLetter: Sendable, Identifiable {
     storedAt = letter.publishedAt
   }
 
-  /// A stream that is made again counts its positions from 1.
+  /// A recreated stream counts its positions from 1 again, but has a different mark.
   struct Place: Hashable, Sendable {
     let position: UInt64
     let streamMark: String
@@ -62,12 +61,12 @@ public struct RemoteDeadLetter: Sendable, Identifiable {
     init(_ message: RemoteMessage) { (position, streamMark) = (message.position ?? 0, message.streamMark) }
   }
 
-  /// Messages in hand may become letters in any order, so the order is that of the messages.
+  /// Messages in flight may become letters in any order, so letters are sorted by their messages.
   static func isBefore(_ a: RemoteDeadLetter, _ b: RemoteDeadLetter) -> Bool {
     (a.messagePosition ?? .max, a.position) < (b.messagePosition ?? .max, b.position)
   }
 
-  /// The message with the attempts at zero. Only the group of the letter handles it.
+  /// The message with its attempts reset to zero. Only the group of the letter handles it.
   var message: RemoteMessage {
     var message = RemoteMessage(id: LetterHeaders.idOfRepetition(of: self), headers: headers, body: body)
     message.headers[HeaderName.originalID] = SubjectWord.escaped(id)

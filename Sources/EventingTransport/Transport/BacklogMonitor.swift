@@ -1,12 +1,13 @@
 public import Eventing
 
-/// Reads the backlog of a group at an interval, and tells when it grows for too long.
+/// Reads the backlog of a group at an interval and reports when it grows for too long.
 ///
 ///     let monitor = BacklogMonitor(of: placed, in: "billing", every: .seconds(10), growingFor: .seconds(300))
 ///     monitor.backlogs.addHandler { metrics.record($0, of: "orders.placed", in: "billing") }
 ///     monitor.incidents.addHandler { incident in log("\(incident)") }
 ///
-/// Any process may have a monitor, also one that is not a member of the group. Releasing it ends it.
+/// Any process may have a monitor, even one that isn't a member of the group. Releasing the monitor
+/// ends it.
 public final class BacklogMonitor: Sendable {
   private let event = Event<Backlog>("backlogs")
   private let incidentEvent = Event<TransportIncident>("incidents")
@@ -18,8 +19,8 @@ public final class BacklogMonitor: Sendable {
   ///   - event: The event.
   ///   - group: The group.
   ///   - interval: The pause between two readings.
-  ///   - limit: The longest time in which the backlog may stay above its smallest value so far.
-  ///   - clock: The clock that measures both.
+  ///   - limit: How long the backlog may stay above its smallest value so far.
+  ///   - clock: The clock that measures both durations.
   public convenience init<Payload>(
     of event: RemoteEvent<Payload>, in group: String, every interval: Duration = .seconds(10),
     growingFor limit: Duration = .seconds(300), clock: any Clock<Duration> = ContinuousClock()
@@ -31,12 +32,12 @@ public final class BacklogMonitor: Sendable {
   /// Creates a monitor for a group that subscribes to a subject.
   ///
   /// - Parameters:
-  ///   - subject: The subject. That of a keyed event ends with `.*`.
+  ///   - subject: The subject. For a keyed event, it ends with `.*`.
   ///   - group: The group.
   ///   - transport: The stream.
   ///   - interval: The pause between two readings.
-  ///   - limit: The longest time in which the backlog may stay above its smallest value so far.
-  ///   - clock: The clock that measures both.
+  ///   - limit: How long the backlog may stay above its smallest value so far.
+  ///   - clock: The clock that measures both durations.
   public init(
     of subject: String, in group: String, over transport: any Transport, every interval: Duration = .seconds(10),
     growingFor limit: Duration = .seconds(300), clock: any Clock<Duration> = ContinuousClock()
@@ -56,7 +57,7 @@ public final class BacklogMonitor: Sendable {
             incidents.post(TransportIncident(kind: .growingBacklog, subject: subject, event: subject, reason: reason))
           }
         } catch {
-          // The same failure is told once.
+          // The same failure is reported only once.
           let reason = "expected to read the backlog of the group \(group): \(error)"
           if failure != reason, !Task.isCancelled {
             incidents.post(TransportIncident(kind: .refused, subject: subject, event: subject, reason: reason))
@@ -71,12 +72,12 @@ public final class BacklogMonitor: Sendable {
   /// A source of all readings.
   public var backlogs: some EventSource<Backlog> { event.source }
 
-  /// A source of incidents: ``TransportIncident/Kind/growingBacklog``, once for each growth, and
+  /// A source of incidents: ``TransportIncident/Kind/growingBacklog`` once per growth, and
   /// ``TransportIncident/Kind/refused`` when a reading fails.
   public var incidents: some EventSource<TransportIncident> { incidentEvent.source }
 }
 
-/// A growth begins at the smallest count so far, and ends at a count that is not larger.
+/// A growth begins at the smallest count so far and ends at a count that isn't larger.
 struct BacklogGrowth {
   private let limit: Duration
   private var smallest: Int?
@@ -85,7 +86,7 @@ struct BacklogGrowth {
 
   init(_ limit: Duration) { self.limit = limit }
 
-  /// Returns the smallest count when the growth has lasted for the limit, once for each growth.
+  /// Returns the smallest count, once per growth, when the growth has lasted for the limit.
   mutating func note(_ count: Int, after interval: Duration) -> Int? {
     guard let least = smallest, count > least else {
       (smallest, elapsed, isTold) = (count, .zero, false)

@@ -1,8 +1,8 @@
 import Eventing
 
-/// Suspends publishers while messages that the engine has not sent or stored take too much room.
-/// Freed room is offered to the first waiters alone; all are examined only when a deadline may have
-/// passed. So the work doesn't grow with the square of their number.
+/// Suspends publishers while messages that the engine hasn't sent or stored take up too much room.
+/// Freed room is offered only to the first waiters; all waiters are examined only when a deadline
+/// may have passed, so that the work doesn't grow with the square of their number.
 package final class PublishBudget: Sendable {
   private struct Waiter: Sendable {
     let cost: Int
@@ -13,18 +13,18 @@ package final class PublishBudget: Sendable {
   private struct State: Sendable {
     var free = PublishBudget.total
     var waiters: [UInt64: Waiter] = [:]
-    /// Behind `front`, in the order of waiting. Some may have timed out.
+    /// The waiters after `front`, in the order in which they came. Some may have timed out.
     var order = Deque<UInt64>()
-    /// Removed from `order` by ``serve()``, which found too little room.
+    /// Removed from `order` by ``serve()``, which found too little room for it.
     var front: UInt64?
     var lastID: UInt64 = 0
     var cancelled: Set<UInt64> = []
-    /// Not later than any deadline.
+    /// No later than any deadline.
     var earliest: ContinuousClock.Instant?
-    /// Examined waiters, for tests.
+    /// The number of waiters examined, for tests.
     var looks = 0
 
-    /// Returns the waiters that got room, which the caller resumes.
+    /// Returns the waiters that got room, for the caller to resume.
     mutating func serve() -> [CheckedContinuation<Bool, Never>] {
       var served: [CheckedContinuation<Bool, Never>] = []
       while let id = front ?? order.popFirst() {
@@ -51,7 +51,8 @@ package final class PublishBudget: Sendable {
   /// In units of 4 KiB, at most the total, so that even the largest message can get room.
   package static func cost(_ bytes: Int) -> Int { min(total, 1 + bytes / 4_096) }
 
-  /// False if too few units were free until the deadline, or if the task is cancelled.
+  /// Returns whether the room was taken: not if too little was free until the deadline or the task
+  /// was cancelled.
   package func take(_ cost: Int, until deadline: ContinuousClock.Instant) async -> Bool {
     if state.withLock({ $0.waiters.isEmpty && PublishBudget.take(cost, &$0) }) { return true }
     let id = state.withLock { state in
@@ -76,7 +77,7 @@ package final class PublishBudget: Sendable {
     }
   }
 
-  /// The waiters behind it may fit.
+  /// Also serves the waiters behind it, which may now fit.
   private func cancel(_ id: UInt64) {
     let (waiter, served) = state.withLock { state -> (Waiter?, [CheckedContinuation<Bool, Never>]) in
       guard let waiter = state.waiters.removeValue(forKey: id) else {

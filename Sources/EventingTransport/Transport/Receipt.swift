@@ -1,8 +1,8 @@
-/// The answer of an engine that accepted a message.
+/// An engine's confirmation that it accepted a message.
 public struct Receipt: Hashable, Sendable {
   /// The position of the message in its stream, counted from 1; `nil` if the engine stores nothing.
   public let position: UInt64?
-  /// Whether a message with this id was stored before. Then the position is that of the earlier
+  /// Whether a message with this id was stored before. If so, the position is that of the earlier
   /// message.
   public let isDuplicate: Bool
 

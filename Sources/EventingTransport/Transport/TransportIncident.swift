@@ -2,11 +2,11 @@
 ///
 /// An incident never contains credentials or the bodies of messages.
 public struct TransportIncident: Sendable {
-  /// The kind of an incident. Later versions may add more.
+  /// The kind of an incident. Later versions may add kinds.
   public struct Kind: Hashable, Sendable {
     let name: String
 
-    /// Creates a kind that an engine adds.
+    /// Creates a kind of incident that an engine adds.
     public init(_ name: String) { self.name = name }
 
     /// The connection was lost. The engine tries to connect again.
@@ -15,16 +15,17 @@ public struct TransportIncident: Sendable {
     public static var reconnected: Kind { Kind("reconnected") }
     /// A subscription without storage was too slow, and messages were dropped.
     public static var slowConsumer: Kind { Kind("slowConsumer") }
-    /// The engine refused an operation after the call for it had returned.
+    /// The engine refused an operation after the call that requested it had returned.
     public static var refused: Kind { Kind("refused") }
-    /// A message was rejected, and will not be redelivered.
+    /// A message was rejected and won't be redelivered.
     public static var deadLetter: Kind { Kind("deadLetter") }
-    /// The engine has lost a part of its record of what a group or a listening has received, for
-    /// example in a crash. So the engine delivers messages again that the group or the listening
-    /// has received before.
+    /// The engine has lost part of its record of what a group or a listening has received, for
+    /// example in a crash, so it redelivers messages that the group or the listening had already
+    /// received.
     public static var repeated: Kind { Kind("repeated") }
-    /// A message was published with the id of a stored one that has another body or subject. It is
-    /// not stored, and its receipt is that of the other one: see ``Receipt/isDuplicate``.
+    /// A message was published with the id of a stored message that has a different body or
+    /// subject. It isn't stored, and its receipt is that of the stored message: see
+    /// ``Receipt/isDuplicate``.
     public static var reusedID: Kind { Kind("reusedID") }
     /// The backlog of a group has grown for longer than the limit of a ``BacklogMonitor``.
     public static var growingBacklog: Kind { Kind("growingBacklog") }
@@ -39,7 +40,7 @@ public struct TransportIncident: Sendable {
   public let event: String?
   /// The name of the stream that the incident concerns, if any.
   public let stream: String?
-  /// A sentence for a log that names what was expected and what was found.
+  /// A sentence for a log that states what was expected and what was found.
   public let reason: String
   /// The number of messages that were dropped.
   public let dropped: Int
@@ -51,7 +52,7 @@ public struct TransportIncident: Sendable {
   ///   - subject: The subject that the incident concerns.
   ///   - event: The subject that the remote event listens to.
   ///   - stream: The name of the stream.
-  ///   - reason: A sentence for a log that names what was expected and what was found.
+  ///   - reason: A sentence for a log that states what was expected and what was found.
   ///   - dropped: The number of messages that were dropped.
   public init(
     kind: Kind, subject: String? = nil, event: String? = nil, stream: String? = nil, reason: String = "",
@@ -67,7 +68,7 @@ public struct TransportIncident: Sendable {
 }
 
 extension TransportIncident {
-  /// - Parameter receipt: That of the stored message.
+  /// - Parameter receipt: The receipt of the stored message.
   package static func reusedID(_ message: RemoteMessage, on subject: String, in stream: String?, _ receipt: Receipt)
     -> TransportIncident
   {
@@ -88,7 +89,7 @@ extension TransportIncident: CustomStringConvertible {
       stream.map { " in the stream \($0)" }, dropped > 0 ? ", \(dropped) dropped" : nil,
     ]
     let text = "\(kind)\(places.compactMap { $0 }.joined()): \(reason)"
-    // Another program may have written any bytes into a subject.
+    // Another program may have put arbitrary bytes into a subject.
     return String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
   }
 }

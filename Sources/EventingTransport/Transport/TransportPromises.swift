@@ -1,14 +1,14 @@
 /// The promises of a ``Transport``.
 ///
-/// A remote event or question throws an error if a call needs groups, replies or retries that are
-/// not promised, or a body larger than promised.
+/// A remote event or question throws an error if a call needs groups, replies or retries that
+/// aren't promised, or a body that is larger than promised.
 public struct TransportPromises: Hashable, Sendable {
-  /// Whether messages are stored and redelivered until they are handled. Otherwise each message is
+  /// Whether messages are stored and redelivered until they're handled. Otherwise, each message is
   /// delivered at most once, and nothing is retried.
   public var isAtLeastOnce: Bool
   /// Whether the engine has groups.
   public var hasGroups = true
-  /// Whether the messages of one publisher to one subject are delivered in order.
+  /// Whether messages from one publisher to one subject are delivered in order.
   public var keepsOrder = true
   /// Whether requests have replies.
   public var hasRequests = true
@@ -17,6 +17,6 @@ public struct TransportPromises: Hashable, Sendable {
 
   /// Creates the promises of an engine. All except `isAtLeastOnce` have their default values.
   ///
-  /// - Parameter isAtLeastOnce: Whether messages are stored and redelivered until they are handled.
+  /// - Parameter isAtLeastOnce: Whether messages are stored and redelivered until they're handled.
   public init(isAtLeastOnce: Bool) { self.isAtLeastOnce = isAtLeastOnce }
 }
