@@ -1,5 +1,4 @@
 import Eventing
-import Synchronization
 
 // Delivers the messages of an engine in memory. Each subscription has at most one task that takes
 // messages, the *pump*. The pump ends when no message is left, and a new pump starts for the next
@@ -28,29 +27,9 @@ extension InMemoryTransport {
     while true {
       let isReady = subscription.options.isReady()
       if !isReady, let other = state.withLock({ $0.markUnready(subscription.id) }) { startPump(other) }
-      let taken = isReady ? state.withLock { $0.takeSome(subscription.id, faults) } : []
-      if taken.isEmpty {
+      guard isReady, let delivery = state.withLock({ $0.take(subscription.id, faults) }) else {
         if state.withLock({ $0.stopPumping(subscription.id) }) { return }
         continue
-      }
-      let begun = await begin(taken, of: subscription)
-      if let other = state.withLock({ $0.putBack(taken[begun...], of: subscription.id) }) { startPump(other) }
-      count += taken.count
-      if count >= 1_024 {
-        count = 0
-        await Task.yield()
-      }
-    }
-  }
-
-  /// Begins messages in order, until one is not handled at once, or the subscription is not ready
-  /// any more. Returns the number of those that have begun.
-  private func begin(_ taken: [MemoryState.Delivery], of subscription: MemorySubscription) async -> Int {
-    var handled: [MemoryState.Delivery] = []
-    for (index, delivery) in taken.enumerated() {
-      if index > 0, subscription.isEnding.load(ordering: .relaxed) || !subscription.options.isReady() {
-        applyVerdicts(handled, of: subscription)
-        return index
       }
       if delivery.dropped > 0 {
         tell(
@@ -75,36 +54,23 @@ extension InMemoryTransport {
         continue
       }
       let begun = subscription.begin(delivery.message)
-      switch begun.knownVerdict {
-      case .done?: handled.append(delivery)
-      case let verdict?:
-        applyVerdicts(handled, of: subscription)
+      if let verdict = begun.knownVerdict {
         applyVerdict(delivery, of: subscription, verdict)
-        return index + 1
-      case nil:
+      } else {
         Scheduling.task(priority: nil, on: EventContext.executor) {
           self.applyVerdict(delivery, of: subscription, await begun.verdict)
         }
       }
+      count += 1
+      if count.isMultiple(of: 1_024) { await Task.yield() }
     }
-    applyVerdicts(handled, of: subscription)
-    return taken.count
-  }
-
-  private func applyVerdicts(_ handled: [MemoryState.Delivery], of subscription: MemorySubscription) {
-    if let only = handled.first, handled.count == 1 { return applyVerdict(only, of: subscription, .done) }
-    let result = state.withLock { state in
-      var result = MemoryState.VerdictResult()
-      for delivery in handled { result.add(state.applyVerdict(delivery, of: subscription, .done, faults)) }
-      return result
-    }
-    carryOut(result)
   }
 
   /// Resumes tasks in `drain(within:)`, starts pumps and delays, and posts an incident.
   private func applyVerdict(_ delivery: MemoryState.Delivery, of subscription: MemorySubscription, _ verdict: Verdict) {
     let result = state.withLock { $0.applyVerdict(delivery, of: subscription, verdict, faults) }
-    carryOut(result)
+    for drainer in result.drainers { drainer.resume() }
+    for other in result.woken { startPump(other) }
     if let reason = result.rejection {
       let group = subscription.options.group.map { "the group \($0)" } ?? "a listener without a group"
       let position = delivery.message.position.map { " at \($0)" } ?? ""
@@ -130,11 +96,6 @@ extension InMemoryTransport {
         for other in woken { startPump(other) }
       }
     }
-  }
-
-  private func carryOut(_ result: MemoryState.VerdictResult) {
-    for drainer in result.drainers { drainer.resume() }
-    for other in result.woken { startPump(other) }
   }
 
   // MARK: The end of a subscription

@@ -31,8 +31,6 @@ struct MemoryFaults: Sendable {
   var drop = 0.0
   var delay = Duration.zero
   var loseReceipt = 0.0
-  /// No delivery is changed.
-  var isQuiet: Bool { duplicate == 0 && drop == 0 && delay == .zero }
 
   init(_ faults: [InMemoryTransport.Fault]) {
     for fault in faults {

@@ -72,11 +72,6 @@ final class MemoryGroup {
   /// The message gets its place in the order back.
   func giveBack(_ position: UInt64) {
     deliveries[position, default: 0] += 1
-    putBack(position)
-  }
-
-  /// For a message that no member has seen.
-  func putBack(_ position: UInt64) {
     var (low, high) = (0, again.count)
     while low < high {
       let middle = (low + high) / 2

@@ -101,11 +101,6 @@ extension MemoryState {
     var delay: Duration?
     var pause: Duration?
     var rejection: String?
-
-    mutating func add(_ other: VerdictResult) {
-      woken += other.woken
-      drainers += other.drainers
-    }
   }
 
   /// Records a verdict. Returns what the caller must do after the unlock.

@@ -69,38 +69,6 @@ extension MemoryState {
 
   // MARK: Taking
 
-  /// The largest number of messages that a member takes at once. If a group has several members,
-  /// each takes one at a time, because handlers may be slow.
-  private static let mostAtOnce = 16
-
-  mutating func takeSome(_ id: UInt64, _ faults: MemoryFaults) -> [Delivery] {
-    let group = members[id]?.group
-    let isAlone = faults.isQuiet && group?.available.count ?? 2 < 2
-    var taken: [Delivery] = []
-    repeat {
-      guard let delivery = take(id, faults) else { break }
-      taken.append(delivery)
-    } while isAlone && taken.count < MemoryState.mostAtOnce
-    return taken
-  }
-
-  /// Messages that were taken and have not begun. The pump, the task that takes messages, of the
-  /// returned subscription must be started.
-  mutating func putBack(_ deliveries: ArraySlice<Delivery>, of id: UInt64) -> MemorySubscription? {
-    // If the subscription has ended, its group has them already.
-    guard !deliveries.isEmpty, let member = members[id], let group = member.group else { return nil }
-    for delivery in deliveries {
-      guard let position = delivery.message.position, group.pending[position]?.delivery == delivery.number else {
-        continue
-      }
-      group.pending[position] = nil
-      group.putBack(position)
-      member.inHand -= 1
-    }
-    list(member)
-    return wakeOne(group)
-  }
-
   /// `nil` without a message or room, or if the engine is disconnected.
   mutating func take(_ id: UInt64, _ faults: MemoryFaults) -> Delivery? {
     guard isConnected, let member = members[id], member.hasRoom else { return nil }

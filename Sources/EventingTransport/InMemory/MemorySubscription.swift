@@ -1,5 +1,4 @@
 import Eventing
-import Synchronization
 
 /// The state is in the ``MemoryState``.
 final class MemorySubscription: TransportSubscription {
@@ -8,8 +7,6 @@ final class MemorySubscription: TransportSubscription {
   let options: SubscribeOptions
   let group: UInt64?
   let begin: @Sendable (RemoteMessage) -> any BegunMessage
-  /// No message that was taken before begins any more.
-  let isEnding = Atomic<Bool>(false)
   private weak let engine: InMemoryTransport?
 
   init(
@@ -25,12 +22,6 @@ final class MemorySubscription: TransportSubscription {
   }
 
   func readinessChanged() { engine?.wake(self) }
-  func drain(within limit: Duration) async {
-    isEnding.store(true, ordering: .relaxed)
-    await engine?.drain(self, within: limit)
-  }
-  func cancel() {
-    isEnding.store(true, ordering: .relaxed)
-    engine?.cancel(self)
-  }
+  func drain(within limit: Duration) async { await engine?.drain(self, within: limit) }
+  func cancel() { engine?.cancel(self) }
 }
