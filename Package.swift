@@ -9,10 +9,12 @@ import PackageDescription
 //   transports are among the tests of the engine NATS.
 // - `payloads`: the tests of how payloads are kept and passed, among those that have races.
 // - `documentation`: the tests of the code in the articles of the module Eventing.
+// - `transport`: the tests of remote events over the engine in memory.
 // - `nats`: the tests of the engine NATS, and its stress test.
 let targets = [
   "races": ["EventingTests", "EventingInspectionTests", "stress"], "payloads": ["EventingTests"],
-  "documentation": ["EventingTests"], "nats": ["EventingNATSTests", "remote-stress", "dead-letters"],
+  "documentation": ["EventingTests"], "transport": ["EventingTransportTests"],
+  "nats": ["EventingNATSTests", "remote-stress", "dead-letters"],
 ]
 // The folders of EventingTests that a selection has.
 let races = ["Helpers", "Payloads", "Races"]

@@ -39,7 +39,7 @@
         --help             this text
 
       Only the group that gave a message up gets it again, with its id, its order and no attempts. The exit code is 0 if all
-      went well, 1 if a message could not be sent, and 64 for wrong options.
+      went well, 1 if the server cannot be reached or a message could not be sent, and 64 for wrong options.
       """
 
     /// Throws a sentence that names the expected and the found text.

@@ -8,13 +8,19 @@ import Foundation
     let shown = body.prefix(2_000)
     let text =
       String(validating: shown, as: UTF8.self) ?? shown.map { String(format: "%02x", $0) }.joined(separator: " ")
-    return body.count > shown.count ? "\(text)… (\(body.count) bytes)" : text
+    return printable(body.count > shown.count ? "\(text)… (\(body.count) bytes)" : text)
+  }
+
+  /// Another program may have written any bytes, and a terminal obeys some.
+  func printable(_ text: String) -> String {
+    String(
+      String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 && $0 != "\n" || $0.value == 127 ? " " : $0 }))
   }
 
   func show(_ letter: RemoteDeadLetter) {
     print(letter)
     print("  stored \(letter.storedAt.formatted(.iso8601)) at \(letter.position)\(letter.isComplete ? "" : ", cut")")
-    for (name, value) in letter.headers.sorted(by: { $0.key < $1.key }) { print("  \(name): \(value)") }
+    for (name, value) in letter.headers.sorted(by: { $0.key < $1.key }) { print(printable("  \(name): \(value)")) }
     print("  \(text(letter.body))")
   }
 
@@ -26,23 +32,31 @@ import Foundation
       options.subject, over: try await nats.stream(options.stream), sendingTo: target, as: options.readers,
       limit: options.limit)
     let chosen = queue.letters.filter(options.selects)
+    var isComplete = true
     switch options.action {
     case .list:
       print("\(queue.letters.count) letters of \(options.subject)")
       for count in queue.counts { print(count) }
+      if queue.heldElsewhere > 0 {
+        print(
+          "\(queue.heldElsewhere) more were given back a moment ago, or somebody else has them: try again in ten seconds"
+        )
+      }
     case .show: for letter in chosen { show(letter) }
     case .discard: print("\(queue.discard(chosen)) letters discarded")
     case .send:
-      let before = queue.letters.count
-      do { print("\(try await queue.sendAgain(chosen)) messages sent again") } catch {
-        print("\(before - queue.letters.count) messages sent again, then: \(error)")
-        await queue.close()
-        await nats.close()
-        exit(1)
+      var count = 0
+      for letter in chosen {
+        do { count += try await queue.sendAgain([letter]) } catch {
+          isComplete = false
+          print("not sent: \(error)")
+        }
       }
+      print("\(count) of \(chosen.count) messages sent again")
     }
     await queue.close()
     await nats.close()
+    if !isComplete { exit(1) }
   }
 
   let arguments = Array(CommandLine.arguments.dropFirst())
@@ -52,7 +66,7 @@ import Foundation
   }
   do { try await run(Options(arguments)) } catch {
     print("error: \(error)")
-    exit(64)
+    exit(error is Refusal ? 64 : 1)
   }
 #else
   print("error: expected the trait NATS: swift run --traits NATS dead-letters")

@@ -17,6 +17,8 @@
     private var links: [Link] = []
     private var random: Seeded
     private var counts: [String: Int] = [:]
+    /// The ends of disturbances.
+    private var later: [Task<Void, Never>] = []
     /// For each publisher, its first start since the stream was made. The messages of earlier
     /// starts were deleted with the old stream.
     private var firstStarts: [Substring: Int] = [:]
@@ -104,10 +106,11 @@
         // This freeze is longer than the 10 s that the broker waits for a verdict. Other
         // disturbances follow meanwhile.
         counts["\(target.name) frozen for long", default: 0] += 1
-        Task {
-          try await Task.sleep(for: .seconds(12))
-          target.thaw()
-        }
+        later.append(
+          Task {
+            try? await Task.sleep(for: .seconds(12))
+            target.thaw()
+          })
         return
       }
       counts["\(target.name) frozen", default: 0] += 1
@@ -156,10 +159,11 @@
         Int.random(in: 50...(Bool.random(using: &random) ? 6_000 : 1_000), using: &random))
       counts[isReset ? "partition that ends in a reset" : "partition that heals", default: 0] += 1
       for link in some { link.cut(directions) }
-      Task {
-        try await Task.sleep(for: time)
-        for link in some { link.heal(isReset: isReset) }
-      }
+      later.append(
+        Task {
+          try? await Task.sleep(for: time)
+          for link in some { link.heal(isReset: isReset) }
+        })
     }
 
     /// Waits at most 60 s until the publishers have logged a message of the stream as it is now.
@@ -255,32 +259,55 @@
     }
 
     /// Mends the handlers, and sends the letters again that are whole. Each must be handled by its
-    /// group, and once, since nothing is disturbed now.
+    /// group, and once, since nothing is disturbed any more.
     private func sendAgain(_ nats: NATS) async throws -> Bool {
+      for task in later { await task.value }
       let (letters, work) = (try await nats.stream("DEAD"), try await nats.stream("STRESS"))
+      // A message whose letter is stored may still be in flight, if its acknowledgement was lost.
+      guard try await isQuiet(work) else { return false }
+      for group in Roles.groups { Roles.mend("\(folder)/\(group)") }
+      let hasUnmended = LineLog.ids("\(folder)/stored").contains { id in
+        isCurrent(id) && (id.split(separator: ".").last.flatMap { Int($0) } ?? 0) % 50 == 25
+      }
       var isWhole = true
       for group in Roles.groups {
-        let file = "\(folder)/\(group)"
-        let before = LineLog.lines(file).count
-        Roles.mend(file)
+        let before = Roles.groups.map { LineLog.lines("\(folder)/\($0)").count }
         let queue = try await DeadLetterQueue.open(
           "dead.\(group)", over: letters, sendingTo: work, limit: 60_000, within: .seconds(60))
         let chosen = queue.letters.filter { $0.isComplete && isCurrent(Roles.id($0.body)) }
         let sent = try await queue.sendAgain(chosen)
         await queue.close()
-        var missing = Set(chosen.map { Roles.id($0.body) })
-        let end = ContinuousClock.now + .seconds(60)
-        var handled: [Substring: Int] = [:]
-        repeat {
-          try await Task.sleep(for: .milliseconds(250))
-          handled = Dictionary(grouping: LineLog.lines(file).dropFirst(before)) { $0 }.mapValues(\.count)
-          missing.subtract(handled.keys)
-        } while !missing.isEmpty && .now < end
-        let twice = chosen.count { handled[Roles.id($0.body)] ?? 0 > 1 }
-        print("\(group): \(sent) letters sent again, \(missing.count) lost, \(twice) handled twice")
-        isWhole = isWhole && sent == chosen.count && missing.isEmpty && twice == 0
+        isWhole = try await isQuiet(work) && isWhole
+        let ids = Set(chosen.map { Roles.id($0.body) })
+        var calls: [Substring: Int] = [:]
+        var strange = 0
+        for (other, count) in zip(Roles.groups, before) {
+          for id in LineLog.lines("\(folder)/\(other)").dropFirst(count) where ids.contains(id) {
+            if other == group { calls[id, default: 0] += 1 } else { strange += 1 }
+          }
+        }
+        let (lost, twice) = (ids.count - calls.count, calls.values.count { $0 > 1 })
+        print(
+          "\(group): \(sent) letters sent again, \(lost) lost, \(twice) handled twice, \(strange) by the other group")
+        isWhole = isWhole && sent == chosen.count && lost + twice + strange == 0 && (sent > 0 || !hasUnmended)
       }
       return isWhole
+    }
+
+    /// Waits until no group has anything to handle. Returns false after a minute and a half.
+    private func isQuiet(_ work: NATSTransport) async throws -> Bool {
+      let end = ContinuousClock.now + .seconds(90)
+      while .now < end {
+        var count = 0
+        for group in Roles.groups {
+          let backlog = try await work.backlog(of: "work.item", in: group)
+          count += backlog.waiting + backlog.inHand
+        }
+        if count == 0 { return true }
+        try await Task.sleep(for: .milliseconds(250))
+      }
+      print("the groups have still messages to handle")
+      return false
     }
 
     /// Returns the number of messages of the publishers in the stream; 0 if the broker is away.

@@ -1,6 +1,7 @@
 #if NATS
   public import Eventing
   public import EventingTransport
+  import Synchronization
 
   /// A transport over a stream of a NATS server, or without a stream: see ``NATS``.
   ///
@@ -13,6 +14,7 @@
   public final class NATSTransport: Transport {
     let engine: Engine
     let stream: StreamName?
+    private let duplicateCheck = Atomic<Bool>(false)
 
     init(_ engine: Engine, _ stream: StreamName?) {
       self.engine = engine
@@ -100,14 +102,25 @@
       let held = StoredRoom(engine.budget, cost)
       defer { held.release() }
       let receipt = try await store(outgoing, held, until: end, entered)
-      if receipt.isDuplicate, !isLetter, let stream, let position = receipt.position {
-        // Only a duplicate pays for this request. If it fails, the receipt counts.
-        let stored = try? await StreamAdmin(engine).message(at: position, in: stream.name)
-        if let stored, stored.body != message.body || !stored.subject.utf8.elementsEqual(subject.utf8) {
+      if receipt.isDuplicate, !isLetter { checkDuplicate(message, of: receipt, on: subject) }
+      return receipt
+    }
+
+    /// The publisher does not wait for the comparison. One goes on at a time, and none follows a
+    /// refusal: a publisher may lack the permission to read the stream.
+    private func checkDuplicate(_ message: RemoteMessage, of receipt: Receipt, on subject: String) {
+      guard let stream, let position = receipt.position,
+        duplicateCheck.compareExchange(
+          expected: false, desired: true, ordering: .acquiringAndReleasing
+        ).exchanged
+      else { return }
+      Task { [engine, self] in
+        guard let stored = try? await StreamAdmin(engine).message(at: position, in: stream.name) else { return }
+        duplicateCheck.store(false, ordering: .relaxed)
+        if stored.body != message.body || !stored.subject.utf8.elementsEqual(subject.utf8) {
           engine.incidents.post(.reusedID(message, on: subject, in: stream.name, receipt))
         }
       }
-      return receipt
     }
 
     private func reach(_ subject: String, until end: ContinuousClock.Instant) async throws {

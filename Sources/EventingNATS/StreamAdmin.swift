@@ -172,8 +172,9 @@
       if answer.error?.number == 10_014 { throw unknownGroup(group, subject) }
       guard let waiting = answer.waiting, let inHand = answer.inHand else { throw unseen(stream, answer) }
       var backlog = Backlog(waiting: waiting, inHand: inHand, redelivered: answer.redelivered ?? 0)
-      if waiting + inHand > 0 {
-        let next = MessageRequest(position: (answer.floor?.position ?? 0) + 1, subject: subject)
+      let start = answer.config?.startPosition ?? (answer.config?.start == "all" ? 1 : nil)
+      if waiting + inHand > 0, let first = answer.handledPosition.map({ $0 + 1 }) ?? start {
+        let next = MessageRequest(position: first, subject: subject)
         let oldest = try await request("STREAM.MSG.GET.\(stream)", next)
         backlog.oldest = oldest.message.flatMap { StreamAdmin.date($0.time) }
       }

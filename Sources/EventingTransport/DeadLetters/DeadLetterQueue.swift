@@ -33,16 +33,21 @@ public final class DeadLetterQueue: Sendable {
     var held: [RemoteDeadLetter.Place: HeldLetter] = [:]
     var subscription: (any TransportSubscription)?
     var isClosed = false
+    var heldElsewhere = 0
   }
 
   private let state = Guarded(State())
-  private let subject: String
+  private let letterSubject: String
   private let transport: any Transport
   private init(_ subject: String, _ transport: any Transport) {
-    (self.subject, self.transport) = (subject, transport)
+    (letterSubject, self.transport) = (subject, transport)
   }
 
-  deinit { state.withLock { $0.subscription }?.cancel() }
+  deinit {
+    let (rest, subscription) = state.withLock { (Array($0.held.values), $0.subscription) }
+    subscription?.cancel()
+    for held in rest { held.release() }
+  }
 
   /// Opens a queue and waits until it holds the existing letters.
   ///
@@ -75,24 +80,31 @@ public final class DeadLetterQueue: Sendable {
     (options.group, options.start, options.inFlight) = (group, .first, limit)
     let queue = DeadLetterQueue(subject, target ?? transport)
     let subscription = try await transport.subscribe(subject, options) { [weak queue] letter in
-      queue?.hold(letter) ?? DecidedMessage(decision: .release(after: .zero))
+      queue?.hold(letter) ?? DecidedMessage(decision: HeldLetter.back)
     }
     queue.state.withLock { $0.subscription = subscription }
     subscription.readinessChanged()
-    let step = Duration.milliseconds(20)
-    var (known, waited, quiet) = (0, Duration.zero, Duration.zero)
-    while waited < wait {
-      let backlog = try await transport.backlog(of: subject, in: group)
-      let count = queue.count
-      if count >= min(limit, backlog.waiting + backlog.inHand) { break }
-      if count != known { (known, quiet) = (count, .zero) }
-      // Another queue holds the rest.
-      if backlog.waiting == 0, quiet > .seconds(1) { break }
-      try await Sleeping.sleep(for: step, on: clock)
-      (waited, quiet) = (waited + step, quiet + step)
-    }
+    try await queue.fill(from: transport, group, upTo: limit, within: wait, on: clock)
     return queue
   }
+
+  private func fill<C: Clock<Duration>>(
+    from transport: any Transport, _ group: String, upTo limit: Int, within wait: Duration, on clock: C
+  ) async throws {
+    let begin = clock.now
+    while true {
+      let backlog = try await transport.backlog(of: letterSubject, in: group)
+      let missing = backlog.waiting + backlog.inHand - count
+      if missing <= 0 || count >= limit || begin.duration(to: clock.now) >= wait {
+        return state.withLock { $0.heldElsewhere = max(0, missing) }
+      }
+      try await Sleeping.sleep(for: .milliseconds(20), on: clock)
+    }
+  }
+
+  /// The number of letters that were there when the queue was opened, and that it does not hold:
+  /// another queue has them, they were given back a moment ago, or there are more than the limit.
+  public var heldElsewhere: Int { state.withLock { $0.heldElsewhere } }
 
   private var count: Int { state.withLock { $0.held.count } }
 
@@ -105,7 +117,7 @@ public final class DeadLetterQueue: Sendable {
       state.held[place] = held
       return held
     }
-    return held.map { LetterDelivery(held: $0) } ?? DecidedMessage(decision: .release(after: .zero))
+    return held.map { LetterDelivery(held: $0) } ?? DecidedMessage(decision: HeldLetter.back)
   }
 
   /// The letters that the queue holds, in the order of their messages, including those that arrived
@@ -156,6 +168,12 @@ public final class DeadLetterQueue: Sendable {
             "expected a whole message to \(letter.subject); the letter of \(shown(letter.id)) was cut, because it was too large"
           )
         }
+        guard letter.isLetter else {
+          throw TransportError(
+            .badSubject,
+            "expected a dead letter that names the subject of its message; the message \(shown(letter.id)) on \(letterSubject) does not"
+          )
+        }
         try checkSubject(letter.subject)
         _ = try await transport.publish(letter.message, to: letter.subject)
       } catch {
@@ -198,7 +216,7 @@ public final class DeadLetterQueue: Sendable {
       defer { state.held = [:] }
       return (Array(state.held.values), state.subscription)
     }
-    for held in rest { held.decide(.release(after: .zero)) }
+    for held in rest { held.release() }
     await subscription?.drain(within: .seconds(10))
   }
 }

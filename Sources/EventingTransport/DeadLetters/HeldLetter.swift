@@ -4,6 +4,8 @@ import Eventing
 final class HeldLetter: Sendable {
   private struct State: Sendable {
     var isInUse = false
+    /// The queue was closed while the letter was in use.
+    var isUnwanted = false
     var verdict: Verdict?
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
@@ -21,7 +23,27 @@ final class HeldLetter: Sendable {
     }
   }
 
-  func giveUp() { state.withLock { $0.isInUse = false } }
+  /// The letter was not sent.
+  func giveUp() {
+    let isUnwanted = state.withLock { state in
+      state.isInUse = false
+      return state.isUnwanted
+    }
+    if isUnwanted { decide(HeldLetter.back) }
+  }
+
+  /// Gives the letter back, unless it is being sent: then its fate decides.
+  func release() {
+    let isInUse = state.withLock { state in
+      state.isUnwanted = true
+      return state.isInUse
+    }
+    if !isInUse { decide(HeldLetter.back) }
+  }
+
+  /// With a delay, because a server may redeliver a message at once to the subscription that is
+  /// ending.
+  static let back = Verdict.release(after: .milliseconds(100))
 
   func decide(_ verdict: Verdict) {
     let waiting = state.withLock { state in
@@ -41,7 +63,7 @@ final class HeldLetter: Sendable {
         }
         if isDecided { continuation.resume() }
       }
-      return state.withLock { $0.verdict } ?? .release(after: .zero)
+      return state.withLock { $0.verdict } ?? HeldLetter.back
     }
   }
 }

@@ -28,6 +28,10 @@ public struct RemoteDeadLetter: Sendable, Identifiable {
   /// has to be cut.
   public let isComplete: Bool
   let place: Place
+  /// A mark of what the group listens to: a group has a name and a subject.
+  let filterMark: String?
+  /// Whether a listening has published the message here.
+  let isLetter: Bool
   /// The position of the letter in its stream.
   public var position: UInt64 { place.position }
   /// The position of the message in its stream; `nil` if the letter doesn't contain it.
@@ -49,6 +53,8 @@ public struct RemoteDeadLetter: Sendable, Identifiable {
     headers = LetterHeaders.original(letter.headers)
     body = letter.body
     place = Place(letter)
+    filterMark = header(HeaderName.deadFilter)
+    isLetter = header(HeaderName.deadSubject) != nil
     messagePosition = header(HeaderName.deadPosition).flatMap { UInt64($0) }
     storedAt = letter.publishedAt
   }
@@ -71,7 +77,7 @@ public struct RemoteDeadLetter: Sendable, Identifiable {
     var message = RemoteMessage(id: LetterHeaders.idOfRepetition(of: self), headers: headers, body: body)
     message.headers[HeaderName.originalID] = SubjectWord.escaped(id)
     message.headers[HeaderName.deadCount] = "\(deaths)"
-    message.headers[HeaderName.onlyGroup] = group
+    message.headers[HeaderName.onlyGroup] = group.map { LetterHeaders.only($0, filterMark ?? "") }
     return message
   }
 }
@@ -81,6 +87,8 @@ extension RemoteDeadLetter: CustomStringConvertible {
   public var description: String {
     let place = group.map { " in \($0)" } ?? ""
     let again = deaths > 1 ? ", \(deaths) times" : ""
-    return "\(id) to \(subject)\(place), \(handler ?? "no handler"): \(reason) (attempt \(attempts)\(again))"
+    let text = "\(id) to \(subject)\(place), \(handler ?? "no handler"): \(reason) (attempt \(attempts)\(again))"
+    // Another program may have written any bytes.
+    return String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
   }
 }

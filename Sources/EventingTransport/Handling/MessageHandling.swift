@@ -64,6 +64,7 @@ final class Listener: Sendable {
   private let transport: any Transport
   private let attempts: Int
   private let letterNumber: UInt64
+  private let filterMark: String
   private let seen: SeenMessages
   private let hopeless = HopelessMessages()
 
@@ -80,6 +81,7 @@ final class Listener: Sendable {
     self.transport = transport
     // Without a stream no message comes again, so the first failure is final.
     attempts = transport.promises.isAtLeastOnce ? options.retry.attempts : 1
+    filterMark = LetterHeaders.mark(of: filter)
     letterNumber = options.group == nil ? .random(in: .min ... .max) : stableHash(filter)
     seen = SeenMessages(options.deduplication)
   }
@@ -96,9 +98,13 @@ final class Listener: Sendable {
   }
 
   /// A message that was sent again for one group is not for the others.
+  ///
+  /// A program that may publish to the subject can write these headers, too.
   func isForOthers(_ message: RemoteMessage) -> Bool {
-    guard let group = message.headers[HeaderName.onlyGroup] else { return false }
-    return group != options.group
+    guard let only = message.headers[HeaderName.onlyGroup], message.headers[HeaderName.originalID] != nil,
+      message.headers[HeaderName.deadCount] != nil
+    else { return false }
+    return only != options.group.map { LetterHeaders.only($0, filterMark) }
   }
 
   /// No handler is called if the message was given up before, or is a repetition.
@@ -157,6 +163,7 @@ final class Listener: Sendable {
     letter.headers[HeaderName.deadWay] = way.joined(separator: " ")
     letter.headers[HeaderName.deadSubject] = LetterHeaders.escaped(message.subject)
     letter.headers[HeaderName.deadGroup] = options.group
+    letter.headers[HeaderName.deadFilter] = filterMark
     letter.headers[HeaderName.deadAttempts] = "\(message.attempt)"
     letter.headers[HeaderName.deadPosition] = message.position.map { "\($0)" }
     letter.headers[HeaderName.deadHandler] = handler

@@ -28,7 +28,7 @@ extension Codec where Payload: Codable {
     _ upgrade: @escaping @Sendable (_ old: EncodedPayload, _ version: Int) throws -> Payload
   ) -> Codec {
     Codec(contentType: "application/json", type: type, version: version) {
-      [UInt8](try JSONEncoder().encode($0))
+      [UInt8](try JSONEncoder.deterministic.encode($0))
     } decode: { bytes, found in
       let payload = EncodedPayload(bytes: bytes)
       return found < version ? try upgrade(payload, found) : try payload.decode()
@@ -46,7 +46,7 @@ extension Codec where Payload: Codable {
   ///   - source: The attribute `source`, for messages that this program writes.
   public static func cloudEvent(type: String, source: String) -> Codec {
     Codec { payload, message in
-      message.body = [UInt8](try JSONEncoder().encode(payload))
+      message.body = [UInt8](try JSONEncoder.deterministic.encode(payload))
       message.headers["ce-specversion"] = "1.0"
       message.headers["ce-type"] = type
       message.headers["ce-source"] = source
@@ -101,5 +101,15 @@ extension Codec where Payload == Void {
     } _: { _ in
       ()
     }
+  }
+}
+
+extension JSONEncoder {
+  /// Writes equal bytes for equal payloads in all processes, unless they have sets, so that a
+  /// message that is published again is not taken for another one with its id.
+  fileprivate static var deterministic: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    return encoder
   }
 }

@@ -15,6 +15,8 @@ enum HeaderName {
   static let deadWay = "Eventing-Dead-Way"
   /// Left out by a listening without a group.
   static let deadGroup = "Eventing-Dead-Group"
+  /// A mark of what the group listens to.
+  static let deadFilter = "Eventing-Dead-Filter"
   static let deadAttempts = "Eventing-Dead-Attempts"
   /// The position of the message in its stream.
   static let deadPosition = "Eventing-Dead-Position"
@@ -27,7 +29,8 @@ enum HeaderName {
   static let deadID = "Eventing-Dead-ID"
   /// The id of a message that was sent again, escaped. The stream would refuse the same id.
   static let originalID = "Eventing-ID"
-  /// A message that was sent again is for this group alone.
+  /// A message that was sent again is for one group alone: its name, and a mark of what it listens
+  /// to.
   static let onlyGroup = "Eventing-Only-Group"
   /// The time that the caller of a request waits, in milliseconds.
   static let limit = "Eventing-Limit"

@@ -30,6 +30,8 @@ enum LetterHeaders {
     return result
   }
 
+  static func only(_ group: String, _ filterMark: String) -> String { "\(group) \(filterMark)" }
+
   /// Equal for two attempts to send a letter again, so that a stream stores one of them.
   static func idOfRepetition(of letter: RemoteDeadLetter) -> String {
     let place = String(stableHash("\(letter.place.streamMark) \(letter.position)"), radix: 36)

@@ -44,14 +44,14 @@ public final class BacklogMonitor: Sendable {
   ) {
     let (event, incidents) = (event, incidentEvent)
     task = Scheduling.cancelledWhenDropped {
-      var growth = BacklogGrowth(limit)
+      var growth = BacklogGrowth(limit, interval)
       var failure: String?
       while !Task.isCancelled {
         do {
           let backlog = try await transport.backlog(of: subject, in: group)
           failure = nil
           event.post(backlog)
-          if let count = growth.note(backlog.waiting + backlog.inHand, after: interval) {
+          if let count = growth.note(backlog.waiting + backlog.inHand) {
             let reason =
               "expected the group \(group) to keep up; for \(limit) it has had more than \(count) messages: \(backlog)"
             incidents.post(TransportIncident(kind: .growingBacklog, subject: subject, event: subject, reason: reason))
@@ -77,24 +77,28 @@ public final class BacklogMonitor: Sendable {
   public var incidents: some EventSource<TransportIncident> { incidentEvent.source }
 }
 
-/// A growth begins at the smallest count so far and ends at a count that isn't larger.
+/// A backlog grows if each count of the second half of the limit is larger than all of the first
+/// half. So a group that keeps up, but always has some messages in flight, doesn't count.
 struct BacklogGrowth {
-  private let limit: Duration
-  private var smallest: Int?
-  private var elapsed = Duration.zero
+  private let most: Int
+  private var counts: [Int] = []
   private var isTold = false
 
-  init(_ limit: Duration) { self.limit = limit }
+  init(_ limit: Duration, _ interval: Duration) {
+    most = max(4, Int(min(limit / max(interval, .milliseconds(1)), 10_000)) + 1)
+  }
 
-  /// Returns the smallest count, once per growth, when the growth has lasted for the limit.
-  mutating func note(_ count: Int, after interval: Duration) -> Int? {
-    guard let least = smallest, count > least else {
-      (smallest, elapsed, isTold) = (count, .zero, false)
+  /// Returns the largest count of the first half, once for each growth.
+  mutating func note(_ count: Int) -> Int? {
+    counts.append(count)
+    if counts.count < most { return nil }
+    defer { counts.removeFirst() }
+    guard let before = counts.prefix(most / 2).max(), let after = counts.dropFirst(most / 2).min(), after > before
+    else {
+      isTold = false
       return nil
     }
-    elapsed += interval
-    guard elapsed >= limit, !isTold else { return nil }
-    isTold = true
-    return least
+    defer { isTold = true }
+    return isTold ? nil : before
   }
 }

@@ -83,6 +83,88 @@ import Testing
     }
   }
 
+  /// A letter whose message is on its way when the queue is closed ends with it.
+  @Test func closingDoesNotGiveBackWhatIsBeingSent() throws {
+    try simulate(1...20) { clock in
+      let bus = InMemoryTransport(clock: clock, publishTimeout: .seconds(60))
+      let event = RemoteEvent<Int>("numbers", over: bus)
+      event.addHandler { _ in throw Refused() }
+      let listening = try await event.listen(as: "work", retry: .immediately(attempts: 1), deadLetter: "dead")
+      for number in 1...2 { try await event.publish(number) }
+      try await clock.sleep(for: .seconds(1))
+      await listening.drain(within: .seconds(1))
+      let queue = try await DeadLetterQueue.open("dead", over: bus, clock: clock)
+      bus.disconnect()
+      let sending = Task { try await queue.sendAgain([queue.letters[0]]) }
+      try await clock.sleep(for: .seconds(1))
+      let closing = Task { await queue.close() }
+      try await clock.sleep(for: .seconds(1))
+      bus.reconnect()
+      try require(try await sending.value == 1, "not sent")
+      await closing.value
+      let rest = try await DeadLetterQueue.open("dead", over: bus, clock: clock)
+      try require(rest.letters.map(\.messagePosition) == [2], "\(rest.letters)")
+      await rest.close()
+    }
+  }
+
+  @Test func aQueueThatIsDroppedGivesItsLettersBack() throws {
+    try simulate(1...10) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let event = RemoteEvent<Int>("numbers", over: bus)
+      event.addHandler { _ in throw Refused() }
+      try await event.listen(as: "work", retry: .immediately(attempts: 1), deadLetter: "dead")
+      try await event.publish(1)
+      try await clock.sleep(for: .seconds(1))
+      do {
+        try require(try await DeadLetterQueue.open("dead", over: bus, clock: clock).letters.count == 1, "no letter")
+      }
+      let queue = try await DeadLetterQueue.open("dead", over: bus, clock: clock)
+      try require(queue.letters.count == 1 && queue.heldElsewhere == 0, "\(queue.letters)")
+      await queue.close()
+    }
+  }
+
+  /// A group is a name and what it listens to.
+  @Test func aMessageIsSentToOneOfTwoGroupsWithOneName() throws {
+    try simulate(1...10) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let (one, all) = (RemoteEvent<Int>("numbers.a", over: bus), RemoteKeyedEvent<String, Int>("numbers", over: bus))
+      let (isMended, calls, others) = (Notes<Bool>(), Notes<Int>(), Notes<Int>())
+      one.addHandler { number in
+        if isMended.count == 0 { throw Refused() }
+        calls.note(number)
+      }
+      all.anyKey.addHandler { others.note($0.payload) }
+      try await one.listen(as: "work", retry: .immediately(attempts: 1), deadLetter: "dead")
+      try await all.listen(as: "work")
+      try await one.publish(1)
+      try await clock.sleep(for: .seconds(1))
+      isMended.note(true)
+      let queue = try await DeadLetterQueue.open("dead", over: bus, clock: clock)
+      try await queue.sendAgain(queue.letters)
+      await queue.close()
+      try await clock.sleep(for: .seconds(1))
+      try require(calls.values == [1] && others.values == [1], "\(calls.values) \(others.values)")
+    }
+  }
+
+  /// One header alone keeps a message from no group.
+  @Test func aForgedHeaderHidesNoMessage() throws {
+    try simulate(1...5) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let event = RemoteEvent<Int>("numbers", over: bus)
+      let calls = Notes<Int>()
+      event.addHandler { calls.note($0) }
+      try await event.listen(as: "work")
+      var message = RemoteMessage(headers: ["Content-Type": "application/json"], body: Array("7".utf8))
+      message.headers["Eventing-Only-Group"] = "nobody"
+      _ = try await bus.publish(message, to: "numbers")
+      try await clock.sleep(for: .seconds(1))
+      try require(calls.values == [7], "\(calls.values)")
+    }
+  }
+
   @Test func aMessageThatNoHandlerGotHasNoHandler() throws {
     try simulate(1...5) { clock in
       let bus = InMemoryTransport(clock: clock)
@@ -133,6 +215,8 @@ import Testing
     _ = try await bus.publish(RemoteMessage(body: [1]), to: "dead")
     let queue = try await DeadLetterQueue.open("dead", over: bus)
     #expect(queue.letters.map(\.subject) == ["dead"])
+    let error = await #expect(throws: TransportError.self) { try await queue.sendAgain(queue.letters) }
+    #expect(error?.code == .badSubject)
     #expect(queue.discard(queue.letters) == 1)
     await queue.close()
   }

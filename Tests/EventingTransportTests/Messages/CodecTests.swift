@@ -1,6 +1,6 @@
 import Eventing
 import EventingTesting
-import EventingTransport
+@testable import EventingTransport
 import Foundation
 import Synchronization
 import Testing
@@ -146,6 +146,15 @@ import Testing
         "\(inline.values) \(lane.values) \(headers.values)")
       let answer = try await Trace.$id.withValue("00-2") { try await question.firstAnswer(to: 1) }
       try require(answer == "00-2", answer)
+    }
+  }
+
+  /// A publisher that tries again writes the same bytes, also in another process.
+  @Test func equalPayloadsAreEqualBytes() throws {
+    for codec in [Codec<[String: Int]>.json, .json(type: "wide", version: 2), .cloudEvent(type: "wide", source: "/")] {
+      var message = RemoteMessage()
+      try codec.encode(["b": 1, "d": 2, "a": 3, "c": 4, "f": 5, "e": 6], &message)
+      #expect(String(decoding: message.body, as: UTF8.self) == #"{"a":3,"b":1,"c":4,"d":2,"e":6,"f":5}"#)
     }
   }
 }

@@ -62,6 +62,28 @@ import Testing
     }
   }
 
+  /// A group that keeps up is never idle when somebody looks, and its backlog does not grow.
+  @Test func aBusyGroupThatKeepsUpIsNotTold() throws {
+    try simulate(1...10) { clock in
+      let bus = InMemoryTransport(clock: clock)
+      let event = RemoteEvent<Int>("numbers", over: bus)
+      let (readings, incidents) = (Notes<Int>(), Notes<TransportIncident.Kind>())
+      try await event.listen(as: "one")
+      let monitor = BacklogMonitor(of: event, in: "one", every: .seconds(1), growingFor: .seconds(6), clock: clock)
+      monitor.backlogs.addHandler { readings.note($0.waiting + $0.inHand) }
+      monitor.incidents.addHandler { incidents.note($0.kind) }
+      try await clock.sleep(for: .milliseconds(500))
+      event.addHandler { _ async throws in try await clock.sleep(for: .milliseconds(900)) }
+      for number in 1...40 {
+        for _ in 0...number % 2 { try await event.publish(number) }
+        try await clock.sleep(for: .milliseconds(number.isMultiple(of: 2) ? 1_900 : 900))
+      }
+      try require(readings.values.first == 0 && readings.values.dropFirst().contains { $0 > 0 }, "\(readings.values)")
+      try require(incidents.count == 0, "\(incidents.values) \(readings.values)")
+      withExtendedLifetime(monitor) {}
+    }
+  }
+
   @Test func whatIsNotCountedIsRefused() async throws {
     let bus = InMemoryTransport()
     func code(_ event: RemoteEvent<Int>, _ group: String) async -> TransportError.Code? {
