@@ -41,8 +41,8 @@ public struct SendTicket: Sendable {
 extension SendTicket {
   /// How many handlers have accepted an occurrence, and how many have not.
   ///
-  /// Skipped handlers, which were locked or kept from the occurrence by a view or an interceptor,
-  /// are in none of the counts. Neither are interceptors. A forward counts as one handler that has
+  /// Handlers that were locked, or from which a view or an interceptor withheld the occurrence, are
+  /// in none of the counts, and neither are interceptors. A forward counts as one handler that has
   /// accepted the occurrence; the handlers of its target don't count. A sequence counts like a
   /// handler.
   public struct Acceptance: Hashable, Sendable {

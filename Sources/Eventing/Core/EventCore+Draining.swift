@@ -153,8 +153,8 @@ extension EventCore {
   /// Isolation: core.
   private func drainQueue(_ rareState: RareState) -> DispatchQueue {
     if let queue = unsafe rareState.drainQueue { return queue }
-    // Without an explicit quality of service, Dispatch on Apple's systems would use that of the
-    // thread that hands off, so a background thread would delay the main thread's posts.
+    // Without an explicit quality of service, Dispatch on Apple platforms would use that of the
+    // thread that hands the drain off, so a background thread would delay the main thread's posts.
     let queue = DispatchQueue(label: "eventing.event", qos: .userInitiated)
     queue.setSpecific(key: OverloadControl.drained, value: rareState.overload)
     unsafe rareState.drainQueue = queue

@@ -12,7 +12,7 @@ public struct EventingError: Error, Sendable {
 
     /// No value came within the given time.
     public static var timedOut: Code { Code(name: "timedOut") }
-    /// The event has ended, so no further value will come.
+    /// The event has ended, so no more values will arrive.
     public static var eventEnded: Code { Code(name: "eventEnded") }
     /// No responder answered the question.
     public static var unanswered: Code { Code(name: "unanswered") }

@@ -229,7 +229,7 @@ extension AnyEvent {
   }
 }
 
-// Sending through the event of a payload type.
+// Sending through the event for a payload type.
 
 extension EventBus {
   /// Sends through the event of the payload's type without waiting: see ``Event/post(_:from:)``.

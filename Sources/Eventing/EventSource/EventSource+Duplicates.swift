@@ -6,8 +6,8 @@ extension EventSource where Payload: Equatable {
   ///     volume.removeDuplicates().addHandler { volume in print(volume) }
   ///
   /// The view compares a payload with the last one that the handler was called with or that its
-  /// lane has taken, so the first payload always reaches the handler. A payload counts as the last
-  /// one even if the handler throws. A payload that the view leaves out counts as skipped and
+  /// lane has accepted, so the first payload always reaches the handler. A payload counts as the last
+  /// one even if the handler throws. A payload that the view filters out counts as skipped and
   /// doesn't use up a once handler.
   ///
   /// If a lock, a removal or a filter behind this view keeps a payload from the handler, the view

@@ -1,9 +1,9 @@
 /// Identifies one handler of one event. Dropping a token has no effect.
 ///
-/// A token is a plain value that keeps neither its event nor the handler's closure alive. If a
-/// token is used twice, too late or on another event, the call has no effect and returns `false`.
-/// Only ``HandlerRegistry/withLocked(_:holding:_:)``, which has no such result, still runs its
-/// body.
+/// A token is a plain value that keeps neither its event nor the handler's closure alive. A method
+/// that is given the token of a handler that has ended, or of another event, has no effect and
+/// returns `false`. Only ``HandlerRegistry/withLocked(_:holding:_:)``, which has no such result,
+/// still runs its body.
 public struct HandlerToken: Sendable, Identifiable {
   @usableFromInline let record: HandlerRecord
   @usableFromInline let anchor: EventAnchor
@@ -40,7 +40,7 @@ extension Collection<HandlerToken> {
 extension HandlerToken: Hashable {
   /// Returns whether two tokens identify the same handler.
   public static func == (a: HandlerToken, b: HandlerToken) -> Bool { a.record === b.record }
-  /// Hashes the number of the handler.
+  /// Hashes the handler's number.
   public func hash(into hasher: inout Hasher) { hasher.combine(record.id) }
 }
 

@@ -136,7 +136,7 @@ package import Synchronization
     if completion.isAwaited { completion.arrive(node, .held) }
   }
 
-  /// Called right after the claim, because the call may take a long time.
+  /// Runs right after the claim, because the handler's call may take a long time.
   @inline(__always) final func unregisterIfSpent() {
     if record.has(HandlerFlags.spent), !mutant(.usedUpHandlerStays) { unregister() }
   }

@@ -51,7 +51,7 @@ extension HandlerLane {
     let invocation = unsafe Unmanaged.passRetained(Invocation(worker))
     return await Context.invocation.withValue(unsafe invocation.takeRetainedValue()) {
       // A closure is isolated to the actor that it captures. Without this line, it would leave the
-      // actor and return between the claim and the call.
+      // actor and come back to it between the claim and the call.
       _ = place
       let references = unsafe RuntimeSPI.references(to: invocation)
       var (goesOn, leftTask) = (true, false)

@@ -195,7 +195,7 @@ import Synchronization
   }
 }
 
-// Delivering the occurrence that has waited for the pace.
+// Delivering the occurrence that the pace has held back.
 
 extension Pacer {
   enum Reason {

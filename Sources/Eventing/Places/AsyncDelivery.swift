@@ -16,7 +16,7 @@ public struct AsyncDelivery: Sendable {
     AsyncDelivery(.inOrder(priority.rawValue, .unbounded))
   }
 
-  /// Returns a delivery with overlapping calls that begin in order.
+  /// Returns a delivery mode in which calls may overlap, but begin in order.
   ///
   /// - Parameter limit: The maximum number of overlapping calls. A limit below 1 counts as 1.
   public static func concurrent(limit: Int) -> AsyncDelivery {

@@ -46,7 +46,7 @@
     guard isElsewhere else { return object.map(body) }
     guard let held = unsafe retained() else { return nil }
     let value = unsafe held._withUnsafeGuaranteedRef(body)
-    // Safe: the reference that `retained()` made is released once, here.
+    // Safe: the reference that `retained()` took is released once, here.
     Scheduling.mainBlock { unsafe held.release() }
     return value
   }

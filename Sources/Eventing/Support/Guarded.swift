@@ -1,5 +1,5 @@
-/// A value guarded by a mutex. A closure returns the objects that it takes out, so that no `deinit`
-/// runs under the mutex.
+/// A value guarded by a mutex. The closure passed to ``withLock(_:)`` returns the objects that it
+/// removes, so that no `deinit` runs under the mutex.
 // Safe: `value` is accessed only under `mutex`.
 @usableFromInline package final class Guarded<Value>: @unchecked Sendable {
   @usableFromInline let mutex = UnfairMutex()

@@ -1,5 +1,5 @@
-/// If the timer rings too early, the queue sets it again, so cancelling the earliest work doesn't
-/// have to touch the timer. The queue retains work until it is fired or cancelled.
+/// If the timer fires too early, the queue rearms it, so cancelling the earliest work doesn't have
+/// to touch the timer. The queue retains work until the work runs or is cancelled.
 final class DelayQueue: Sendable {
   /// A change to the timer, made by one thread at a time with no mutex held.
   private enum Alarm {
