@@ -152,6 +152,8 @@ public final class DeadLetterQueue: Sendable {
   /// A message may be published twice if the process ends between its receipt and the end of its
   /// letter, and its stream no longer knows the id of the first publication.
   ///
+  /// Calls may overlap: each letter is sent once, and messages of one call are in order.
+  ///
   /// - Parameter letters: Letters of this queue. Those that it no longer holds are ignored.
   /// - Returns: The number of messages that were stored.
   /// - Throws: ``TransportError`` for the first letter that couldn't be sent. This letter and all
