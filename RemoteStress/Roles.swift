@@ -11,7 +11,7 @@
     /// The number of brokers. The processes of a run inherit the variable of their environment.
     static var nodes: Int {
       get { ProcessInfo.processInfo.environment["REMOTE_STRESS_NODES"].flatMap { Int($0) } ?? 1 }
-      set { setenv("REMOTE_STRESS_NODES", "\(newValue)", 1) }
+      set { unsafe setenv("REMOTE_STRESS_NODES", "\(newValue)", 1) }
     }
 
     /// Connects to a broker and opens the stream. Tries again until both succeed.
@@ -104,7 +104,7 @@
     ///
     /// - Parameter file: The log of the group.
     private static func isMended(_ file: String) -> Bool { FileManager.default.fileExists(atPath: file + ".mended") }
-    static func mend(_ file: String) { FileManager.default.createFile(atPath: file + ".mended", contents: nil) }
+    static func mend(_ file: String) { _ = FileManager.default.createFile(atPath: file + ".mended", contents: nil) }
 
     /// Handles messages as a member of a group, and logs each one. At a SIGTERM, the member
     /// finishes what it has begun, and ends.
