@@ -24,7 +24,8 @@
 
         dead-letters SERVER STREAM SUBJECT [list | show | send | discard] [options]
 
-      list counts the letters by subject, group, handler and reason. The others need --all, or an option that selects letters:
+      list counts the letters by subject, group, handler and reason; show prints them. send and discard need --all, or an
+      option that selects letters:
 
         --id ID            the letter of this message
         --group NAME       letters of this group of listeners
@@ -33,18 +34,25 @@
         --all              all letters
 
         --to STREAM        the stream of the messages (that of the letters)
-        --limit N          the most letters that are read (10000)
-        --readers NAME     the group of those who decide about letters (dead-letters)
+        --limit N          the most letters that are read, those that were stored first (10000)
+        --readers NAME     the group of those who decide about letters (dead-letters). Another name begins with all stored
+                           letters, also with those that were sent again
         --credentials FILE a credentials file of NATS
         --help             this text
 
-      Only the group that gave a message up gets it again, with its id, its order and no attempts. The exit code is 0 if all
-      went well, 1 if the server cannot be reached or a message could not be sent, and 64 for wrong options.
+      While a command runs, it has the letters, and another one gets none. Only the group that gave a message up gets it again,
+      with its id, in its order, and with no attempts. Discarded letters stay stored, but no reader gets them again. The exit
+      code is 0 if all went well, 1 if something failed, nothing was selected or letters were missing, and 64 for wrong options.
       """
+
+    private static let valued: Set = [
+      "--id", "--group", "--handler", "--reason", "--to", "--readers", "--credentials", "--limit",
+    ]
 
     /// Throws a sentence that names the expected and the found text.
     init(_ arguments: [String]) throws {
       var places: [String] = []
+      var seen: Set<String> = []
       var rest = arguments[...]
       while let word = rest.popFirst() {
         guard word.hasPrefix("--") else {
@@ -55,7 +63,12 @@
           isAll = true
           continue
         }
-        guard let value = rest.popFirst() else { throw Refusal("expected a value after \(word), got nothing") }
+        guard Options.valued.contains(word) else { throw Refusal("expected an option of --help, got \(word)") }
+        guard let value = rest.popFirst(), !value.isEmpty, !value.hasPrefix("--") else {
+          throw Refusal(
+            "expected a value after \(word), got \(rest.isEmpty ? "nothing" : "another option or an empty text")")
+        }
+        guard seen.insert(word).inserted else { throw Refusal("expected \(word) once") }
         switch word {
         case "--id": id = value
         case "--group": group = value
@@ -74,7 +87,7 @@
       }
       guard (3...4).contains(places.count) else {
         throw Refusal(
-          "expected SERVER STREAM SUBJECT and an action, got \(places.isEmpty ? "nothing" : places.joined(separator: " "))"
+          "expected SERVER STREAM SUBJECT and perhaps an action, got \(places.isEmpty ? "nothing" : places.joined(separator: " "))"
         )
       }
       (server, stream, subject) = (places[0], places[1], places[2])
@@ -85,7 +98,7 @@
         }
         action = found
       }
-      if action != .list, !isAll, [id, group, handler, reason].allSatisfy({ $0 == nil }) {
+      if [.send, .discard].contains(action), !isAll, [id, group, handler, reason].allSatisfy({ $0 == nil }) {
         throw Refusal(
           "expected --all, or --id, --group, --handler or --reason for \(action.rawValue), got none of them")
       }

@@ -1,5 +1,7 @@
 import Foundation
 
+func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)) }
+
 #if NATS
   import EventingNATS
   import EventingTransport
@@ -14,49 +16,73 @@ import Foundation
   /// Another program may have written any bytes, and a terminal obeys some.
   func printable(_ text: String) -> String {
     String(
-      String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 && $0 != "\n" || $0.value == 127 ? " " : $0 }))
+      String.UnicodeScalarView(
+        text.unicodeScalars.map { $0.value < 32 && $0 != "\n" || $0.value == 127 ? " " : $0 }))
   }
 
   func show(_ letter: RemoteDeadLetter) {
     print(letter)
-    print("  stored \(letter.storedAt.formatted(.iso8601)) at \(letter.position)\(letter.isComplete ? "" : ", cut")")
+    let cut = letter.isComplete ? "" : "; cut, because it was too large"
+    print("  the letter was stored \(letter.storedAt.formatted(.iso8601)) at \(letter.position)\(cut)")
     for (name, value) in letter.headers.sorted(by: { $0.key < $1.key }) { print(printable("  \(name): \(value)")) }
     print("  \(text(letter.body))")
   }
 
-  func run(_ options: Options) async throws {
+  func letters(_ count: Int) -> String { count == 1 ? "1 letter" : "\(count) letters" }
+
+  /// Returns whether the command did what it was asked to do.
+  func run(_ options: Options) async throws -> Bool {
     let credentials = options.credentials.map { NATS.Credentials.file($0) }
     let nats = try await NATS.connect(options.server, credentials: credentials)
     let target: (any Transport)? = if let name = options.target { try await nats.stream(name) } else { nil }
+    let stream = try await nats.stream(options.stream)
+    let waiting = Task {
+      try await Task.sleep(for: .seconds(2))
+      say("waiting for letters that were given back a moment ago, or that somebody else has")
+    }
     let queue = try await DeadLetterQueue.open(
-      options.subject, over: try await nats.stream(options.stream), sendingTo: target, as: options.readers,
-      limit: options.limit)
-    let chosen = queue.letters.filter(options.selects)
-    var isComplete = true
+      options.subject, over: stream, sendingTo: target, as: options.readers, limit: options.limit)
+    waiting.cancel()
+    let (all, missing) = (queue.letters, queue.heldElsewhere)
+    let chosen = all.filter(options.selects)
+    var isDone = true
     switch options.action {
-    case .list:
-      print("\(queue.letters.count) letters of \(options.subject)")
-      for count in queue.counts { print(count) }
-      if queue.heldElsewhere > 0 {
-        print(
-          "\(queue.heldElsewhere) more were given back a moment ago, or somebody else has them: try again in ten seconds"
-        )
-      }
-    case .show: for letter in chosen { show(letter) }
-    case .discard: print("\(queue.discard(chosen)) letters discarded")
+    case .list, .show: await queue.close()  // before the output, which may have to wait for a reader
+    case .discard: print("\(letters(queue.discard(chosen))) discarded of \(all.count)")
     case .send:
       var count = 0
       for letter in chosen {
         do { count += try await queue.sendAgain([letter]) } catch {
-          isComplete = false
-          print("not sent: \(error)")
+          isDone = false
+          say("not sent: \(error)")
         }
       }
-      print("\(count) of \(chosen.count) messages sent again")
+      print("\(count) of \(chosen.count) messages sent again, of \(letters(all.count))")
     }
     await queue.close()
     await nats.close()
-    if !isComplete { exit(1) }
+    switch options.action {
+    case .list:
+      print("\(letters(chosen.count)) of \(options.subject)\(chosen.count < all.count ? ", of \(all.count)" : "")")
+      for count in DeadLetterQueue.Count.counts(of: chosen) { print(count) }
+    case .show: for letter in chosen { show(letter) }
+    case .discard, .send: break
+    }
+    if chosen.isEmpty, !all.isEmpty {
+      let handlers = Set(all.map { $0.handler ?? "none" }).sorted().joined(separator: ", ")
+      let groups = Set(all.map { $0.group ?? "none" }).sorted().joined(separator: ", ")
+      say("none of \(letters(all.count)) is selected; their handlers are: \(handlers); their groups: \(groups)")
+      isDone = false
+    }
+    if missing > 0 {
+      say(
+        all.count >= options.limit
+          ? "there are more than the limit of \(options.limit)"
+          : "\(letters(missing)) more are in somebody else's hands, or were given back in the last ten seconds: try again"
+      )
+      isDone = false
+    }
+    return isDone
   }
 
   let arguments = Array(CommandLine.arguments.dropFirst())
@@ -64,11 +90,11 @@ import Foundation
     print(Options.help)
     exit(arguments.isEmpty ? 64 : 0)
   }
-  do { try await run(Options(arguments)) } catch {
-    print("error: \(error)")
+  do { exit(try await run(Options(arguments)) ? 0 : 1) } catch {
+    say("error: \(error)")
     exit(error is Refusal ? 64 : 1)
   }
 #else
-  print("error: expected the trait NATS: swift run --traits NATS dead-letters")
+  say("error: expected the trait NATS: swift run --traits NATS dead-letters")
   exit(64)
 #endif

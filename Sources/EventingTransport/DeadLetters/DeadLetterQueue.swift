@@ -57,7 +57,7 @@ public final class DeadLetterQueue: Sendable {
   ///   - target: The stream of the messages, to which ``sendAgain(_:)`` publishes; `nil` if it's
   ///     the same stream.
   ///   - group: The group of those who decide about letters. Each group gets all stored letters.
-  ///   - limit: The maximum number of letters that the queue holds. The oldest come first.
+  ///   - limit: The maximum number of letters that the queue holds. Those that were stored first come first.
   ///   - wait: The longest time to wait for existing letters.
   ///   - clock: The clock that measures `wait`.
   /// - Returns: The open queue.
@@ -129,18 +129,7 @@ public final class DeadLetterQueue: Sendable {
   }
 
   /// The numbers of letters by subject, group, handler and reason, in descending order.
-  public var counts: [Count] {
-    let grouped = Dictionary(grouping: letters) { letter in
-      Count(
-        subject: letter.subject, group: letter.group, handler: letter.handler, reason: letter.reason, count: 0)
-    }
-    let counts = grouped.map { cause, letters in
-      Count(
-        subject: cause.subject, group: cause.group, handler: cause.handler, reason: cause.reason,
-        count: letters.count)
-    }
-    return counts.sorted { ($1.count, $0.description) < ($0.count, $1.description) }
-  }
+  public var counts: [Count] { Count.counts(of: letters) }
 
   /// Publishes messages again, in order, and ends their letters.
   ///
@@ -227,5 +216,20 @@ extension DeadLetterQueue.Count: CustomStringConvertible {
   /// One line for a log.
   public var description: String {
     "\(count) to \(subject)\(group.map { " in \($0)" } ?? ""), \(handler ?? "no handler"): \(reason)"
+  }
+}
+
+extension DeadLetterQueue.Count {
+  /// Returns the numbers of letters with the same cause, the largest first.
+  package static func counts(of letters: [RemoteDeadLetter]) -> [DeadLetterQueue.Count] {
+    let grouped = Dictionary(grouping: letters) { letter in
+      DeadLetterQueue.Count(
+        subject: letter.subject, group: letter.group, handler: letter.handler, reason: letter.reason, count: 0)
+    }
+    let counts = grouped.map { cause, letters in
+      DeadLetterQueue.Count(
+        subject: cause.subject, group: cause.group, handler: cause.handler, reason: cause.reason, count: letters.count)
+    }
+    return counts.sorted { ($1.count, $0.description) < ($0.count, $1.description) }
   }
 }
