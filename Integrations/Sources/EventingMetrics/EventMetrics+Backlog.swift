@@ -1,4 +1,6 @@
+import CoreMetrics
 public import EventingTransport
+import Foundation
 
 extension EventMetrics {
   /// Records what a group of another process, or of this one, has not handled yet.

@@ -64,7 +64,9 @@ import Testing
     #expect(try value("redelivered") == 0)
     #expect(try value("age") ?? 0 > 0)
     placed.addHandler { _ in }
-    while try await placed.backlog(of: "billing").waiting > 0 { try await Task.sleep(for: .milliseconds(1)) }
+    while try await placed.backlog(of: "billing") != Backlog(waiting: 0, inHand: 0) {
+      try await Task.sleep(for: .milliseconds(1))
+    }
     metrics.record(try await placed.backlog(of: "billing"), of: "placed", in: "billing")
     #expect(try value("waiting") == 0)
     #expect(try value("age") == 0)
