@@ -10,7 +10,7 @@
     var subject = ""
     var action = Action.list
     var target: String?
-    var readers = "dead-letters"
+    var readers: String?
     var credentials: String?
     var limit = 10_000
     var isAll = false
@@ -45,15 +45,15 @@
       code is 0 if all went well, 1 if something failed, nothing was selected or letters were missing, and 64 for wrong options.
       """
 
-    private static let valued: Set = [
-      "--id", "--group", "--handler", "--reason", "--to", "--readers", "--credentials", "--limit",
-    ]
-
     /// Throws a sentence that names the expected and the found text.
     init(_ arguments: [String]) throws {
       var places: [String] = []
       var seen: Set<String> = []
       var rest = arguments[...]
+      let texts: [String: WritableKeyPath<Options, String?>] = [
+        "--id": \.id, "--group": \.group, "--handler": \.handler, "--reason": \.reason, "--to": \.target,
+        "--readers": \.readers, "--credentials": \.credentials,
+      ]
       while let word = rest.popFirst() {
         guard word.hasPrefix("--") else {
           places.append(word)
@@ -63,26 +63,20 @@
           isAll = true
           continue
         }
-        guard Options.valued.contains(word) else { throw Refusal("expected an option of --help, got \(word)") }
-        guard let value = rest.popFirst(), !value.isEmpty, !value.hasPrefix("--") else {
-          throw Refusal(
-            "expected a value after \(word), got \(rest.isEmpty ? "nothing" : "another option or an empty text")")
+        guard texts[word] != nil || word == "--limit" else {
+          throw Refusal("expected an option of --help, got \(word)")
         }
         guard seen.insert(word).inserted else { throw Refusal("expected \(word) once") }
-        switch word {
-        case "--id": id = value
-        case "--group": group = value
-        case "--handler": handler = value
-        case "--reason": reason = value
-        case "--to": target = value
-        case "--readers": readers = value
-        case "--credentials": credentials = value
-        case "--limit":
-          guard let number = Int(value), number > 0 else {
-            throw Refusal("expected a number above 0 after --limit, got \(value)")
-          }
+        let value = rest.popFirst() ?? ""
+        guard !value.isEmpty, !value.hasPrefix("--") else {
+          throw Refusal("expected a value after \(word), got \(value.isEmpty ? "nothing" : value)")
+        }
+        if let text = texts[word] {
+          self[keyPath: text] = value
+        } else if let number = Int(value), number > 0 {
           limit = number
-        default: throw Refusal("expected an option of --help, got \(word)")
+        } else {
+          throw Refusal("expected a number above 0 after --limit, got \(value)")
         }
       }
       guard (3...4).contains(places.count) else {

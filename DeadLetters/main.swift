@@ -13,18 +13,15 @@ func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)
     return printable(body.count > shown.count ? "\(text)… (\(body.count) bytes)" : text)
   }
 
-  /// Another program may have written any bytes, and a terminal obeys some.
   func printable(_ text: String) -> String {
-    String(
-      String.UnicodeScalarView(
-        text.unicodeScalars.map { $0.value < 32 && $0 != "\n" || $0.value == 127 ? " " : $0 }))
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { onOneLine(String($0)) }.joined(separator: "\n")
   }
 
   func show(_ letter: RemoteDeadLetter) {
     print(letter)
     let cut = letter.isComplete ? "" : "; cut, because it was too large"
     print("  the letter was stored \(letter.storedAt.formatted(.iso8601)) at \(letter.position)\(cut)")
-    for (name, value) in letter.headers.sorted(by: { $0.key < $1.key }) { print(printable("  \(name): \(value)")) }
+    for (name, value) in letter.headers.sorted(by: { $0.key < $1.key }) { print(onOneLine("  \(name): \(value)")) }
     print("  \(text(letter.body))")
   }
 
@@ -41,7 +38,7 @@ func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)
       say("waiting for letters that were given back a moment ago, or that somebody else has")
     }
     let queue = try await DeadLetterQueue.open(
-      options.subject, over: stream, sendingTo: target, as: options.readers, limit: options.limit)
+      options.subject, over: stream, sendingTo: target, as: options.readers ?? "dead-letters", limit: options.limit)
     waiting.cancel()
     let (all, missing) = (queue.letters, queue.heldElsewhere)
     let chosen = all.filter(options.selects)

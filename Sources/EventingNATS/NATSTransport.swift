@@ -1,7 +1,6 @@
 #if NATS
   public import Eventing
   public import EventingTransport
-  import Synchronization
 
   /// A transport over a stream of a NATS server, or without a stream: see ``NATS``.
   ///
@@ -14,7 +13,8 @@
   public final class NATSTransport: Transport {
     let engine: Engine
     let stream: StreamName?
-    private let duplicateCheck = Atomic<Bool>(false)
+    /// When a duplicate may be compared with the stored message.
+    private let nextComparison = Guarded(ContinuousClock.now)
 
     init(_ engine: Engine, _ stream: StreamName?) {
       self.engine = engine
@@ -106,20 +106,25 @@
       return receipt
     }
 
-    /// The publisher does not wait for the comparison. One goes on at a time, and none follows a
-    /// refusal: a publisher may lack the permission to read the stream.
+    /// The publisher does not wait for the comparison. One runs at a time, and none for a minute
+    /// after one that fails: a publisher may lack the permission to read the stream.
     private func checkDuplicate(_ message: RemoteMessage, of receipt: Receipt, on subject: String) {
-      guard let stream, let position = receipt.position,
-        duplicateCheck.compareExchange(
-          expected: false, desired: true, ordering: .acquiringAndReleasing
-        ).exchanged
-      else { return }
-      Task { [engine, self] in
-        guard let stored = try? await StreamAdmin(engine).message(at: position, in: stream.name) else { return }
-        duplicateCheck.store(false, ordering: .relaxed)
-        if stored.body != message.body || !stored.subject.utf8.elementsEqual(subject.utf8) {
-          engine.incidents.post(.reusedID(message, on: subject, in: stream.name, receipt))
-        }
+      guard let stream, let position = receipt.position else { return }
+      let mayBegin = nextComparison.withLock { next in
+        if next > .now { return false }
+        next = .now + .year
+        return true
+      }
+      guard mayBegin else { return }
+      Scheduling.task(priority: nil, on: nil) { [engine, self] in
+        var pause = Duration.zero
+        defer { nextComparison.withLock { $0 = .now + pause } }
+        do {
+          let stored = try await StreamAdmin(engine).message(at: position, in: stream.name)
+          if let stored, stored.body != message.body || !stored.subject.utf8.elementsEqual(subject.utf8) {
+            engine.incidents.post(.reusedID(message, on: subject, in: stream.name, receipt))
+          }
+        } catch { pause = .seconds(60) }
       }
     }
 

@@ -92,30 +92,30 @@ public final class EventMetrics: EventObserver {
     for (handler, count) in waiting { series(name, handler).waiting?.set(count) }
   }
 
-  /// Two threads may make a meter at the same time. Then both use the one that was stored first.
-  func meter(_ name: String, _ subject: String, _ group: String) -> Meter {
-    let key = [name, subject, group]
-    if let found = backlogs.withLock({ $0[key] }) { return found }
-    let made = Meter(
-      label: "eventing.backlog.\(name)", dimensions: [("subject", subject), ("group", group)],
-      factory: factory ?? MetricsSystem.factory)
-    return backlogs.withLock { backlogs in
-      if let found = backlogs[key] { return found }
-      backlogs[key] = made
-      return made
-    }
-  }
-
   // MARK: Series
 
   /// Returns the metrics of an event, or of a handler. Makes them at the first call.
-  ///
-  /// The metrics factory is called outside the mutex, so two threads may make the metrics of one
-  /// handler at the same time. Then both threads use the metrics that were stored first.
   private func series(_ event: String, _ handler: String?) -> Series {
     let key = SeriesKey(event: event, handler: handler)
+    return first(key, in: all) { Series(key, factory ?? MetricsSystem.factory) }
+  }
+
+  /// Returns a meter of the backlog of a group. Makes it at the first call.
+  func meter(_ name: String, _ subject: String, _ group: String) -> Meter {
+    first([name, subject, group], in: backlogs) {
+      Meter(
+        label: "eventing.backlog.\(name)", dimensions: [("subject", subject), ("group", group)],
+        factory: factory ?? MetricsSystem.factory)
+    }
+  }
+
+  /// The metrics factory is called outside the mutex, so two threads may make metrics for one key
+  /// at the same time. Then both threads use those that were stored first.
+  private func first<Key: Hashable & Sendable, Value: Sendable>(
+    _ key: Key, in all: borrowing Mutex<[Key: Value]>, _ make: () -> Value
+  ) -> Value {
     if let found = all.withLock({ $0[key] }) { return found }
-    let made = Series(key, factory ?? MetricsSystem.factory)
+    let made = make()
     return all.withLock { all in
       if let found = all[key] { return found }
       all[key] = made

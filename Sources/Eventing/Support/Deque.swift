@@ -17,7 +17,7 @@
     var element: Element?
     swap(&element, &elements[head])
     head += 1
-    if isEmpty || head > 1_024 { giveBackRoom() }
+    if isEmpty || head > OverloadControl.limit { giveBackRoom() }
     return element
   }
 

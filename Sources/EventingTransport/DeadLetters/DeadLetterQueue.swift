@@ -57,7 +57,8 @@ public final class DeadLetterQueue: Sendable {
   ///   - target: The stream of the messages, to which ``sendAgain(_:)`` publishes; `nil` if it's
   ///     the same stream.
   ///   - group: The group of those who decide about letters. Each group gets all stored letters.
-  ///   - limit: The maximum number of letters that the queue holds. Those that were stored first come first.
+  ///   - limit: The maximum number of letters that the queue holds. Those that were stored first
+  ///     come first.
   ///   - wait: The longest time to wait for existing letters.
   ///   - clock: The clock that measures `wait`.
   /// - Returns: The open queue.

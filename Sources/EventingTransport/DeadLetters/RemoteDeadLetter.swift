@@ -20,7 +20,7 @@ public struct RemoteDeadLetter: Sendable, Identifiable {
   /// How many times the message has become a dead letter. More than 1 after
   /// ``DeadLetterQueue/sendAgain(_:)``.
   public let deaths: Int
-  /// The headers of the message, without instructions to the engine.
+  /// The headers of the message, without instructions to the engine and those that can't be sent.
   public let headers: [String: String]
   /// The body of the message.
   public let body: [UInt8]
@@ -87,8 +87,7 @@ extension RemoteDeadLetter: CustomStringConvertible {
   public var description: String {
     let place = group.map { " in \($0)" } ?? ""
     let again = deaths > 1 ? ", \(deaths) times" : ""
-    let text = "\(id) to \(subject)\(place), \(handler ?? "no handler"): \(reason) (attempt \(attempts)\(again))"
-    // Another program may have written any bytes.
-    return String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
+    return onOneLine(
+      "\(id) to \(subject)\(place), \(handler ?? "no handler"): \(reason) (attempt \(attempts)\(again))")
   }
 }

@@ -11,9 +11,14 @@ func shown(_ text: String) -> String {
   return result + (text.unicodeScalars.count > 80 ? "…\"" : "\"")
 }
 
+/// Another program may have written any characters, and a terminal obeys some.
+package func onOneLine(_ text: String) -> String {
+  String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
+}
+
 /// On one line, with at most 1,000 characters, and without blanks at both ends.
 func headerValue(_ text: String) -> String {
-  let scalars = text.unicodeScalars.prefix(1_000).map { $0.value < 32 || $0.value == 127 ? " " : $0 }
+  let scalars = Array(onOneLine(String(text.unicodeScalars.prefix(1_000))).unicodeScalars)
   let end = scalars.lastIndex { $0 != " " } ?? -1
   return String(String.UnicodeScalarView(scalars[...end].drop { $0 == " " }))
 }

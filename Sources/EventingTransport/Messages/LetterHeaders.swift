@@ -16,14 +16,11 @@ enum LetterHeaders {
     return result
   }
 
-  /// The headers that a message had before it became a letter, without instructions to the engine.
+  /// The headers that a message had before it became a letter, without instructions to the engine
+  /// and those that cannot be sent.
   static func original(_ headers: [String: String]) -> [String: String] {
     var result: [String: String] = [:]
     for (name, value) in headers {
-      if name.hasPrefix(HeaderName.deadHeader) {
-        // A name that cannot be sent is not sent again either.
-        continue
-      }
       if name.hasPrefix("Eventing-Dead-") || [HeaderName.originalID, HeaderName.onlyGroup].contains(name) { continue }
       result[name] = value
     }

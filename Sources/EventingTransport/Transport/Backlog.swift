@@ -10,7 +10,7 @@ public struct Backlog: Hashable, Sendable {
   /// The number of messages that members have received but that have no final verdict yet. A
   /// message that is waiting for its next attempt counts, too.
   public var inHand: Int
-  /// The number of messages among ``inHand`` that were delivered more than once.
+  /// The number of messages among ``inHand`` that failed or were given back at least once.
   public var redelivered: Int
   /// The time at which the oldest unhandled message was stored; `nil` if there is none.
   public var oldest: Date?

@@ -19,7 +19,7 @@ public final class BacklogMonitor: Sendable {
   ///   - event: The event.
   ///   - group: The group.
   ///   - interval: The pause between two readings.
-  ///   - limit: How long the backlog may stay above its smallest value so far.
+  ///   - limit: How long the backlog may grow.
   ///   - clock: The clock that measures both durations.
   public convenience init<Payload>(
     of event: RemoteEvent<Payload>, in group: String, every interval: Duration = .seconds(10),
@@ -36,7 +36,7 @@ public final class BacklogMonitor: Sendable {
   ///   - group: The group.
   ///   - transport: The stream.
   ///   - interval: The pause between two readings.
-  ///   - limit: How long the backlog may stay above its smallest value so far.
+  ///   - limit: How long the backlog may grow.
   ///   - clock: The clock that measures both durations.
   public init(
     of subject: String, in group: String, over transport: any Transport, every interval: Duration = .seconds(10),
@@ -53,7 +53,7 @@ public final class BacklogMonitor: Sendable {
           event.post(backlog)
           if let count = growth.note(backlog.waiting + backlog.inHand) {
             let reason =
-              "expected the group \(group) to keep up; for \(limit) it has had more than \(count) messages: \(backlog)"
+              "expected the group \(group) to keep up; its backlog has grown beyond \(count) messages within \(limit): \(backlog)"
             incidents.post(TransportIncident(kind: .growingBacklog, subject: subject, event: subject, reason: reason))
           }
         } catch {

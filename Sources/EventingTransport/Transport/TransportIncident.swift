@@ -88,9 +88,7 @@ extension TransportIncident: CustomStringConvertible {
       subject.map { " on \($0)" }, event == subject ? nil : event.map { " for \($0)" },
       stream.map { " in the stream \($0)" }, dropped > 0 ? ", \(dropped) dropped" : nil,
     ]
-    let text = "\(kind)\(places.compactMap { $0 }.joined()): \(reason)"
-    // Another program may have put arbitrary bytes into a subject.
-    return String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
+    return onOneLine("\(kind)\(places.compactMap { $0 }.joined()): \(reason)")
   }
 }
 

@@ -6,6 +6,15 @@ import Testing
 /// Tests of dead letters that are read, sent again and discarded. `TransportConformance` has the
 /// checks that each engine must pass.
 @Suite(.timeLimit(.minutes(10))) struct DeadLetterQueueTests {
+  /// Listens with a handler that makes a letter of each message until it is mended.
+  private func failUntilMended(_ event: RemoteEvent<Int>, _ isMended: Notes<Bool>, _ calls: Notes<Int>) async throws {
+    event.addHandler { number in
+      if isMended.count == 0 { throw Refused() }
+      calls.note(number)
+    }
+    try await event.listen(as: "work", retry: .immediately(attempts: 1), deadLetter: "dead")
+  }
+
   /// Two people who look at letters get different ones, and neither sends what the other one has.
   @Test func aLetterIsInTheHandsOfOneQueue() throws {
     try simulate(1...20) { clock in
@@ -33,13 +42,8 @@ import Testing
   @Test func whatCannotBeSentStaysALetter() throws {
     try simulate(1...10) { clock in
       let bus = InMemoryTransport(clock: clock, publishTimeout: .seconds(2))
-      let event = RemoteEvent<Int>("numbers", over: bus)
-      let (isMended, calls) = (Notes<Bool>(), Notes<Int>())
-      event.addHandler { number in
-        if isMended.count == 0 { throw Refused() }
-        calls.note(number)
-      }
-      try await event.listen(as: "work", retry: .immediately(attempts: 1), deadLetter: "dead")
+      let (event, isMended, calls) = (RemoteEvent<Int>("numbers", over: bus), Notes<Bool>(), Notes<Int>())
+      try await failUntilMended(event, isMended, calls)
       for number in 1...3 { try await event.publish(number) }
       try await clock.sleep(for: .seconds(1))
       let queue = try await DeadLetterQueue.open("dead", over: bus, clock: clock)
@@ -63,13 +67,8 @@ import Testing
   @Test func aMessageIsSentAgainOnceAlthoughItsReceiptIsLost() throws {
     try simulate(1...20) { clock in
       let bus = InMemoryTransport(seed: 3, faults: [.loseReceipt(0.5)], clock: clock)
-      let event = RemoteEvent<Int>("numbers", over: bus)
-      let (isMended, calls) = (Notes<Bool>(), Notes<Int>())
-      event.addHandler { number in
-        if isMended.count == 0 { throw Refused() }
-        calls.note(number)
-      }
-      try await event.listen(as: "work", retry: .immediately(attempts: 1), deadLetter: "dead")
+      let (event, isMended, calls) = (RemoteEvent<Int>("numbers", over: bus), Notes<Bool>(), Notes<Int>())
+      try await failUntilMended(event, isMended, calls)
       for number in 1...8 { _ = try? await event.publish(number) }
       try await clock.sleep(for: .seconds(100))
       isMended.note(true)
@@ -131,12 +130,8 @@ import Testing
       let bus = InMemoryTransport(clock: clock)
       let (one, all) = (RemoteEvent<Int>("numbers.a", over: bus), RemoteKeyedEvent<String, Int>("numbers", over: bus))
       let (isMended, calls, others) = (Notes<Bool>(), Notes<Int>(), Notes<Int>())
-      one.addHandler { number in
-        if isMended.count == 0 { throw Refused() }
-        calls.note(number)
-      }
+      try await failUntilMended(one, isMended, calls)
       all.anyKey.addHandler { others.note($0.payload) }
-      try await one.listen(as: "work", retry: .immediately(attempts: 1), deadLetter: "dead")
       try await all.listen(as: "work")
       try await one.publish(1)
       try await clock.sleep(for: .seconds(1))
