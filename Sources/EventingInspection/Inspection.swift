@@ -18,8 +18,8 @@ import Synchronization
 /// So a client also sees waits that began before it came. While clients are connected, a thread of
 /// the inspection reads the counters, which slows no post.
 ///
-/// In a release build, a plain inline handler has no file and line: its record has no room for
-/// them. Give such a handler a name to recognize it.
+/// In a release build, an inline handler without options, or with `.once` alone, has no file and
+/// line: its record has no room for them. Give such a handler a name to recognize it.
 ///
 /// Releasing an inspection does not end it: ``end()``, or the end of the process, closes the socket
 /// and removes its file.

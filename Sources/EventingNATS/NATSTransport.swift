@@ -121,7 +121,7 @@
         defer { nextComparison.withLock { $0 = .now + pause } }
         do {
           let stored = try await StreamAdmin(engine).message(at: position, in: stream.name)
-          if let stored, stored.body != message.body || !stored.subject.utf8.elementsEqual(subject.utf8) {
+          if let stored, stored.body != message.body || !stored.subject.hasBytes(of: subject) {
             engine.incidents.post(.reusedID(message, on: subject, in: stream.name, receipt))
           }
         } catch { pause = .seconds(60) }

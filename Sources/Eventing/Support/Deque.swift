@@ -21,7 +21,7 @@
     return element
   }
 
-  @usableFromInline mutating func giveBackRoom() {
+  @inlinable mutating func giveBackRoom() {
     if isEmpty {
       let bytes = elements.capacity * MemoryLayout<Element?>.stride
       elements.removeAll(keepingCapacity: elements.capacity <= 2 * OverloadControl.limit && bytes <= 65_536)

@@ -3,12 +3,14 @@ import Eventing
 /// The verdict follows from the report of the send, and from the loops that received the payload.
 struct MessageHandling: BegunMessage {
   let listener: Listener
-  let message: RemoteMessage
-  let send: BegunSend
-  let loops: LoopAccount
+  let send: Completion
+  let account: MessageAccount
+
+  private var message: RemoteMessage { account.message }
 
   var knownVerdict: Verdict? {
-    guard let outcome = send.knownOutcome, let isLooped = loops.outcome else { return nil }
+    guard let report = send.finishedReport, let isLooped = account.isLooped else { return nil }
+    let outcome = account.outcome(report)
     // If `listener.verdict` returns `nil`, the message must be given up. This may publish a dead
     // letter, for which this getter cannot wait. So this getter returns `nil`, and the engine
     // awaits `verdict`, whose getter calls `listener.giveUp`.
@@ -19,8 +21,9 @@ struct MessageHandling: BegunMessage {
 
   var verdict: Verdict {
     get async {
-      let outcome = await send.wait()
-      let isLooped = await loops.wait()
+      // Waits for handlers behind forwards, too, and runs the `.task` handlers.
+      let outcome = account.outcome(await send.wait())
+      let isLooped = await account.waitForLoops()
       if let verdict = listener.verdict(on: message, outcome, isLooped: isLooped) {
         end(isHandled: verdict == .done)
         return verdict
@@ -36,7 +39,7 @@ struct MessageHandling: BegunMessage {
   }
 
   private func end(isHandled: Bool) {
-    if !isHandled { send.noteHandedBack() }
+    if !isHandled { account.noteHandedBack() }
     listener.end(message, isHandled: isHandled)
   }
 }
@@ -62,6 +65,7 @@ struct HopelessMessage: BegunMessage {
 final class Listener: Sendable {
   let options: ListenOptions
   private let transport: any Transport
+  private let identity: String
   private let attempts: Int
   private let letterNumber: UInt64
   private let filterMark: String
@@ -79,6 +83,7 @@ final class Listener: Sendable {
   init(_ options: ListenOptions, _ filter: String, _ transport: any Transport) {
     self.options = options
     self.transport = transport
+    identity = transport.identity
     // Without a stream no message comes again, so the first failure is final.
     attempts = transport.promises.isAtLeastOnce ? options.retry.attempts : 1
     filterMark = LetterHeaders.mark(of: filter)
@@ -101,14 +106,19 @@ final class Listener: Sendable {
   ///
   /// A program that may publish to the subject can write these headers, too.
   func isForOthers(_ message: RemoteMessage) -> Bool {
-    guard let only = message.headers[HeaderName.onlyGroup], message.headers[HeaderName.originalID] != nil,
-      message.headers[HeaderName.deadCount] != nil
+    // Three lookups for each message would take a tenth of its handling.
+    guard message.headers.count >= 3, let only = message.headers[HeaderName.onlyGroup],
+      message.headers[HeaderName.originalID] != nil, message.headers[HeaderName.deadCount] != nil
     else { return false }
     return only != options.group.map { LetterHeaders.only($0, filterMark) }
   }
 
   /// No handler is called if the message was given up before, or is a repetition.
-  func begin(_ message: RemoteMessage, _ send: (LoopAccount) -> BegunSend) -> any BegunMessage {
+  ///
+  /// - Parameter send: A lane with ``Buffering/suspendingSender(_:)`` takes the payload even if it's
+  ///   full, and the caller never sleeps because of an overload. The send belongs to no handler,
+  ///   even if a handler calls this method, so no cycle of waits goes through it.
+  func begin(_ message: RemoteMessage, _ send: (MessageAccount) -> Completion) -> any BegunMessage {
     if let entry = hopeless.entry(for: message) {
       var message = message
       message.attempt = entry.attempts
@@ -119,8 +129,8 @@ final class Listener: Sendable {
     case .inHand: return DecidedMessage(decision: .release(after: Listener.longPause))
     case .new: break
     }
-    let loops = LoopAccount()
-    return MessageHandling(listener: self, message: message, send: send(loops), loops: loops)
+    let account = MessageAccount(message, over: identity)
+    return MessageHandling(listener: self, send: send(account), account: account)
   }
 
   /// `nil` if the message must be given up: see ``giveUp(_:_:)``.

@@ -27,6 +27,15 @@ final class SeenMessages: Sendable {
   private enum Key: Hashable, Sendable {
     case id(ExactText, streamMark: String)
     case position(UInt64, streamMark: String)
+
+    /// Without the mark, which is the same for all messages but those of a stream that is made
+    /// again.
+    func hash(into hasher: inout Hasher) {
+      switch self {
+      case .id(let id, _): hasher.combine(id)
+      case .position(let position, _): hasher.combine(position)
+      }
+    }
   }
 
   private struct State: Sendable {

@@ -91,16 +91,15 @@ public final class InMemoryTransport: Transport {
       throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
     }
     try checkHeaderSyntax(message.headers)
-    if state.withLock({ $0.reach }) != .open { try await reach(subject) }
     var message = message
-    message.subject = subject
+    if !message.subject.hasBytes(of: subject) { message.subject = subject }
     guard stored != nil else {
-      let woken = state.withLock { $0.hand(message) }
+      let woken = try await whenReached(subject) { [message] in $0.hand(message) }
       for subscription in woken { startPump(subscription) }
       return Receipt()
     }
     try checkStored(subject)
-    let (receipt, woken, isLost) = state.withLock { [message] state in
+    let (receipt, woken, isLost) = try await whenReached(subject) { [message, faults] state in
       let (receipt, woken) = state.store(message)
       guard faults.loseReceipt > 0, !receipt.isDuplicate else { return (receipt, woken, false) }
       var generator = state.chances.generator(.receipt, receipt.position ?? 0)
@@ -109,7 +108,7 @@ public final class InMemoryTransport: Transport {
     entered()
     if receipt.isDuplicate {
       let stored = state.withLock { state in receipt.position.flatMap { state.log[$0] } }
-      if let stored, stored.body != message.body || !stored.subject.utf8.elementsEqual(subject.utf8) {
+      if let stored, stored.body != message.body || !stored.subject.hasBytes(of: subject) {
         tell(.reusedID(message, on: subject, in: streamName, receipt))
       }
     }
@@ -124,6 +123,17 @@ public final class InMemoryTransport: Transport {
     guard let stored, !stored.contains(where: { $0.matches(subject) }) else { return }
     let subjects = stored.map(\.text).joined(separator: ", ")
     throw TransportError(.badSubject, "expected a subject that the stream stores (\(subjects)); got \(shown(subject))")
+  }
+
+  /// Runs a closure under the mutex, once the engine can be reached. Throws as ``reach(_:)`` does.
+  private func whenReached<Result: Sendable>(
+    _ subject: String, _ body: @Sendable (inout MemoryState) -> Result
+  ) async throws -> Result {
+    while true {
+      let result = state.withLock { $0.reach == .open ? body(&$0) : nil }
+      if let result { return result }
+      try await reach(subject)
+    }
   }
 
   /// Throws after the publish timeout, or if the engine is closed.

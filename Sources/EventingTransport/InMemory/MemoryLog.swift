@@ -35,7 +35,7 @@ struct MemoryLog {
 
   /// - Parameter hash: That of the id: ``stableHash(_:)``.
   func position(of id: String, _ hash: UInt64) -> UInt64? {
-    guard let position = positions[hash], self[position]?.id.utf8.elementsEqual(id.utf8) == true else { return nil }
+    guard let position = positions[hash], self[position]?.id.hasBytes(of: id) == true else { return nil }
     return position
   }
 

@@ -125,7 +125,8 @@ struct MemoryState {
   mutating func store(_ message: RemoteMessage) -> (Receipt, [MemorySubscription]) {
     let hash = stableHash(message.id)
     if let position = log.position(of: message.id, hash) { return (Receipt(position: position, isDuplicate: true), []) }
-    func matches(_ group: MemoryGroup) -> Bool { !group.isGone && group.filter.matches(message.subject) }
+    let subject = message.subject
+    func matches(_ group: MemoryGroup) -> Bool { !group.isGone && group.filter.matches(subject) }
     let position = log.append(message, hash, needs: groupOrder.count(where: matches))
     var woken: [MemorySubscription] = []
     for group in groupOrder where matches(group) {

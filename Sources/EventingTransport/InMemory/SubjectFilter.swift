@@ -4,7 +4,7 @@ struct SubjectFilter: Hashable, Sendable {
   private let words: [Substring.UTF8View]
   private let isPlain: Bool
 
-  static func == (one: SubjectFilter, other: SubjectFilter) -> Bool { one.text.utf8.elementsEqual(other.text.utf8) }
+  static func == (one: SubjectFilter, other: SubjectFilter) -> Bool { one.text.hasBytes(of: other.text) }
   func hash(into hasher: inout Hasher) { ExactText(text).hash(into: &hasher) }
 
   init(_ text: String) {
@@ -14,7 +14,7 @@ struct SubjectFilter: Hashable, Sendable {
   }
 
   func matches(_ subject: String) -> Bool {
-    if isPlain { return text.utf8.elementsEqual(subject.utf8) }
+    if isPlain { return text.hasBytes(of: subject) }
     if text == ">" { return subject.utf8.contains { $0 != UInt8(ascii: ".") } }
     let found = subject.utf8.split(separator: UInt8(ascii: "."))
     for (index, word) in words.enumerated() {

@@ -16,7 +16,7 @@ extension String: RemoteKey {
   /// byte by byte.
   public var remoteText: String { utf8.allSatisfy { $0 < 128 } ? self : precomposedStringWithCanonicalMapping }
   public init?(remoteText: String) {
-    guard remoteText.remoteText.utf8.elementsEqual(remoteText.utf8) else { return nil }
+    guard remoteText.remoteText.hasBytes(of: remoteText) else { return nil }
     self = remoteText
   }
 }

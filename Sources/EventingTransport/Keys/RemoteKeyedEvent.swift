@@ -64,10 +64,7 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
       guard let key = SubjectWord.unescaped(word).flatMap(Key.init(remoteText:)) else {
         throw DecodingFailure("expected a key of \(Key.self) in the subject \(shown(message.subject))")
       }
-      let isRepeated = message.attempt > 1
-      return { delivered, way in
-        event.begin(delivered, to: key, from: way, isRepeated: isRepeated) { delivered.loops.mark() }
-      }
+      return { event.begin($0, to: key, accountedIn: $0.account) }
     }
   }
 
@@ -82,13 +79,13 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
 
   /// A source of the payloads of one key. The source retains this event.
   public subscript(key: Key) -> some EventSource<Payload> {
-    RemoteKeySource<Key, Payload, Payload>(remote: self) { $0[key].map(\.occurrence.payload) }
+    RemoteKeySource<Key, Payload, Payload>(remote: self) { $0[key].map { $0.payload } }
   }
 
   /// A source of all payloads, together with their keys. The source retains this event.
   public var anyKey: some EventSource<(key: Key, payload: Payload)> {
     RemoteKeySource<Key, Payload, (key: Key, payload: Payload)>(remote: self) { event in
-      event.anyKey.map { (key: $0.key, payload: $0.payload.occurrence.payload) }
+      event.anyKey.map { (key: $0.key, payload: $0.payload.payload) }
     }
   }
 

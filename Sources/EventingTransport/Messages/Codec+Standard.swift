@@ -107,9 +107,9 @@ extension Codec where Payload == Void {
 extension JSONEncoder {
   /// Writes equal bytes for equal payloads in all processes, unless they have sets, so that a
   /// message that is published again is not taken for another one with its id.
-  fileprivate static var deterministic: JSONEncoder {
+  fileprivate static let deterministic = {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     return encoder
-  }
+  }()
 }

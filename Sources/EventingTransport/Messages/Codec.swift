@@ -41,11 +41,13 @@ public struct Codec<Payload: Sendable>: Sendable {
     encode: @escaping @Sendable (Payload) throws -> [UInt8],
     decode: @escaping @Sendable (_ bytes: [UInt8], _ version: Int) throws -> Payload
   ) {
-    self.encode = { payload, message in
+    var own = [HeaderName.contentType: contentType]
+    own[HeaderName.type] = type
+    if version != 1 { own[HeaderName.version] = "\(version)" }
+    self.encode = { [own] payload, message in
       message.body = try encode(payload)
-      message.headers[HeaderName.contentType] = contentType
-      if let type { message.headers[HeaderName.type] = type }
-      if version != 1 { message.headers[HeaderName.version] = "\(version)" }
+      // Most messages have no other headers, and share this dictionary.
+      if message.headers.isEmpty { message.headers = own } else { message.headers.merge(own) { $1 } }
     }
     self.decode = { message in
       if let type, let found = message.headers[HeaderName.type], found != type {
@@ -86,6 +88,8 @@ public struct EncodedPayload: Sendable {
   ///
   /// - Throws: The error of the decoder.
   public func decode<Old: Decodable>(_ type: Old.Type = Old.self) throws -> Old {
-    try JSONDecoder().decode(type, from: Data(bytes))
+    try EncodedPayload.decoder.decode(type, from: Data(bytes))
   }
+
+  private static let decoder = JSONDecoder()
 }

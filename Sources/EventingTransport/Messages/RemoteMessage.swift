@@ -2,31 +2,89 @@ public import Foundation
 import Synchronization
 
 /// A message as processes exchange it.
+///
+/// Copies share their contents until one of them is changed.
 public struct RemoteMessage: Sendable {
-  /// The id. An engine that stores messages detects repetitions by it.
-  public var id: String { didSet { hasOwnID = true } }
-  /// If not, an engine that stores nothing need not send the id.
-  package private(set) var hasOwnID: Bool
-  /// The subject that the message was published to.
-  public var subject: String
-  /// The headers. Names are compared exactly as they are written.
-  public var headers: [String: String]
-  /// The encoded payload.
-  public var body: [UInt8]
+  private struct Contents: Sendable {
+    var id: String
+    var hasOwnID: Bool
+    var subject: String
+    var headers: [String: String]
+    var body: [UInt8]
+    var streamMark = ""
+    var publishedAt: Date
+    var queryGate: QueryGate?
+    var damage: String?
+  }
+
+  /// Changed only while one message refers to it, so no thread reads it meanwhile.
+  private final class Storage: @unchecked Sendable {
+    var contents: Contents
+
+    init(_ contents: Contents) { self.contents = contents }
+  }
+
+  private var storage: Storage
   /// The number of this attempt to handle the message. The first is 1.
   public var attempt: Int
   /// The position in the stream; `nil` if the engine stores nothing.
   public var position: UInt64?
+
+  private var contents: Contents {
+    _read { yield storage.contents }
+    _modify {
+      if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.contents) }
+      yield &storage.contents
+    }
+  }
+
+  /// The id. An engine that stores messages detects repetitions by it.
+  public var id: String {
+    get { contents.id }
+    set {
+      contents.id = newValue
+      contents.hasOwnID = true
+    }
+  }
+  /// If not, an engine that stores nothing need not send the id.
+  package var hasOwnID: Bool { contents.hasOwnID }
+  /// The subject that the message was published to.
+  public var subject: String {
+    get { contents.subject }
+    set { contents.subject = newValue }
+  }
+  /// The headers. Names are compared exactly as they are written.
+  public var headers: [String: String] {
+    get { contents.headers }
+    _modify { yield &contents.headers }
+  }
+  /// The encoded payload.
+  public var body: [UInt8] {
+    get { contents.body }
+    _modify { yield &contents.body }
+  }
   /// Differs between a stream and one that is made again with its name. Empty if that never
   /// happens.
-  package var streamMark = ""
+  package var streamMark: String {
+    get { contents.streamMark }
+    set { contents.streamMark = newValue }
+  }
   /// The time at which the message was published. A message of a NATS stream has the time at which
   /// the server stored it; one over NATS without a stream, the time at which it arrived.
-  public var publishedAt: Date
+  public var publishedAt: Date {
+    get { contents.publishedAt }
+    set { contents.publishedAt = newValue }
+  }
   /// Decides whether a responder begins a query, or the engine answers that there is none.
-  package var queryGate: QueryGate?
+  package var queryGate: QueryGate? {
+    get { contents.queryGate }
+    set { contents.queryGate = newValue }
+  }
   /// Set if the engine could not read the headers. A damaged message reaches no handler.
-  package var damage: String?
+  package var damage: String? {
+    get { contents.damage }
+    set { contents.damage = newValue }
+  }
 
   /// Creates a message.
   ///
@@ -42,14 +100,12 @@ public struct RemoteMessage: Sendable {
     id: String? = nil, subject: String = "", headers: [String: String] = [:], body: [UInt8] = [], attempt: Int = 1,
     position: UInt64? = nil, publishedAt: Date = Date()
   ) {
-    self.id = id ?? MessageID.next()
-    hasOwnID = id != nil
-    self.subject = subject
-    self.headers = headers
-    self.body = body
+    storage = Storage(
+      Contents(
+        id: id ?? MessageID.next(), hasOwnID: id != nil, subject: subject, headers: headers, body: body,
+        publishedAt: publishedAt))
     self.attempt = attempt
     self.position = position
-    self.publishedAt = publishedAt
   }
 }
 
@@ -61,12 +117,17 @@ extension RemoteMessage {
 /// Unique over all processes: a random part for each process, and a number. A UUID for each message
 /// would need a system call.
 enum MessageID {
-  private static let process =
-    String(UInt64.random(in: .min ... .max), radix: 36)
-    + String(UInt64.random(in: .min ... .max), radix: 36)
+  private static let process = Array(
+    (String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36) + ".")
+      .utf8)
   private static let count = Atomic<UInt64>(0)
 
   static func next() -> String {
-    "\(process).\(count.wrappingAdd(1, ordering: .relaxed).newValue)"
+    let (process, number) = (process, String(count.wrappingAdd(1, ordering: .relaxed).newValue))
+    // Joining two strings takes several times as long.
+    return unsafe String(unsafeUninitializedCapacity: process.count + number.utf8.count) { text in
+      let end = unsafe text.initialize(fromContentsOf: process)
+      return unsafe text[end...].initialize(fromContentsOf: number.utf8)
+    }
   }
 }

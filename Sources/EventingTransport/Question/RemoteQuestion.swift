@@ -25,7 +25,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - subject: The subject of the queries: words that are joined by dots. If it is not valid,
-  ///     `first` and `listen` throw.
+  ///     `firstAnswer` and `listen` throw.
   ///   - transport: The engine.
   ///   - codec: The codec of the queries.
   ///   - answerCodec: The codec of the answers.
@@ -64,7 +64,9 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   /// Answers queries with the responders of this process, until the listening ends.
   ///
   /// No responder begins a query after the listening has ended: the caller gets
-  /// ``TransportError/Code/noResponders``. A query that has begun is answered. None begins a query
+  /// ``TransportError/Code/noResponders``. A query that has begun is answered if its responder
+  /// returns within the limit of ``Listening/drain(within:)``, or of the engine's `close`. After the
+  /// limit, the caller may get ``TransportError/Code/responderFailed``. No responder begins a query
   /// whose caller does not wait any more: after its time limit or, in memory, its cancellation.
   ///
   /// - Parameters:

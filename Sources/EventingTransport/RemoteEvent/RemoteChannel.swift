@@ -62,7 +62,7 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
     return try await transport.backlog(of: isKeyed ? "\(subject).*" : subject, in: group)
   }
 
-  typealias Send = @Sendable (Delivered<Payload>, RemoteWay) -> BegunSend
+  typealias Send = @Sendable (Delivered<Payload>) -> Completion
 
   /// - Parameters:
   ///   - mayDeliver: Whether a message could reach a handler now. Its argument says whether plainly
@@ -83,7 +83,7 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
     let countsLocked = !transport.promises.isAtLeastOnce
     subscribing.isReady = { mayDeliver(countsLocked) }
     let listener = Listener(options, filter, transport)
-    let (codec, identity, transport, chosen) = (codec, transport.identity, transport, subscribing)
+    let (codec, transport, chosen) = (codec, transport, subscribing)
     return try await listenings.add(options.group) {
       try await transport.subscribe(filter, chosen) { message in
         if listener.isForOthers(message) { return DecidedMessage(decision: .done) }
@@ -97,11 +97,10 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
         } catch {
           return HopelessMessage(listener: listener, message: message, reason: headerValue(withoutContent(error)))
         }
-        return listener.begin(message) { loops in
-          let delivered = Delivered(occurrence: RemoteOccurrence(payload, message), loops: loops)
-          let way = RemoteWay(of: message, over: identity)
-          var begun: BegunSend?
-          RemoteContext.extract(message.headers) { begun = send(delivered, way) }
+        return listener.begin(message) { account in
+          let delivered = Delivered(payload: payload, account: account)
+          var begun: Completion?
+          RemoteContext.extract(message.headers) { begun = send(delivered) }
           guard let begun else { preconditionFailure("a task-local value is bound around one call") }
           return begun
         }

@@ -11,7 +11,7 @@ extension RemoteEvent {
     perform body: @escaping @Sendable (Payload) throws -> Interception<Payload>
   ) -> HandlerToken {
     event.addInterceptor(options, fileID, line) { message in
-      try body(message.occurrence.payload).map { message.with($0) }
+      try body(message.payload).map { message.with($0) }
     }
   }
 
@@ -22,7 +22,7 @@ extension RemoteEvent {
     perform body: @escaping @Sendable (Owner, Payload) throws -> Interception<Payload>
   ) -> HandlerToken {
     event.addInterceptor(options, owner, fileID, line) { owner, message in
-      try body(owner, message.occurrence.payload).map { message.with($0) }
+      try body(owner, message.payload).map { message.with($0) }
     }
   }
 }
@@ -35,7 +35,7 @@ extension RemoteKeyedEvent {
     perform body: @escaping @Sendable (Key, Payload) throws -> Interception<Payload>
   ) -> HandlerToken {
     event.addInterceptor(options, fileID, line) { key, message in
-      try body(key, message.occurrence.payload).map { message.with($0) }
+      try body(key, message.payload).map { message.with($0) }
     }
   }
 
@@ -46,7 +46,7 @@ extension RemoteKeyedEvent {
     perform body: @escaping @Sendable (Owner, Key, Payload) throws -> Interception<Payload>
   ) -> HandlerToken {
     event.addInterceptor(options, owner, fileID, line) { owner, key, message in
-      try body(owner, key, message.occurrence.payload).map { message.with($0) }
+      try body(owner, key, message.payload).map { message.with($0) }
     }
   }
 }

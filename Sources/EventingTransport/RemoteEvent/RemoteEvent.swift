@@ -47,7 +47,7 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   public init(_ subject: String, over transport: any Transport, codec: Codec<Payload>) {
     channel = RemoteChannel(subject, transport, codec)
     event = Event(subject)
-    source = event.map(\.occurrence.payload)
+    source = event.map { $0.payload }
     event.onReadiness(channel.listenings.readinessChanged)
   }
 
@@ -114,11 +114,8 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
       group: group, start: start, inFlight: inFlight, givenRetry: retry, deadLetter: deadLetter,
       deduplication: deduplication)
     let event = event
-    return try await channel.listen(options, mayDeliver: { event.mayDeliver(countsLocked: $0) }) { message in
-      let isRepeated = message.attempt > 1
-      return { delivered, way in
-        event.begin(delivered, from: way, isRepeated: isRepeated) { delivered.loops.mark() }
-      }
+    return try await channel.listen(options, mayDeliver: { event.mayDeliver(countsLocked: $0) }) { _ in
+      { event.begin($0, accountedIn: $0.account) }
     }
   }
 

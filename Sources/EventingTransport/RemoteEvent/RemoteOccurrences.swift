@@ -4,7 +4,7 @@ public import Eventing
 public struct RemoteOccurrences<Payload: Sendable>: EventSource {
   let remote: RemoteEvent<Payload>
 
-  private var source: some EventSource<RemoteOccurrence<Payload>> { remote.event.map(\.occurrence) }
+  private var source: some EventSource<RemoteOccurrence<Payload>> { remote.event.map { $0.occurrence } }
 
   @discardableResult public func add(contentsOf handlers: [Handler<RemoteOccurrence<Payload>>]) -> [HandlerToken] {
     source.add(contentsOf: handlers)
