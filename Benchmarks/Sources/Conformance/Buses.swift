@@ -1,11 +1,13 @@
 import AsyncAlgorithms
 import Eventing
 import Foundation
+import Observation
 import OpenCombine
 import Synchronization
 
 let buses: [any ComparedBus.Type] = [
-  EventBusOfOne.self, CenterBus.self, SubjectBus.self, StreamBus.self, ChannelBus.self, LockedBus.self,
+  EventBusOfOne.self, CenterBus.self, SubjectBus.self, StreamBus.self, ShareBus.self, ChannelBus.self,
+  ProducersBus.self, ObservationsBus.self, LockedBus.self,
 ]
 
 /// This library's `Event`.
@@ -23,6 +25,8 @@ struct EventBusOfOne: ComparedBus {
     event.addHandler(.buffering(bound.map { .newest($0) } ?? .unbounded), on: .inOrder, perform: body)
     return true
   }
+  @MainActor func addInMainActorClass(_ table: Table) { event.addHandler(on: .main) { table.append($0) } }
+  func loop(_ body: @Sendable (Int) -> Void) async { for await number in event.payloads() { body(number) } }
 }
 
 /// Foundation's `NotificationCenter`, with observers that are closures.
@@ -53,6 +57,13 @@ struct CenterBus: ComparedBus {
     guard bound == nil else { return false }
     _ = add { number in Task { await body(number) } }
     return true
+  }
+  /// The compiler refuses `table.append` in the closure, which is `@Sendable`.
+  @MainActor func addInMainActorClass(_ table: Table) {
+    _ = center.addObserver(forName: CenterBus.changed, object: nil, queue: .main) { note in
+      let number = note.userInfo?["number"] as? Int ?? -1
+      MainActor.assumeIsolated { table.append(number) }
+    }
   }
 
   // Safe: any thread may remove an observer.
@@ -105,37 +116,82 @@ final class SubjectBus: ComparedBus, @unchecked Sendable {
     try? await Task.sleep(for: .milliseconds(100))
     return true
   }
+  @MainActor func addInMainActorClass(_ table: Table) {
+    let token = Token(subject.sink { table.append($0) })
+    lock.withLock { kept.append(token.cancellable) }
+  }
+  func loop(_ body: @Sendable (Int) -> Void) async { for await number in subject.values { body(number) } }
 }
 
 /// An `AsyncStream`, with one asynchronous consumer.
-final class StreamBus: ComparedBus {
+final class StreamBus: SequenceBus {
   static let name = "AsyncStream"
   private let continuation = Mutex<AsyncStream<Int>.Continuation?>(nil)
 
-  func add(_ body: @escaping @Sendable (Int) -> Void) -> @Sendable () -> Void { {} }
-  func addOnce(_ body: @escaping @Sendable (Int) -> Void) {}
   func send(_ number: Int) { _ = continuation.withLock { $0 }?.yield(number) }
-  func addAsync(bound: Int?, _ body: @escaping @Sendable (Int) async -> Void) async -> Bool {
+  func values(bound: Int?) -> Values? { stream(bound: bound) }
+  func stream(bound: Int?) -> AsyncStream<Int> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Int.self, bufferingPolicy: bound.map { .bufferingNewest($0) } ?? .unbounded)
     self.continuation.withLock { $0 = continuation }
-    Task.detached { for await number in stream { await body(number) } }
-    return true
+    return stream
   }
 }
 
+/// `share()` over an `AsyncStream`. A bound is that of the stream, from which `share()` takes one value at a time.
+struct ShareBus: SequenceBus {
+  static let name = "share()"
+  private let base = StreamBus()
+
+  func send(_ number: Int) { base.send(number) }
+  func values(bound: Int?) -> Values? { base.stream(bound: bound).share() }
+}
+
 /// An `AsyncChannel`. A sender that cannot suspend sends from a new task.
-struct ChannelBus: ComparedBus {
+struct ChannelBus: SequenceBus {
   static let name = "AsyncChannel"
   private let channel = AsyncChannel<Int>()
 
-  func add(_ body: @escaping @Sendable (Int) -> Void) -> @Sendable () -> Void { {} }
-  func addOnce(_ body: @escaping @Sendable (Int) -> Void) {}
   func send(_ number: Int) { Task { await channel.send(number) } }
-  func addAsync(bound: Int?, _ body: @escaping @Sendable (Int) async -> Void) async -> Bool {
-    guard bound == nil else { return false }
-    Task.detached { for await number in channel { await body(number) } }
-    return true
+  func values(bound: Int?) -> Values? { bound == nil ? channel : nil }
+}
+
+/// A `MultiProducerSingleConsumerAsyncChannel`. A sender that cannot suspend goes on when it is told to wait.
+final class ProducersBus: SequenceBus {
+  private typealias Channel = MultiProducerSingleConsumerAsyncChannel<Int, Never>
+  static let name = "multi-producer channel"
+  private let source = Mutex<Channel.Source?>(nil)
+
+  func send(_ number: Int) { source.withLock { _ = try? $0?.send(number) } }
+  func values(bound: Int?) -> Values? {
+    guard bound == nil else { return nil }
+    var made = Channel.makeChannel(backpressureStrategy: .watermark(low: 2, high: 4))
+    let channel = made.takeChannel()
+    source.withLock { $0 = made.source.makeAdditionalSource() }
+    return channel.elements()
+  }
+}
+
+/// `Observations` of a property of an `@Observable` class that any thread may change.
+struct ObservationsBus: SequenceBus {
+  static let name = "Observations"
+  private let model = Model()
+
+  func send(_ number: Int) { model.number = number }
+  func values(bound: Int?) -> Values? {
+    guard bound == nil else { return nil }
+    return Observations { [model] in model.number }.filter { $0 >= 0 }  // without the value before the first send
+  }
+
+  @Observable final class Model: Sendable {
+    @ObservationIgnored private let stored = Mutex(-1)
+    var number: Int {
+      get {
+        access(keyPath: \.number)
+        return stored.withLock { $0 }
+      }
+      set { withMutation(keyPath: \.number) { stored.withLock { $0 = newValue } } }
+    }
   }
 }
 
@@ -166,5 +222,9 @@ final class LockedBus: ComparedBus {
     guard bound == nil else { return false }
     _ = add { number in Task { await body(number) } }
     return true
+  }
+  /// The compiler refuses `table.append` in the closure, which is `@Sendable`.
+  @MainActor func addInMainActorClass(_ table: Table) {
+    _ = add { number in Task { @MainActor in table.append(number) } }
   }
 }
