@@ -9,6 +9,8 @@ final class PolledEvent {
   var version: UInt64 = 0
   /// When a poll first saw the running delivery.
   var busyAt: UInt64?
+  /// How long polls saw one delivery run that has ended, at most.
+  var longestDelivery: UInt64 = 0
   /// The event whose `failures` or `unheard` this is.
   var parent: UInt64?
   var handlers: [PolledHandler] = []
@@ -37,6 +39,8 @@ struct PolledHandler {
   var version: UInt64
   /// When a poll first saw the oldest running call.
   var runningAt: UInt64?
+  /// How long polls saw one call run that has ended, at most.
+  var longestCall: UInt64 = 0
   /// The backlog when a poll last noted it, at most once a second.
   var before: (at: UInt64, waiting: Int)
   /// Never decreases: see ``noteSuccesses(_:)``.

@@ -159,6 +159,9 @@ final class Poller {
     )
     let wasBusyAt = polled.busyAt
     guard polled.event.poll(into: reading, isWhole: isWhole) else { return false }
+    if let wasBusyAt, !reading.isBusy || before.0 != reading.sequence {
+      polled.longestDelivery = max(polled.longestDelivery, polledAt.since(wasBusyAt))
+    }
     if !reading.isBusy {
       polled.busyAt = nil
     } else if polled.busyAt == nil || before.0 != reading.sequence {
@@ -204,6 +207,9 @@ final class Poller {
     if reading == old { return false }
     if reading.dropped > old.dropped { handler.droppedAt = polledAt }
     handler.noteSuccesses(reading)
+    if let runningAt = handler.runningAt, reading.running ?? 0 == 0 || reading.oldestCall != old.oldestCall {
+      handler.longestCall = max(handler.longestCall, polledAt.since(runningAt))
+    }
     if reading.running ?? 0 == 0 {
       handler.runningAt = nil
     } else if handler.runningAt == nil || reading.oldestCall != old.oldestCall {

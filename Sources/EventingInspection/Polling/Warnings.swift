@@ -38,6 +38,10 @@ final class Warnings {
 
   var all: [PolledWarning] { known.values.sorted { $0.id < $1.id } }
 
+  /// What usually takes long is not stuck: nothing is before it has run for twice as long as the
+  /// longest one that has ended.
+  private static func usual(_ longest: UInt64) -> UInt64 { max(second, 2 * longest) }
+
   func removeAll() { (known, lastEnded) = ([:], 0) }
 
   /// Also removes warnings whose cause has been gone for long enough.
@@ -53,9 +57,10 @@ final class Warnings {
     for each in poller.waits { if let caller = each.wait.by { waits[caller] = each.wait } }
     for polled in poller.events {
       let reading = polled.reading
-      if let busyAt = polled.busyAt, now.since(busyAt) >= Self.second {
+      let usual = Self.usual(polled.longestDelivery)
+      if let busyAt = polled.busyAt, now.since(busyAt) >= usual {
         found(
-          .stuck, polled, count: milliseconds(now.since(busyAt)), limit: 1_000,
+          .stuck, polled, count: milliseconds(now.since(busyAt)), limit: milliseconds(usual),
           "A delivery of \(Self.title(polled)) has run for \(Self.seconds(now.since(busyAt))).")
       }
       if grows(&polled.before, reading.waiting, now) {
@@ -124,10 +129,11 @@ final class Warnings {
     // The name is computed only for a warning, because this method runs for each handler at each
     // poll. For the same reason the handler is read in place, not copied.
     var name: String { "\(Self.title(handler)) of \(Self.title(polled))" }
-    if let runningAt = handler.runningAt, now.since(runningAt) >= Self.second {
+    let usual = Self.usual(handler.longestCall)
+    if let runningAt = handler.runningAt, now.since(runningAt) >= usual {
       let time = now.since(runningAt)
       let text = "A call of \(name) has run for \(Self.seconds(time))."
-      found(.stuck, milliseconds(time), 1_000, text)
+      found(.stuck, milliseconds(time), milliseconds(usual), text)
     }
     let waiting = handler.reading.waiting
     if waiting > 0 || handler.before.waiting > 0, grows(&handler.before, waiting, now) {
@@ -233,5 +239,5 @@ final class Warnings {
 extension UInt64 {
   /// Zero if the other time is later, for example because the event was made after the poll had
   /// read the clock.
-  fileprivate func since(_ earlier: UInt64) -> UInt64 { self > earlier ? self - earlier : 0 }
+  func since(_ earlier: UInt64) -> UInt64 { self > earlier ? self - earlier : 0 }
 }

@@ -80,6 +80,40 @@ extension PollerTests {
     await event.quiesce()
   }
 
+  /// A handler whose calls usually take three seconds is stuck after six.
+  @Test func whatUsuallyTakesLongIsNotStuck() async throws {
+    EventRegistry.start()
+    defer { EventRegistry.stop() }
+    let (event, entered, goOn) = (Event<Int>("slow"), Signal(), Signal())
+    let (entries, ends) = (entered.payloads(), goOn.payloads())
+    event.addHandler { _ async in
+      entered.post()
+      for await _ in ends { return }
+    }
+    let (poller, now, id) = (Poller(), InspectionClock.now, event.identity.number)
+    var second: UInt64 = 0
+    func poll() {
+      poller.poll(at: now + second * Self.second)
+      second += 1
+    }
+    func call(for seconds: Int) async -> [Int?] {
+      event.post(1)
+      for await _ in entries { break }
+      var counts: [Int?] = []
+      for _ in 0...seconds {
+        poll()
+        counts.append(warning(.stuck, poller, id)?.count)
+      }
+      goOn.post()
+      await event.quiesce()
+      for _ in 0...2 { poll() }
+      return counts
+    }
+    #expect(await call(for: 3) == [nil, 1_000, 2_000, 3_000])
+    #expect(await call(for: 4) == [nil, nil, nil, nil, nil])
+    #expect(await call(for: 11).compactMap(\.self).first == 10_000)
+  }
+
   /// A pace drops what a newer occurrence replaces, as its handler asks. A bound drops what it has
   /// no room for.
   @Test func onlyABoundIsWarnedOf() async throws {
