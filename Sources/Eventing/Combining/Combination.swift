@@ -37,6 +37,7 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
     self.second = second
     self.third = third
     self.key = key
+    _ = event.core.anchor.failures().visible.set(first.event.core.anchor)
   }
 
   // MARK: Beginning

@@ -21,7 +21,8 @@ extension Observed {
   /// ``HandlerRegistry/removeAll(where:)`` don't reach them. Remove one by its token, with
   /// ``HandlerToken/remove()`` or through any combination of these values in the same order. There
   /// is no common order of the handlers of the combination and those of the values.
-  /// ``HandlerRegistry/quiesce()`` of a value waits for both.
+  /// ``HandlerRegistry/quiesce()`` of a value waits for both. Errors of the combination's handlers
+  /// are in the ``Observed/failures`` of this value.
   ///
   /// A value takes longer to set while it is part of a combination with handlers or sequences.
   ///
@@ -125,7 +126,9 @@ extension EventSource {
   ///   handler first, such as the value of an ``Observed``. Handlers that are added together share
   ///   one set of latest payloads.
   /// - **Reports.** A send to one of the sources waits for the handler and counts it as a forward,
-  ///   delivered once the payload has been passed on. The handler's errors aren't in the report.
+  ///   delivered once the payload has been passed on. The handler's errors aren't in the report. They
+  ///   are in ``Event/failures`` of this source, or of the event that it is a view of. They make no
+  ///   dead letters.
   /// - **End.** A handler ends when all of the sources have ended. Its token removes it from all of
   ///   them. The view keeps the sources alive; a handler added through it doesn't.
   ///

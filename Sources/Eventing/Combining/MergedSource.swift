@@ -8,7 +8,9 @@ extension EventSource {
   /// - **Begin.** Whatever a source gives a new handler first, such as the value of an
   ///   ``Observed``, comes first from that source.
   /// - **Reports.** A send to one of the sources waits for the handler and counts it as a forward,
-  ///   delivered once the payload has been passed on. The handler's errors aren't in the report.
+  ///   delivered once the payload has been passed on. The handler's errors aren't in the report. They
+  ///   are in ``Event/failures`` of this source, or of the event that it is a view of. They make no
+  ///   dead letters.
   /// - **End.** A handler ends when all of the sources have ended. Its token removes it from all of
   ///   them. The view keeps the sources alive; a handler added through it doesn't.
   ///
@@ -56,6 +58,7 @@ final class JoinedEvents: Sendable {
         return joined
       })
     let begun = begin()
+    if let first = begun.first?.anchor { _ = event.core.anchor.failures().visible.set(first) }
     forwards.tokens.withLock { $0 = begun }
     return tokens
   }

@@ -37,6 +37,9 @@ extension FailurePolicy: CustomStringConvertible {
 @usableFromInline package final class Failures: @unchecked Sendable {
   let deadLettersReference = OnceReference<DeadLetters>()
   private let eventReference = OnceReference<Event<HandlerFailure>>()
+  /// For a private event behind a view of several sources: the event of the first source, in whose
+  /// failures users look.
+  let visible = OnceReference<EventAnchor>()
   let policy: FailurePolicy
   private let mutex = UnfairMutex()
   /// Guarded by: mutex.
@@ -57,6 +60,7 @@ extension FailurePolicy: CustomStringConvertible {
 
   func note(_ failure: HandlerFailure, calls: Int = 1) -> Bool {
     eventReference.load()?.post(failure)
+    if let visible = visible.load() { return visible.failures().note(failure, calls: calls) }
     let count = mutex.withLock { () -> Int in
       // The count of an ended handler has been discarded.
       guard !failure.handler.record.has(HandlerFlags.ended) else { return 0 }
@@ -77,7 +81,10 @@ extension FailurePolicy: CustomStringConvertible {
 
   package var counts: [UInt64: Int] { mutex.withLock { unsafe failedCounts.mapValues(\.calls) } }
 
-  func forget(_ record: HandlerRecord) { mutex.withLock { unsafe failedCounts[record.id] = nil } }
+  func forget(_ record: HandlerRecord) {
+    mutex.withLock { unsafe failedCounts[record.id] = nil }
+    visible.load()?.failures().forget(record)
+  }
 }
 
 /// An error that a handler threw.

@@ -53,6 +53,46 @@ import Testing
     #expect((paced.values, once.values) == ([2], [1]))
   }
 
+  /// Of all views of several sources, whichever source brought the payload.
+  @Test func errorsOfAHandlerAreFailuresOfTheFirstSource() async throws {
+    struct Refusal: Error {}
+    let (first, second, value, other) = (Event<Int>("first"), Event<Int>("second"), Observed(0), Observed(0))
+    let (failures, others) = (EventRecorder(first.failures), EventRecorder(second.failures))
+    let (values, otherValues) = (EventRecorder(value.failures), EventRecorder(other.failures))
+    let merged = first.filter { $0 >= 0 }.merge(second)
+    let inline = merged.addHandler { _ in throw Refusal() }
+    let retried = merged.addHandler(.retrying(.immediately(attempts: 2))) { (_: Int) async throws in throw Refusal() }
+    await first.send(1)
+    await second.send(2)
+    let found = try await failures.expect(4)
+    #expect(Set(found.map(\.handler)) == [inline, retried])
+    #expect(found.filter { $0.attempts == 2 }.count == 2)
+    let nested = merged.merge(second).combineLatest(second).addHandler { _ in throw Refusal() }
+    merged.remove(inline)
+    merged.remove(retried)
+    await first.send(3)
+    await second.send(4)
+    #expect(try await failures.expect(1).map(\.handler) == [nested])
+    let pair = value.combineLatest(other).addHandler { _ in throw Refusal() }
+    other.value = 5
+    // The first values, and the new ones.
+    #expect(try await values.expect(2).allSatisfy { $0.handler == pair })
+    #expect(others.payloads.isEmpty && otherValues.payloads.isEmpty)
+  }
+
+  @Test func thePolicyOfTheFirstSourceRemovesAHandlerThatFails() async {
+    struct Refusal: Error {}
+    let first = Event<Int>(onFailure: .removeHandler(afterFailures: 2))
+    let (second, calls) = (Event<Int>(), Recorder<Int>())
+    first.merge(second).addHandler { number in
+      calls.record(number)
+      throw Refusal()
+    }
+    for number in 1...4 { await (number.isMultiple(of: 2) ? first : second).send(number) }
+    #expect(calls.values == [1, 2])
+    #expect(await eventually { first.handlerCount == 0 && second.handlerCount == 0 })
+  }
+
   @Test func aSequenceEndsWhenAllSourcesHaveEnded() async {
     let (first, second) = (Event<Int>(), Event<Int>())
     let payloads = first.merge(second).payloads()
