@@ -25,10 +25,63 @@ import Testing
     #expect(output.count == 6)
   }
 
+  struct Order: Sendable, Equatable {
+    var customer = "ada"
+    var total = 10.0
+  }
+  @MainActor final class Screen {
+    var shown: [Order] = []
+    func show(_ order: Order) { shown.append(order) }
+  }
+  actor Store {
+    var saved: [Order] = []
+    func save(_ order: Order) { saved.append(order) }
+  }
+
+  // swift-format-ignore
+  @Test func eachNeedHasALine() async throws {
+    let (orders, returns, pricing) = (Event<Order>("orders"), Event<Order>("returns"), EventQuestion<Order, Double>())
+    let (screen, store, order, calls, printed) = (Screen(), Store(), Order(), Recorder<String>(), Recorder<String>())
+    @Sendable func mail(_ order: Order) async throws {
+      calls.record("mail")
+      throw CancellationError()
+    }
+    @Sendable func bill(_ order: Order) async throws { calls.record("bill") }
+    @Sendable func pack(_ order: Order) async throws { calls.record("pack") }
+    @Sendable func insert(_ batch: [Order]) async throws { calls.record("insert \(batch.count)") }
+    @Sendable func print(_ items: Any...) { printed.record("\(items[0])") }
+    pricing.addResponder { order in order.total }
+
+    orders.intercept(.priority(1)) { order in order.total < 0 ? .stop : .proceed }       // before handlers of priority 0
+    orders.addHandler(on: .main, owner: screen) { screen, order in screen.show(order) }  // ends with its owner
+    orders.addHandler(isolatedTo: store) { store, order in store.save(order) }           // inside an actor
+    orders.addHandler(.retrying(.immediately(attempts: 3))) { order in try await mail(order) }
+    orders.addHandler(.inOrder(by: \.customer), on: .concurrent(limit: 8)) { order in try await bill(order) }
+    orders.addHandler(.buffering(.suspendingSender(64))) { order in try await pack(order) }
+    orders.batches(of: 100, within: .milliseconds(50)).addHandler { batch in try await insert(batch) }
+    orders.deadLetters.addHandler { letter in print(letter.payload, letter.failure.error) }
+    orders.unhandled.addHandler { occurrence in print("nobody heard", occurrence.payload) }
+    let feed = orders.merge(returns).payloads(buffering: .newest(64))   // in a task: for await order in feed { … }
+    let price = try await pricing.firstAnswer(to: order)                // pricing is an EventQuestion<Order, Double>
+    let isFull = await orders.submit(order).acceptance.dropped > 0      // some handler had no room
+    await orders.quiesce()                                              // each handler has handled what was posted
+    orders.finish()
+
+    #expect(price == 10 && !isFull)
+    #expect(calls.values.sorted() == ["bill", "insert 1", "mail", "mail", "mail", "pack"])
+    #expect(await screen.shown == [order])
+    #expect(await store.saved == [order])
+    #expect(printed.values == ["\(order)"])
+    returns.finish()
+    var fed: [Order] = []
+    for await order in feed { fed.append(order) }
+    #expect(fed == [order])
+  }
+
   @Test func everyExampleIsRunHere() throws {
     let run = try Documentation.lines(ofTests: "ReadmeTests")
     let code = try Documentation.examples(Documentation.readme).filter { $0.first?.hasPrefix(".package") != true }
-    #expect(code.count == 1)
+    #expect(code.count == 2)
     for example in code {
       let isRun = run.indices.contains { run[$0...].starts(with: example) }
       #expect(isRun, "not in ReadmeTests.swift as it stands in the README: \(example.first ?? "")")

@@ -152,6 +152,7 @@ extension Notification.Name {
     placed.addHandler(.retrying(.immediately(attempts: 4))) { order in try await bill(order) }
     placed.addHandler(.timingOut(after: .seconds(5))) { order in try await bill(order) }
     placed.failures.addHandler { failure in note("\(failure)") }
+    placed.deadLetters.addHandler { letter in note("\(letter.payload.id): \(letter.failure.error)") }
 
     #expect(await placed.send(Order()).delivered == 5)
     #expect(await search.send("tea").delivered == 3)

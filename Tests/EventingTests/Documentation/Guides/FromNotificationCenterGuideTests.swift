@@ -28,6 +28,10 @@ extension Notification.Name {
     let booked = Recorder<Int>()
     func book(_ order: Order) { booked.record(order.id) }
   }
+  @MainActor final class Window {
+    var shown = 0
+    func show(_ order: Order) { shown += 1 }
+  }
   actor Store {
     var booked: [Int] = []
     func book(_ order: Order) { booked.append(order.id) }
@@ -118,6 +122,9 @@ extension Notification.Name {
     #expect(calls.count == 1 && ledger.booked.count == 2 && shops.values == [true, false])
     sales.untargeted.post(order)
     #expect(ledger.booked.count == 2)
+    sales.removeAll(where: .key(ObjectKey(shop), of: sales))
+    sales.post(order, to: shop)
+    #expect(calls.count == 1 && ledger.booked.count == 3)
     withExtendedLifetime((shop, other, ledger)) {}
   }
 
@@ -149,6 +156,37 @@ extension Notification.Name {
     placed.finish()
     await loop.value
     #expect(booked.values == [7] && noted.values == ["placed true"])
+  }
+
+  @Test func moreThanANotificationCenterHas() async throws {
+    let (shop, order, ledger, calls) = (Shop(), Order(), Ledger(), Recorder<String>())
+    let window = Window()
+    @Sendable func note(_ old: String?, _ new: String) { calls.record("\(old ?? "") to \(new)") }
+    @Sendable func note(_ title: String) { calls.record(title) }
+    let status = Event<String>("status", replaying: .last(1))
+    status.post("open")
+    status.addHandler { status in note(status) }
+
+    let title = Observed("draft")
+    title.changes().addHandler { change in note(change.old, change.new) }
+    title.addHandler { title in note(title) }
+    title.value = "letter"
+    #expect(calls.values == ["open", "draft", "draft to letter", "letter"])
+
+    shop.placed.addHandler(on: .main, owner: window) { window, order in window.show(order) }
+    let token = shop.placed.addHandler(owner: ledger) { $0.book($1) }
+    shop.placed.lock(token, holding: .oldest(100))
+    shop.placed.post(order)
+    #expect(ledger.booked.count == 0)
+    shop.placed.unlock(token)
+    await shop.placed.quiesce()
+    #expect(ledger.booked.count == 1)
+    shop.placed.post(order, after: .milliseconds(1))
+    let next = try await shop.placed.next(within: .seconds(5))
+    await shop.placed.quiesce()
+    #expect(next.id == 7)
+    #expect(await window.shown == 2)
+    withExtendedLifetime(ledger) {}
   }
 
   @Test func aSenderIsHeldWeakly() {
@@ -276,6 +314,6 @@ extension Notification.Name {
   }
 
   @Test func everyLineIsRunHere() throws {
-    try GuideCheck.run("FromNotificationCenter.md", "FromNotificationCenterGuideTests", examples: 2, calls: 32)
+    try GuideCheck.run("FromNotificationCenter.md", "FromNotificationCenterGuideTests", examples: 2, calls: 41)
   }
 }
