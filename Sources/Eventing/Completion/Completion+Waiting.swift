@@ -29,7 +29,7 @@ extension Completion {
 
   package var finishedReport: SendReport? {
     withMutex {
-      guard isDelivered, open == 0, children.isEmpty else { return nil }
+      guard isDelivered, unfinished == 0, children.isEmpty else { return nil }
       var report = report
       report.sortFailures()
       return report

@@ -34,7 +34,7 @@ import Synchronization
 
   /// Counts the events that have yet to deliver (this one and those forwarded to) and the items on
   /// lanes. Guarded by: mutex.
-  var open = 1
+  var unfinished = 1
   /// Guarded by: mutex.
   package var isDelivered = false
   /// Not read until ``isDelivered`` is set. Changed only before that, inside the core.
@@ -107,7 +107,7 @@ import Synchronization
     ownAccount = nil
     isTracked = false
     if let root {
-      root.withMutex { root.open += 1 }
+      root.withMutex { root.unfinished += 1 }
       root.ownAccount?.noteForward()
     }
   }
@@ -174,7 +174,7 @@ import Synchronization
 
   private func expect(_ node: WaitNode, isCounted: Bool) {
     withMutex {
-      open += 1
+      unfinished += 1
       guard isTracked else { return }
       outstanding[ObjectIdentifier(node), default: Outstanding(node: node, isCounted: isCounted)].count += 1
       if isCounted, let passing {
@@ -211,7 +211,7 @@ import Synchronization
       return root.arrive(node, nil, isAfterCall: isAfterCall)
     }
     let ready = unsafe withMutex {
-      open -= 1
+      unfinished -= 1
       if let outcome { report.count(outcome) }
       remove(node)
       return unsafe readyWaiters()
@@ -225,12 +225,12 @@ import Synchronization
     if let root {
       root.ownAccount?.note(outcomes)
       return unsafe root.withMutex {
-        root.open -= 1
+        root.unfinished -= 1
         return unsafe root.readyWaiters()
       }
     }
     return unsafe withMutex {
-      open -= 1
+      unfinished -= 1
       isDelivered = true
       report.add(outcomes)
       return unsafe readyWaiters()
@@ -328,7 +328,7 @@ extension Completion {
   #endif
 
   func isReady(_ waiter: Int) -> Bool {
-    isDelivered && (waiters[waiter].isForDelivery || !children.isEmpty || open == deferredNodes(waiter))
+    isDelivered && (waiters[waiter].isForDelivery || !children.isEmpty || unfinished == deferredNodes(waiter))
   }
 
   func readiness(of waiter: Int) -> Wake? {

@@ -5,42 +5,39 @@
 ///     } catch EventingError.timedOut {
 ///       print("nothing came")
 ///     }
+///
+/// Two errors are equal if they are of the same kind, whatever their descriptions say. Later
+/// versions may add kinds.
 public struct EventingError: Error, Sendable {
-  /// The kind of error. Later versions may add more.
-  public struct Code: Hashable, Sendable {
-    let name: String
+  enum Kind: String { case timedOut, eventEnded, unanswered, payloadMismatch }
 
-    /// No value came within the given time.
-    public static var timedOut: Code { Code(name: "timedOut") }
-    /// The event has ended, so no more values will arrive.
-    public static var eventEnded: Code { Code(name: "eventEnded") }
-    /// No responder answered the question.
-    public static var unanswered: Code { Code(name: "unanswered") }
-    /// The owner already has an event of this name on the bus, but with another payload type.
-    public static var payloadMismatch: Code { Code(name: "payloadMismatch") }
-
-    /// Returns whether an error is an ``EventingError`` with the given code, for `catch` patterns.
-    public static func ~= (code: Code, error: any Error) -> Bool { (error as? EventingError)?.code == code }
-  }
-
-  /// See ``Code/timedOut``.
-  public static var timedOut: Code { .timedOut }
-  /// See ``Code/eventEnded``.
-  public static var eventEnded: Code { .eventEnded }
-  /// See ``Code/unanswered``.
-  public static var unanswered: Code { .unanswered }
-  /// See ``Code/payloadMismatch``.
-  public static var payloadMismatch: Code { .payloadMismatch }
-
-  /// The kind of this error.
-  public let code: Code
+  let kind: Kind
   /// A sentence that states what was expected and what was found.
   public let description: String
+
+  init(_ kind: Kind, _ description: String) { (self.kind, self.description) = (kind, description) }
+
+  /// No value came within the given time.
+  public static var timedOut: EventingError { EventingError(.timedOut, "a value was expected in time; none came") }
+  /// The event has ended, so no more values will arrive.
+  public static var eventEnded: EventingError {
+    EventingError(.eventEnded, "a value was expected; the event has ended")
+  }
+  /// No responder answered the question.
+  public static var unanswered: EventingError {
+    EventingError(.unanswered, "an answer was expected; no responder gave one")
+  }
+  /// The owner already has an event of this name on the bus, but with another payload type.
+  public static var payloadMismatch: EventingError {
+    EventingError(.payloadMismatch, "an event with this payload was expected; it has another one")
+  }
+}
+
+extension EventingError: Equatable {
+  /// Returns whether both errors are of the same kind.
+  public static func == (a: EventingError, b: EventingError) -> Bool { a.kind == b.kind }
+  /// Returns whether an error is of the same kind as a given one, for `catch` patterns.
+  public static func ~= (a: EventingError, b: any Error) -> Bool { b as? EventingError == a }
 }
 
 extension EventingError: CustomStringConvertible {}
-
-extension EventingError.Code: CustomStringConvertible {
-  /// The name of the kind.
-  public var description: String { name }
-}

@@ -274,7 +274,7 @@ extension HandlerRegistry {
   /// - Returns: Whether all calls have ended. If the limit is zero or the task is cancelled,
   ///   whether the event was idle, without any thread inside, not even one about to leave.
   /// - Complexity: That of ``quiesce()``.
-  @discardableResult public nonisolated(nonsending) func quiesce(
+  public nonisolated(nonsending) func quiesce(
     within limit: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) async -> Bool {
     let table = handlerTable

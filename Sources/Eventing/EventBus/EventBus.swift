@@ -73,7 +73,7 @@ public final class EventBus: Sendable {
   ///   - key: The name and the payload type of the event.
   ///   - owner: The object to which the event belongs, compared by identity and held weakly.
   /// - Returns: The event. Later calls return the same one.
-  /// - Throws: An ``EventingError`` with the code ``EventingError/Code/payloadMismatch`` if the
+  /// - Throws: An ``EventingError`` of the kind ``EventingError/payloadMismatch`` if the
   ///   owner has an event of this name with another payload type.
   /// - Complexity: O(events of the owner).
   public func event<Payload: Sendable>(
@@ -93,8 +93,7 @@ public final class EventBus: Sendable {
     guard let event = event as? Event<Payload> else {
       let expected = "an event of \(Payload.self) named \"\(key.name)\""
       throw EventingError(
-        code: .payloadMismatch,
-        description: "expected \(expected); there is an event of \(type(of: event).payloadDescription)")
+        .payloadMismatch, "expected \(expected); there is an event of \(type(of: event).payloadDescription)")
     }
     if event === made { event.tellObservers() }
     return event

@@ -17,8 +17,8 @@ extension EventSource {
   ///   takes a single batch, even if a further view filters it out.
   /// - **Where.** A handler runs where its `on:` says, but never during the delivery. An inline
   ///   handler runs on a background queue, one on ``AsyncDelivery/task`` as with
-  ///   ``AsyncDelivery/concurrent(limit:)`` without a limit, and one on the main actor in a later
-  ///   block of the main queue.
+  ///   ``AsyncDelivery/concurrent(limit:)`` and the limit `.max`, and one on the main actor in a
+  ///   later block of the main queue.
   /// - **Bounds** (``HandlerOption/buffering(_:)``) count payloads. A full lane makes a batch at
   ///   once.
   /// - **Further views** of this one, and forwards from it, run as part of the call; a handler

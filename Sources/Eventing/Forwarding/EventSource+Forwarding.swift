@@ -95,7 +95,7 @@ extension EventSource {
   ) -> HandlerToken {
     let handler = Handler<Other>(on: .concurrent(limit: Entrance.limit)) { other async throws in
       let entrance = Entrance.ofCall.get()
-      try await body(other) { entrance?.open() }
+      try await body(other) { entrance?.letNextIn() }
     }
     var forward: Handler<Payload> = handler.converted { payload, delivery, _ in
       transform(payload, delivery.completion?.account?.origin)
@@ -212,7 +212,7 @@ final class Entrance: Sendable {
   }
 
   /// Lets the next call begin. Has no effect if called again or after the end of the call.
-  func open() { queue.openEntrance(of: number) }
+  func letNextIn() { queue.openEntrance(of: number) }
 }
 
 @usableFromInline package final class Bridge: Sendable {

@@ -41,8 +41,17 @@ public struct HandlerFilter: Sendable {
     return HandlerFilter("oneOf(\(ids.count) tokens)") { ids.contains($0.record.id) }
   }
 
-  /// The handlers of one key of a ``KeyedEvent``, without those of ``KeyedEvent/anyKey``.
-  public static func key<Key: Hashable & Sendable>(_ key: Key) -> HandlerFilter {
+  /// The handlers of one key of a keyed event, without those of ``KeyedEvent/anyKey``:
+  /// `rooms.lockAll(where: .key("lobby", of: rooms))`.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - event: The event, which only gives the type of the keys.
+  public static func key<Key, Payload>(_ key: Key, of event: KeyedEvent<Key, Payload>) -> HandlerFilter {
+    .key(key)
+  }
+
+  package static func key<Key: Hashable & Sendable>(_ key: Key) -> HandlerFilter {
     HandlerFilter("key(\(type(of: key)))") { ($0.key as? KeyBox<Key>)?.key == key }
   }
 

@@ -96,7 +96,7 @@ public struct HandlerOption<Payload: Sendable>: Sendable {
   /// A time limit for each attempt.
   ///
   /// At the limit, the task of the attempt is cancelled, and the attempt fails with an
-  /// ``EventingError`` with the code ``EventingError/timedOut``, no matter what it returns or
+  /// ``EventingError`` of the kind ``EventingError/timedOut``, no matter what it returns or
   /// throws. The next call of an in-order handler and a waiting ``Event/send(_:from:)`` continue
   /// once the attempt has returned. Such a failure is retried like any other: see
   /// ``retrying(_:if:clock:)``.

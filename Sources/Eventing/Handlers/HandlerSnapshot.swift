@@ -34,7 +34,7 @@ public struct HandlerSnapshot: Sendable, Identifiable {
   /// Calls are recorded only if an ``EventObserver`` observes the event when they begin. Otherwise,
   /// this is `nil`, because an event that isn't observed doesn't read the clock.
   public let runningFor: Duration?
-  /// The number of the latest attempt attempt: 1 for the first attempt of a call. Always 1 for an
+  /// The number of the latest attempt: 1 for the first attempt of a call. Always 1 for an
   /// inline handler and for a handler whose calls aren't retried.
   public let attempt: Int
   /// The number of calls that have begun. The call of a batch counts once for each of its payloads.

@@ -2,9 +2,13 @@
 ///
 /// Give it to code that must not send. Only this library conforms.
 public protocol KeyedEventSource<Key, Payload>: Sendable {
+  /// The type of the keys.
   associatedtype Key: Hashable & Sendable
+  /// The type of the payloads.
   associatedtype Payload: Sendable
+  /// The type of the sources of one key.
   associatedtype OneKey: EventSource<Payload>
+  /// The type of the source of all keys.
   associatedtype AnyKey: EventSource<(key: Key, payload: Payload)>
 
   /// A source of the payloads sent to one key.

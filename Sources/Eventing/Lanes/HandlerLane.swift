@@ -498,7 +498,7 @@ extension HandlerLane {
   ///   - clock: The clock that measures the limit.
   /// - Returns: Whether all calls have ended.
   /// - Complexity: O(handlers and waiting calls).
-  @discardableResult public nonisolated(nonsending) func quiesce(
+  public nonisolated(nonsending) func quiesce(
     within limit: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) async -> Bool {
     let completion = barrier()

@@ -21,7 +21,7 @@ extension HandlerQueue {
     guard let key else {
       unsafe inbox.append(item, payload)
       unsafe gathering += 1
-      if unsafe begins || gathering >= batch.count { open(&timers) }
+      if unsafe begins || gathering >= batch.count { openBatch(&timers) }
       return unsafe gathering == 1 ? Gathering() : nil
     }
     unsafe lastNumber += 1
@@ -29,17 +29,17 @@ extension HandlerQueue {
     unsafe key.park(item, lastNumber, payload)
     unsafe parkedKeys[ObjectIdentifier(key)] = key
     if isFull { openAll(&timers) }
-    if begins || key.waitingCount >= batch.count { open(key, &timers) }
+    if begins || key.waitingCount >= batch.count { openBatch(key, &timers) }
     return unsafe !key.isOpen && key.waitingCount == 1 ? Gathering(key: key) : nil
   }
 
-  private func open(_ timers: inout [Delay]) {
+  private func openBatch(_ timers: inout [Delay]) {
     if unsafe gathering > 0, unsafe !isPaused { unsafe lane.addToOrder(self, gathering) }
     unsafe gathering = 0
     if let timer = unsafe gatherTimer.take() { timers.append(timer) }
   }
 
-  private func open(_ key: KeyQueue, _ timers: inout [Delay]) {
+  private func openBatch(_ key: KeyQueue, _ timers: inout [Delay]) {
     guard unsafe !key.isOpen, key.hasCalls else { return }
     unsafe key.isOpen = true
     if let timer = unsafe key.timer.take() { timers.append(timer) }
@@ -57,8 +57,8 @@ extension HandlerQueue {
 
   func openAll(_ timers: inout [Delay]) {
     guard modifiers.batch != nil else { return }
-    open(&timers)
-    for key in keysInOrder { open(key, &timers) }
+    openBatch(&timers)
+    for key in keysInOrder { openBatch(key, &timers) }
   }
 
   /// Never called under the mutex.
@@ -85,8 +85,8 @@ extension HandlerQueue {
       // If the stored timer is still waiting, it belongs to a later batch, and this one fired too
       // late.
       if unsafe (key.map { unsafe $0.timer } ?? gatherTimer)?.isWaiting == true { return }
-      guard let key else { return open(&ended) }
-      open(key, &ended)
+      guard let key else { return openBatch(&ended) }
+      openBatch(key, &ended)
       // All gathered payloads may have been dropped, and the key must not keep the timer.
       if let timer = unsafe key.timer.take() { ended.append(timer) }
     }
@@ -97,13 +97,13 @@ extension HandlerQueue {
   func assignBatch(_ batch: BatchRule, _ worker: Worker, _ after: inout HandlerLane.After) -> HandlerLane.Found {
     var number = unsafe min(largestBatch, inbox.count)
     if unsafe followers > 0 { number = (0..<number).first { unsafe !inbox[$0].isCall } ?? number }
-    let open = unsafe inbox.count - followers - gathering
-    if number > open {
+    let opened = unsafe inbox.count - followers - gathering
+    if number > opened {
       // The batch has room, so it also takes payloads that are still gathering.
-      unsafe gathering -= number - open
+      unsafe gathering -= number - opened
       if unsafe gathering == 0, let timer = unsafe gatherTimer.take() { after.add { $0.timers.append(timer) } }
     }
-    if lane.isShared { unsafe debt += min(number, open) - 1 }
+    if lane.isShared { unsafe debt += min(number, opened) - 1 }
     noteDequeued(number)
     worker.withCall { unsafe $0.beginBatch(number, of: &inbox, nil, layout) }
     return begun(worker, true, &after)

@@ -113,6 +113,16 @@ extension KeyedEvent {
   }
 }
 
+extension KeyedEvent where Key == ObjectKey {
+  /// Posts a payload to an object at a later time: see ``Event/post(_:after:clock:from:)``.
+  @discardableResult public func post(
+    _ payload: Payload, to object: some AnyObject & Sendable, after delay: Duration,
+    clock: any Clock<Duration> = ContinuousClock(), from sender: (any AnyObject & Sendable)? = nil
+  ) -> ScheduledPost {
+    post(payload, to: ObjectKey(object), after: delay, clock: clock, from: sender)
+  }
+}
+
 extension EventCore {
   fileprivate func post(
     _ payload: consuming OwnedPayload, after delay: Duration, _ clock: any Clock<Duration>,

@@ -34,7 +34,7 @@ struct TimeLimit: Sendable {
   let clock: any Clock<Duration>
 
   var error: EventingError {
-    EventingError(code: .timedOut, description: "the handler was expected to return within \(duration), and did not")
+    EventingError(.timedOut, "the handler was expected to return within \(duration), and did not")
   }
 }
 

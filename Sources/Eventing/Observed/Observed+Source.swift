@@ -13,6 +13,13 @@ extension Observed: EventSource {
     NewValues(storage: storage, wantsReplayValue: true).add(handler)
   }
 
+  /// The value for code that must not set it, lock it or end it: it can only add handlers, and
+  /// remove its own. Each handler is called with the current value and then with each new one.
+  ///
+  /// `$volume` itself can set the value, even if the property is `private(set)`. The source retains
+  /// the value.
+  public var source: some EventSource<Value> { NewValues(storage: storage, wantsReplayValue: true) }
+
   /// A source of the new value of each change, without the current one. The source retains the
   /// value.
   @inlinable public var newValues: some EventSource<Value> { NewValues(storage: storage, wantsReplayValue: false) }

@@ -66,6 +66,9 @@ public struct Observed<Value: Sendable>: Sendable {
   }
 
   /// The value together with its event, to add handlers to: `player.$volume`.
+  ///
+  /// It can also set the value. A property with `private(set)` doesn't prevent that: pass
+  /// ``source`` on instead.
   @inlinable public var projectedValue: Observed { self }
 
   /// Changes the value in one step: no other change comes between reading and setting it.

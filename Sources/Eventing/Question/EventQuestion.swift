@@ -90,7 +90,7 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   ///     has finished.
   ///   - clock: The clock that measures `limit`.
   /// - Returns: The first answer that is neither `nil` nor an error.
-  /// - Throws: An ``EventingError`` with the code ``EventingError/timedOut`` if no answer came in
+  /// - Throws: An ``EventingError`` of the kind ``EventingError/timedOut`` if no answer came in
   ///   time. If every responder has finished without an answer, the error of the first one that
   ///   threw, in the order of the responders, or ``EventingError/unanswered`` if none threw.
   ///   `CancellationError` if the task is cancelled.
@@ -98,19 +98,17 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   public nonisolated(nonsending) func firstAnswer(
     to query: Query, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
   ) async throws -> Answer {
-    let (end, replies) = await ask(Inquiry(query, wantsOne: true), within: limit, clock)
+    let (end, replies) = await replies(to: Inquiry(query, wantsOne: true), within: limit, clock)
     for case .success(let answer) in replies { return answer }
     switch end {
     case .cancelled: throw CancellationError()
     case .late:
-      throw EventingError(
-        code: .timedOut, description: "expected an answer to the \(self) within \(limit ?? .zero); none came")
+      throw EventingError(.timedOut, "expected an answer to the \(self) within \(limit ?? .zero); none came")
     case .answered, .finished:
       if case .failure(let error) = replies.first { throw error }
       throw EventingError(
-        code: .unanswered,
-        description:
-          "expected an answer to the \(self); there are \(handlerCount) responders, and each that was asked passed, had no room, or waits for this call"
+        .unanswered,
+        "expected an answer to the \(self); there are \(handlerCount) responders, and each that was asked passed, had no room, or waits for this call"
       )
     }
   }
@@ -130,11 +128,11 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   public nonisolated(nonsending) func answers(
     to query: Query, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
   ) async -> [Result<Answer, any Error>] {
-    await ask(Inquiry(query, wantsOne: false), within: limit, clock).replies
+    await replies(to: Inquiry(query, wantsOne: false), within: limit, clock).replies
   }
 
-  private nonisolated(nonsending) func ask(
-    _ inquiry: Inquiry<Query, Answer>, within limit: Duration?, _ clock: any Clock<Duration>
+  private nonisolated(nonsending) func replies(
+    to inquiry: Inquiry<Query, Answer>, within limit: Duration?, _ clock: any Clock<Duration>
   ) async -> (end: Inquiry<Query, Answer>.End, replies: [Result<Answer, any Error>]) {
     let ticket = event.submit(inquiry)
     // If a handler asks, the wait graph treats the task `reporting`, which waits for all

@@ -43,8 +43,7 @@ extension EventSource {
       group.addTask { try await unsafe reader.first(where: isIncluded) }
       group.addTask {
         try await Sleeping.sleep(for: limit, on: clock)
-        throw EventingError(
-          code: .timedOut, description: "expected a payload of \(Payload.self) within \(limit); none came that fits")
+        throw EventingError(.timedOut, "expected a payload of \(Payload.self) within \(limit); none came that fits")
       }
       defer { group.cancelAll() }
       guard let found = try await group.next() else { preconditionFailure("two tasks are in the group") }
@@ -88,7 +87,6 @@ extension SequenceIterator {
     }
     if Task.isCancelled { throw CancellationError() }
     throw EventingError(
-      code: .eventEnded,
-      description: "expected a payload of \(Payload.self); the event was finished, or all its handlers were removed")
+      .eventEnded, "expected a payload of \(Payload.self); the event was finished, or all its handlers were removed")
   }
 }

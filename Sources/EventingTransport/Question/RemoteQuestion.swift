@@ -175,7 +175,7 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
         throw TransportError(.tooLarge, "expected an answer of at most \(largest) bytes, got \(reply.body.count)")
       }
     } catch {
-      let isUnanswered = (error as? EventingError)?.code == .unanswered
+      let isUnanswered = error as? EventingError == .unanswered
       let code: TransportError.Code = isUnanswered ? .noResponders : .responderFailed
       reply.body = []
       reply.headers = [HeaderName.failure: code.name, HeaderName.failureReason: headerValue(reason(of: error))]

@@ -109,7 +109,7 @@ struct Bus: Scenario {
       .g24, contested.count == 1 && winners.count == 1,
       "\(contested.count) events of one name, of \(winners.count) payloads")
     for (number, find) in lot.finds.enumerated() where !winners.contains(number % 2) {
-      let isRefused = find.refusal?.code == .payloadMismatch
+      let isRefused = find.refusal == .payloadMismatch
       checks.expect(
         .g24, isRefused,
         "a request with another payload type ended with \(find.refusal.map { "\($0)" } ?? "no error")")

@@ -172,7 +172,7 @@ final class BusTraffic: Sendable {
     do throws(EventingError) {
       _ = try bus.event(Bus.number, of: owner)
       checks.violate(.g24, "a request with another payload type was not refused")
-    } catch { checks.expect(.g24, error.code == .payloadMismatch, "\(error)") }
+    } catch { checks.expect(.g24, error == .payloadMismatch, "\(error)") }
     return events
   }
 

@@ -208,8 +208,7 @@ extension Meddle.World {
   /// Asks a bus for an event. The bus must refuse a key only if its event has another payload type.
   private func ask(_ body: () throws -> Void) {
     do { try body() } catch {
-      let code = (error as? EventingError)?.code
-      checks.expect(.g24, code == .payloadMismatch, "a bus refused for another reason: \(error)")
+      checks.expect(.g24, error as? EventingError == .payloadMismatch, "a bus refused for another reason: \(error)")
     }
   }
 }

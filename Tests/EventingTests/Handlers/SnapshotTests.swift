@@ -88,7 +88,7 @@ import Testing
     objects[object].addHandler { _ in }
     let keys = await rooms.handlers().map { $0.key as? String }
     #expect(Set(keys) == ["lobby", "attic", nil] && keys.count == 3)
-    let inLobby = await rooms.handlers(where: .key("lobby")).map(\.description)
+    let inLobby = await rooms.handlers(where: .key("lobby", of: rooms)).map(\.description)
     #expect(inLobby.count == 1 && inLobby.allSatisfy { $0.hasPrefix("a of lobby on inline, ") })
     #expect(await objects.handlers().map { $0.key as? ObjectKey } == [ObjectKey(object)])
     #expect(await Event<Int>().handlers().allSatisfy { $0.key == nil })

@@ -269,7 +269,7 @@ import Testing
     keyed.unlock(one)
     keyed.post(3, to: "a")
     #expect(seen.values == ["a 1!", "b 2!"])
-    #expect(await keyed.handlers(where: .key("a")).map(\.heldCount) == [2])
+    #expect(await keyed.handlers(where: .key("a", of: keyed)).map(\.heldCount) == [2])
     keyed.unlock()
     await keyed.quiesce()
     #expect(Set(seen.values) == ["a 1!", "b 2!", "a 1", "a 3", "a 3!"])

@@ -63,7 +63,7 @@ import Testing
     #expect(await eventually { clock.sleeperCount == 1 })
     clock.advance(by: .seconds(5))
     let failures = await ticket.report.failures
-    #expect(failures.map { ($0.error as? EventingError)?.code } == [.timedOut])
+    #expect(failures.map { $0.error as? EventingError } == [.timedOut])
     withExtendedLifetime(store) {}
   }
 

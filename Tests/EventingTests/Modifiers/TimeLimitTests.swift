@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of guarantee H4 of PROOF.md: attempts with a time limit.
 @Suite(.fewAtATime) struct TimeLimitTests {
-  private func isTimeout(_ failure: HandlerFailure?) -> Bool { (failure?.error as? EventingError)?.code == .timedOut }
+  private func isTimeout(_ failure: HandlerFailure?) -> Bool { failure?.error as? EventingError == .timedOut }
 
   @Test(arguments: ["inOrder", "main", "task", "concurrent"])
   func aCallThatTakesLongerIsCancelledAndFails(place: String) async {

@@ -104,7 +104,7 @@ import Testing
       SyncDelivery.inline, SyncDelivery.background, AsyncDelivery.inOrder, AsyncDelivery.task, MainDelivery.main,
       Interception<Int>.stop, InterceptorOption.once, await event.submit(3).acceptance,
       KeyedEvent<String, Int>("moved"), ObjectKey(event), EventBus(), EventKey<Int>("volume"), Observed(0.5),
-      ValueChange(old: 1, new: 2), HandlerOption<Int>.once, EventingError.Code.payloadMismatch,
+      ValueChange(old: 1, new: 2), HandlerOption<Int>.once, EventingError.payloadMismatch,
       PostedNotification(Notification.Name("n")),
     ]
     for value in values {

@@ -36,7 +36,7 @@ import Testing
     let (bus, owner) = (EventBus(), Plain())
     _ = try bus.event(EventKey<Int>("changed"), of: owner)
     let error = #expect(throws: EventingError.self) { _ = try bus.event(EventKey<String>("changed"), of: owner) }
-    #expect(error?.code == .payloadMismatch)
+    #expect(error == .payloadMismatch)
     #expect(error?.description == "expected an event of String named \"changed\"; there is an event of Int")
   }
 

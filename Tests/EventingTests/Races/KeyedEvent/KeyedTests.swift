@@ -258,7 +258,7 @@ extension KeyedTests {
       seen.record(
         "\(occurrence.eventName ?? "") \(occurrence.sequence) \(occurrence.payload.key) \(occurrence.sender === seen)")
     }
-    #expect(await event.handlers(where: .key(1)).map(\.name) == ["one"])
+    #expect(await event.handlers(where: .key(1, of: event)).map(\.name) == ["one"])
     #expect(await event.handlers().count == 3)
     #expect(event.lockAll(where: .named("two")) == 1)
     event.post("x", to: [1, 2], from: seen)
