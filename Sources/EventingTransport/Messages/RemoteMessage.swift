@@ -15,11 +15,14 @@ public struct RemoteMessage: Sendable {
     var publishedAt: Date
     var queryGate: QueryGate?
     var damage: String?
+
+    mutating func name(_ id: String) { (self.id, hasOwnID) = (id, true) }
   }
 
-  /// Changed only while one message refers to it, so no thread reads it meanwhile.
-  private final class Storage: @unchecked Sendable {
-    var contents: Contents
+  private final class Storage: Sendable {
+    let contents: Contents
+    static let empty = Storage(
+      Contents(id: "", hasOwnID: false, subject: "", headers: [:], body: [], publishedAt: Date()))
 
     init(_ contents: Contents) { self.contents = contents }
   }
@@ -33,18 +36,18 @@ public struct RemoteMessage: Sendable {
   private var contents: Contents {
     _read { yield storage.contents }
     _modify {
-      if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.contents) }
-      yield &storage.contents
+      var contents = storage.contents
+      // Without a second reference, a change of the headers or the body copies none of them.
+      storage = .empty
+      defer { storage = Storage(contents) }
+      yield &contents
     }
   }
 
   /// The id. An engine that stores messages detects repetitions by it.
   public var id: String {
     get { contents.id }
-    set {
-      contents.id = newValue
-      contents.hasOwnID = true
-    }
+    set { contents.name(newValue) }
   }
   /// If not, an engine that stores nothing need not send the id.
   package var hasOwnID: Bool { contents.hasOwnID }
