@@ -5,7 +5,7 @@
 #elseif canImport(Musl)
   public import Musl
 #elseif canImport(Android)
-  public import Android
+  internal import Android
 #endif
 internal import Synchronization
 
