@@ -64,7 +64,7 @@ import Testing
     let retried = merged.addHandler(.retrying(.immediately(attempts: 2))) { (_: Int) async throws in throw Refusal() }
     await first.send(1)
     await second.send(2)
-    let found = try await failures.expect(4)
+    let found = try await failures.expect(4, within: .seconds(120))
     #expect(Set(found.map(\.handler)) == [inline, retried])
     #expect(found.filter { $0.attempts == 2 }.count == 2)
     let nested = merged.merge(second).combineLatest(second).addHandler { _ in throw Refusal() }
@@ -72,11 +72,11 @@ import Testing
     merged.remove(retried)
     await first.send(3)
     await second.send(4)
-    #expect(try await failures.expect(1).map(\.handler) == [nested])
+    #expect(try await failures.expect(1, within: .seconds(120)).map(\.handler) == [nested])
     let pair = value.combineLatest(other).addHandler { _ in throw Refusal() }
     other.value = 5
     // The first values, and the new ones.
-    #expect(try await values.expect(2).allSatisfy { $0.handler == pair })
+    #expect(try await values.expect(2, within: .seconds(120)).allSatisfy { $0.handler == pair })
     #expect(others.payloads.isEmpty && otherValues.payloads.isEmpty)
   }
 
