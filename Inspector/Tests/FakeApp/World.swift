@@ -84,7 +84,7 @@ public struct World: Sendable {
     for (id, since) in stuck where time - since >= 1_000_000_000 && warnings[1_000 + id] == nil {
       warn(
         1_000 + id, "stuck", event: handlers[id]?["event"] ?? 0, handler: .int(id), since: since,
-        "A call of \(handlers[id]?["name"]?.json ?? "a handler") has run for more than 1 s.")
+        "A call of \(handlers[id]?["name"]?.json ?? "a handler") has not returned.")
     }
   }
 

@@ -129,6 +129,11 @@ def stuck(page, app):
     page.value("document.querySelector('#warning-list button').click()")
     page.until(f"{text('#detail h2')} === 'payments' && {text('#detail tr.bad')}.includes('receipt')", "the stuck handler")
     page.until("document.querySelector('#detail td[data-key=runningAt] .alarm')", "how long it runs")
+    page.until("document.querySelector('#detail tbody tr').classList.contains('bad')", "the stuck handler first")
+    check("has not returned" in page.value(text("#warning-list .text")), "expected a text without a second duration")
+    # The page draws both at the same moment.
+    times = page.value("[document.querySelector('#warning-list .age').textContent, document.querySelector('#detail tr.bad td[data-key=runningAt] .alarm').textContent]")
+    check(times[0] == times[1], f"expected one duration for one call, got {times}")
     for each in ("drop", "flood", "defer"):
         script(app, each)
     page.until("['dropping', 'flood', 'backlog', 'deferred'].every((code) => [...document.querySelectorAll('#warning-list .code')].some((each) => each.textContent === code))", "all warnings")

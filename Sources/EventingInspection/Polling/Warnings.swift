@@ -61,7 +61,7 @@ final class Warnings {
       if let busyAt = polled.busyAt, now.since(busyAt) >= usual {
         found(
           .stuck, polled, count: milliseconds(now.since(busyAt)), limit: milliseconds(usual),
-          "A delivery of \(Self.title(polled)) has run for \(Self.seconds(now.since(busyAt))).")
+          "A delivery of \(Self.title(polled)) has not ended.")
       }
       if grows(&polled.before, reading.waiting, now) {
         found(
@@ -132,8 +132,7 @@ final class Warnings {
     let usual = Self.usual(handler.longestCall)
     if let runningAt = handler.runningAt, now.since(runningAt) >= usual {
       let time = now.since(runningAt)
-      let text = "A call of \(name) has run for \(Self.seconds(time))."
-      found(.stuck, milliseconds(time), milliseconds(usual), text)
+      found(.stuck, milliseconds(time), milliseconds(usual), "A call of \(name) has not returned.")
     }
     let waiting = handler.reading.waiting
     if waiting > 0 || handler.before.waiting > 0, grows(&handler.before, waiting, now) {
@@ -215,11 +214,6 @@ final class Warnings {
   private static func reason(_ wait: PolledWait, _ poller: Poller) -> String {
     let others = wait.handlers.prefix(3).map { poller.title(ofHandler: $0) }.joined(separator: ", ")
     return " It waits for \(others.isEmpty ? "" : "\(others) of ")\(poller.title(ofEvent: wait.event))."
-  }
-
-  private static func seconds(_ time: UInt64) -> String {
-    let tenths = Int(clamping: time / 100_000_000)
-    return "\(number(tenths / 10)).\(tenths % 10) s"
   }
 
   private static func number(_ number: Int) -> String {

@@ -28,10 +28,10 @@ extension PollerTests {
     poller.poll(at: now + 1_234 * Self.second)
     #expect(
       warning(.stuck, poller, orders.identity.number, caller.id)?.text
-        == "A call of \"charge\" of \"orders\" has run for 1,234.0 s. It waits for \"print\" of \"payments\".")
+        == "A call of \"charge\" of \"orders\" has not returned. It waits for \"print\" of \"payments\".")
     #expect(
       warning(.stuck, poller, payments.identity.number, hanging.id)?.text
-        == "A call of \"print\" of \"payments\" has run for 1,234.0 s.")
+        == "A call of \"print\" of \"payments\" has not returned.")
     goOn.post()
     await orders.quiesce()
   }

@@ -1,4 +1,4 @@
-import { age, byID, el, number, rate, setAttribute, setText } from "./dom.js";
+import { age, byID, duration, el, number, rate, setAttribute, setText } from "./dom.js";
 import * as data from "./model.js";
 import { EventsView } from "./events.js";
 import { GraphView } from "./graph.js";
@@ -70,7 +70,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 // The header.
-const totals = ["Events", "Handlers", "Per second", "Waiting"].map((title) => {
+const totals = ["Events", "Handlers", "Per second", "Queued"].map((title) => {
   const value = el("dd", {}, "–");
   byID("totals").append(el("div", {}, el("dt", {}, title), value));
   return value;
@@ -91,10 +91,10 @@ function renderHeader() {
   else if (model.hello) status = `${model.reason}; below is what it said last. Waiting for it to return.`;
   setText(byID("status-text"), status);
   let [perSecond, waiting] = [0, 0];
-  for (const row of model.events.values()) { perSecond += data.rateOf(row.id); waiting += row.waiting; }
-  for (const row of model.handlers.values()) waiting += row.waiting;
+  const queued = data.queued();
+  for (const row of model.events.values()) { perSecond += data.rateOf(row.id); waiting += queued.get(row.id); }
   [number(model.events.size), number(model.handlers.size), rate(Math.round(perSecond)), number(waiting)].forEach((text, index) => setText(totals[index], text));
-  for (const [id, count] of [["events", model.events.size], ["graph", model.graph.size], ["waits", model.waits.size]]) {
+  for (const [id, count] of [["events", model.events.size], ["waits", model.waits.size]]) {
     setText(byID(`tab-${id}`).querySelector(".count"), count > 0 ? number(count) : "");
   }
 }
@@ -119,7 +119,7 @@ function renderWarnings() {
     if (list.children[index] !== item) list.insertBefore(item, list.children[index] ?? null);
     setText(item.children[0], row.code);
     setText(item.children[1], row.text);
-    setText(item.children[2], age(data.now() - row.sinceAt));
+    setText(item.children[2], row.code === "stuck" ? duration(data.now() - data.beganAt(row)) : age(data.now() - row.sinceAt));
   }
   if (rows.length === 0) list.append(calm); else calm.remove();
   if (news.length > 0) setText(byID("news"), `New warnings. ${news.slice(0, 3).join(" ")}`);
@@ -127,6 +127,7 @@ function renderWarnings() {
 
 let isDue = false;
 function render() {
+  data.beginFrame();
   renderHeader();
   if (isPaused) return;
   renderWarnings();

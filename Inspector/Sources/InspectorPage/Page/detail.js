@@ -21,15 +21,15 @@ export class Detail {
       el("div", { class: "head" }, el("div", {}, this.title, this.type), el("button", { type: "button", onclick: close }, "Close")),
       el("div", { class: "chart" }, this.top, this.picture), el("div", { class: "axis", "aria-hidden": "true" }, el("span", {}, "2 min ago"), el("span", {}, "now")),
       this.facts, this.locks, this.failed, el("h3", {}, "Handlers"), tableHost, this.waysTitle, this.ways);
-    this.table = new Table(tableHost, "Handlers", this.columns(), { sort: "calls", descending: true, empty: "No handlers.", rowClass: (row) => this.rowClass(row) });
+    this.table = new Table(tableHost, "Handlers", this.columns(), { sort: "name", empty: "No handlers.", rowClass: (row) => this.rowClass(row) });
   }
 
   columns() {
     const digits = (key, title, hint, alarm) => ({ key, title, hint, alarm, numeric: true, value: (row) => row[key], text: (row) => number(row[key]) });
     return [
-      { key: "name", title: "Handler", class: "name", value: (row) => handlerName(row.id), fill: (cell, row) => this.fillName(cell, row) },
+      { key: "name", title: "Handler", class: "name", value: (row) => `${this.rank(row)} ${handlerName(row.id)}`, hint: "Those with warnings first", fill: (cell, row) => this.fillName(cell, row) },
       { key: "runningAt", title: "Running since", numeric: true, value: (row) => (row.runningAt === null ? null : -row.runningAt), fill: (cell, row) => this.fillRunning(cell, row) },
-      digits("waiting", "Waiting", "On its lane", (row) => row.waiting >= 1024),
+      digits("waiting", "Queued", "On its lane", (row) => row.waiting >= 1024),
       { key: "p99Ns", title: "Duration", class: "wide", hint: "From p50 to p99 while a timeline records the event, on a scale from 1 µs to 10 s; sorts by p99", numeric: true, value: (row) => row.p99Ns, fill: fillDuration },
       digits("calls", "Calls"),
       digits("failed", "Failed", "If they are counted", (row) => row.failed > 0),
@@ -39,6 +39,11 @@ export class Detail {
       { key: "owner", title: "Owner", value: (row) => row.owner, text: (row) => (row.owner === "none" ? "–" : [row.ownerType ?? "", row.owner].filter(Boolean).join(" ")), alarm: (row) => row.owner === "gone" },
       { key: "control", title: "Lock", value: (row) => row.locked, fill: (cell, row) => this.fillLock(cell, row.event, row.id, row.locked) },
     ];
+  }
+
+  /** Returns 0 for a handler with a bad warning, 1 for one with another warning, and 2 for all others. */
+  rank(row) {
+    return { bad: 0, warn: 1 }[this.rowClass(row)] ?? 2;
   }
 
   rowClass(row) {
@@ -59,7 +64,7 @@ export class Detail {
     drawSpark(this.picture, line);
     setText(this.top, `${rate(Math.max(...line))} per second`);
     const facts = {
-      "Per second": rate(rateOf(id)), Sequence: number(row.sequence), Waiting: number(row.waiting), Unheard: number(row.unheard),
+      "Per second": rate(rateOf(id)), Sequence: number(row.sequence), Queued: number(row.waiting), Unheard: number(row.unheard),
       Number: String(row.id), Age: age(now() - row.madeAt),
     };
     if (row.busyAt !== null) facts["Delivering for"] = duration(now() - row.busyAt);

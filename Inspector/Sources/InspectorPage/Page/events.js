@@ -1,5 +1,5 @@
 import { byID, drawSpark, el, number, rate, setText, spark } from "./dom.js";
-import { eventName, isBad, lineOf, model, rateOf, warningsByEvent, worst } from "./model.js";
+import { eventName, isBad, lineOf, model, queued, rateOf, warningsByEvent, worst } from "./model.js";
 import { Detail } from "./detail.js";
 import { Table } from "./table.js";
 
@@ -9,13 +9,14 @@ export class EventsView {
     this.chosen = null;
     this.detail = new Detail(byID("detail"), () => this.choose(null), (id) => this.choose(id));
     this.warnings = new Map();
+    this.queued = new Map();
     // The rank is one digit: 0 for the worst warning, 8 for a warning that this version does not know, 9 for none.
     const rank = (row) => (this.warnings.has(row.id) ? (worst.indexOf(this.warnings.get(row.id)[0].code) + 9) % 9 : 9);
     const columns = [
       { key: "name", title: "Event", class: "name", value: (row) => `${rank(row)} ${row.name ?? row.type}`, fill: (cell, row) => this.fillName(cell, row), hint: "Those with warnings first" },
       { key: "rate", title: "Per second", numeric: true, value: (row) => rateOf(row.id), text: (row) => rate(rateOf(row.id)) },
       { key: "line", title: "Last two minutes", class: "wide", quiet: true, value: (row) => Math.max(...lineOf(row.id)), fill: (cell, row) => this.fillLine(cell, row), hint: "Sorts by the highest rate" },
-      { key: "waiting", title: "Waiting", numeric: true, value: (row) => row.waiting, text: (row) => number(row.waiting), alarm: (row) => row.waiting >= 1024 },
+      { key: "waiting", title: "Queued", numeric: true, value: (row) => this.queued.get(row.id), text: (row) => number(this.queued.get(row.id)), alarm: (row) => this.queued.get(row.id) >= 1024, hint: "Occurrences in the queues of the event and of its handlers" },
       { key: "handlers", title: "Handlers", numeric: true, value: (row) => row.handlers, text: (row) => number(row.handlers) },
       { key: "sequence", title: "Sequence", numeric: true, value: (row) => row.sequence, text: (row) => number(row.sequence), hint: "Deliveries begun" },
       { key: "unheard", title: "Unheard", numeric: true, value: (row) => row.unheard, text: (row) => number(row.unheard), hint: "Occurrences that reached nobody, if they are counted" },
@@ -55,6 +56,7 @@ export class EventsView {
 
   render() {
     this.warnings = warningsByEvent();
+    this.queued = queued();
     const rows = this.matching();
     setText(byID("found"), rows.length === model.events.size ? "" : `${rows.length} of ${model.events.size}`);
     this.table.update(rows);

@@ -137,8 +137,11 @@ export function history(message) {
   }
 }
 
-/** Returns the estimated current time of the app. */
-export const now = () => (model.connected ? model.time + (performance.now() - model.receivedAt) * 1e6 : model.time);
+let frame = performance.now();
+/** Begins a rendering. All of it shows one time, so that one call has one duration wherever it is shown. */
+export const beginFrame = () => { frame = performance.now(); };
+/** Returns the estimated time of the app when the last rendering began. */
+export const now = () => (model.connected ? model.time + Math.max(0, frame - model.receivedAt) * 1e6 : model.time);
 export const rateOf = (id) => model.meters.get(id)?.now(model.time) ?? 0;
 export const edgeRateOf = (key) => model.edgeMeters.get(key)?.now(model.time) ?? 0;
 export const lineOf = (id) => model.meters.get(id)?.line(model.time) ?? new Array(seconds).fill(0);
@@ -153,6 +156,16 @@ export function handlerName(id) {
 export function sortedWarnings() {
   const rank = (row) => (worst.indexOf(row.code) + worst.length + 1) % (worst.length + 1);
   return [...model.warnings.values()].sort((a, b) => rank(a) - rank(b) || a.sinceAt - b.sinceAt);
+}
+
+/** Returns when the call or the delivery of a warning began, as the tables show it. */
+export const beganAt = (warning) => (warning.handler === null ? model.events.get(warning.event)?.busyAt : model.handlers.get(warning.handler)?.runningAt) ?? warning.sinceAt;
+
+/** Returns how many occurrences each event has in its queue and in those of its handlers. */
+export function queued() {
+  const counts = new Map([...model.events.values()].map((row) => [row.id, row.waiting]));
+  for (const row of model.handlers.values()) counts.set(row.event, (counts.get(row.event) ?? 0) + row.waiting);
+  return counts;
 }
 
 /** Returns the warnings of each event, the worst first. */

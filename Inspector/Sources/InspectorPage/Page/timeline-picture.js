@@ -38,7 +38,6 @@ export class TimelinePicture {
     }
     // Spans within a row nest, so each span is drawn below the spans that have not ended yet.
     this.rows = [];
-    let y = header;
     for (const [tid, spans] of rows) {
       spans.sort((a, b) => a.ts - b.ts || (b.dur ?? 0) - (a.dur ?? 0));
       const ends = [];
@@ -49,15 +48,13 @@ export class TimelinePicture {
         deepest = Math.max(deepest, span.depth);
         if (span.ph === "X") ends.push(span.ts + span.dur);
       }
-      this.rows.push({ tid, name: names.get(tid) ?? `row ${tid}`, y, depth: deepest, spans });
-      y += (deepest + 1) * lineHeight + 10;
+      this.rows.push({ tid, name: names.get(tid) ?? `row ${tid}`, y: 0, depth: deepest, spans });
       if (this.rows.length === most) break;
     }
-    this.height = y + 4;
-    const yOf = (record) => this.rows.find((row) => row.tid === record.tid)?.y;
+    const rowOf = (record) => this.rows.find((row) => row.tid === record.tid);
     for (const record of file.traceEvents) {
       const start = record.ph === "f" ? starts.get(record.id) : undefined;
-      if (start && yOf(start) !== undefined && yOf(record) !== undefined) this.arrows.push({ cat: record.cat, from: start.ts, to: record.ts, y1: yOf(start) + lineHeight / 2, y2: yOf(record) + lineHeight / 2 });
+      if (start && rowOf(start) && rowOf(record)) this.arrows.push({ cat: record.cat, from: start.ts, to: record.ts, start: rowOf(start), end: rowOf(record) });
     }
     this.begin = Math.min(...this.rows.map((row) => row.spans[0].ts));
     this.end = this.spans.reduce((end, span) => Math.max(end, span.ts + (span.dur ?? 0)), this.begin + 1);
@@ -71,7 +68,10 @@ export class TimelinePicture {
     return { calls: this.spans.filter((span) => span.cat === "call").length, occurrences: this.spans.filter((span) => span.cat === "occurrence").length };
   }
 
-  get labels() { return this.canvas.clientWidth < 600 ? 0 : 150; }
+  get isNarrow() { return this.canvas.clientWidth < 600; }
+  get labels() { return this.isNarrow ? 0 : 150; }
+  /** The room above each row for its name, in a narrow picture. */
+  get above() { return this.isNarrow ? lineHeight : 0; }
   inner() { return Math.max(1, this.canvas.clientWidth - this.labels); }
   timeAt(x) { return this.from + ((x - this.labels) / this.inner()) * (this.to - this.from); }
   xAt(time) { return this.labels + ((time - this.from) / (this.to - this.from)) * this.inner(); }
@@ -128,8 +128,19 @@ export class TimelinePicture {
     return null;
   }
 
+  /** Gives each row its place, which depends on the width. */
+  place() {
+    let y = header + this.above;
+    for (const row of this.rows) {
+      row.y = y;
+      y += (row.depth + 1) * lineHeight + 10 + this.above;
+    }
+    this.height = y + 4 - this.above;
+  }
+
   draw() {
     if (!this.ordered || this.canvas.clientWidth === 0) return;
+    this.place();
     const ratio = devicePixelRatio;
     this.canvas.style.height = `${this.height}px`;
     const [width, height] = [Math.round(this.canvas.clientWidth * ratio), Math.round(this.height * ratio)];
@@ -144,11 +155,12 @@ export class TimelinePicture {
     for (const arrow of this.arrows) this.drawArrow(pen, colors, arrow);
     for (const row of this.rows) {
       for (const span of row.spans) this.drawSpan(pen, colors, row, span);
-      // In a wide picture, a column at the left has the names of the rows, and hides the bars behind it. A narrow picture has no such column.
+      // In a wide picture, a column at the left has the names of the rows, and hides the bars behind it. In a narrow one, each name stands above its row.
       pen.fillStyle = colors.paper;
       if (this.labels > 0) pen.fillRect(0, row.y - 5, this.labels - 4, (row.depth + 1) * lineHeight + 10);
       pen.fillStyle = colors.soft;
       if (this.labels > 0) pen.fillText(fitted(pen, row.name, this.labels - 14), 8, row.y + lineHeight / 2);
+      else pen.fillText(fitted(pen, row.name, this.canvas.clientWidth - 16), 8, row.y - lineHeight / 2);
     }
   }
 
@@ -198,15 +210,16 @@ export class TimelinePicture {
 
   drawArrow(pen, colors, arrow) {
     const [x1, x2] = [this.xAt(arrow.from), this.xAt(arrow.to)];
-    if (Math.max(x1, x2) < this.labels || Math.min(x1, x2) > this.canvas.clientWidth || (arrow.y1 === arrow.y2 && Math.abs(x2 - x1) < 12)) return;
+    const [y1, y2] = [arrow.start, arrow.end].map((row) => row.y + lineHeight / 2);
+    if (Math.max(x1, x2) < this.labels || Math.min(x1, x2) > this.canvas.clientWidth || (y1 === y2 && Math.abs(x2 - x1) < 12)) return;
     pen.strokeStyle = arrow.cat === "cause" ? colors.warn : colors.soft;
     pen.globalAlpha = 0.6;
     pen.beginPath();
-    pen.moveTo(x1, arrow.y1);
-    pen.bezierCurveTo(x1 + 14, arrow.y1, x2 - 14, arrow.y2, x2, arrow.y2);
-    pen.moveTo(x2 - 5, arrow.y2 - 3);
-    pen.lineTo(x2, arrow.y2);
-    pen.lineTo(x2 - 5, arrow.y2 + 3);
+    pen.moveTo(x1, y1);
+    pen.bezierCurveTo(x1 + 14, y1, x2 - 14, y2, x2, y2);
+    pen.moveTo(x2 - 5, y2 - 3);
+    pen.lineTo(x2, y2);
+    pen.lineTo(x2 - 5, y2 + 3);
     pen.stroke();
     pen.globalAlpha = 1;
   }
