@@ -127,6 +127,17 @@ extension RemoteKeyedEvent: HandlerRegistry {
   public func handlers(of key: Key) async -> [HandlerSnapshot] { await event.handlers(where: .key(key)) }
 }
 
+extension HandlerFilter {
+  /// The handlers of one key of a remote event, without those of ``RemoteKeyedEvent/anyKey``.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - event: The event, which only gives the type of the keys.
+  public static func key<Key, Payload>(_ key: Key, of event: RemoteKeyedEvent<Key, Payload>) -> HandlerFilter {
+    .key(key)
+  }
+}
+
 extension RemoteKeyedEvent: CustomStringConvertible {
   /// The subject, the key type and the payload type.
   public var description: String { "remote event \"\(subject)\" of \(Payload.self), keyed by \(Key.self)" }

@@ -61,6 +61,7 @@ import Testing
       try require(all.count == 4 && Set(all.map(\.name)) == ["one", "two", "three", "all"], "\(all)")
       try require(some.map(\.name) == ["one", "two"], "\(some)")
       try require(event.contains(token) && event.contains(where: .named("three")), "handlers are missing")
+      try require(event.lockAll(where: .key("a", of: event)) == 2 && event.unlockAll() == 2, "a filter by key")
       event.remove(token)
       try require(!event.contains(token) && !event.contains(where: .named("one")), "a removed handler is there")
       try require(!event.isFinished, "an end")
