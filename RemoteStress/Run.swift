@@ -69,10 +69,11 @@
     /// Disturbs the processes for the time of the run, and then checks the messages. Returns
     /// whether that check passed.
     func run() async throws -> Bool {
-      let end = ContinuousClock.now + .seconds(options.seconds)
-      while .now < end {
+      let begin = ContinuousClock.now
+      while .now < begin + .seconds(options.seconds) {
         try await Task.sleep(for: .milliseconds(Int.random(in: 50...500, using: &random)))
-        try await disturb()
+        // Only messages of the last stream are judged, so it has at least half of the time.
+        try await disturb(mayRemake: .now < begin + .seconds(options.seconds / 2))
       }
       for child in children { child.thaw() }
       for link in links { link.heal(isReset: false) }
@@ -85,12 +86,15 @@
       return isWhole
     }
 
-    private func disturb() async throws {
+    private func disturb(mayRemake: Bool) async throws {
       let all = options.kill + options.freeze + options.partition + options.remake
       guard all > 0 else { return }
       let choice = Double.random(in: 0..<all, using: &random)
       if choice < options.partition { return partition() }
-      if choice >= options.partition + options.kill + options.freeze { return try await remakeStream() }
+      if choice >= options.partition + options.kill + options.freeze {
+        if mayRemake { try await remakeStream() }
+        return
+      }
       let target =
         (Int.random(in: 0..<5, using: &random) == 0 ? brokers : children).randomElement(using: &random) ?? brokers[0]
       if choice < options.partition + options.kill {
