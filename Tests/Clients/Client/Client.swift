@@ -5,6 +5,7 @@ import Synchronization
 @main struct Client {
   static func main() async throws {
     await readme()
+    try await readmeNeeds()
     try await gettingStarted()
     await withSwiftUI()
     await keys()
