@@ -166,13 +166,14 @@ struct LatestSource<each Part: Sendable>: EventSource {
       }
       withExtendedLifetime(old) {}  // released after the mutex
       return LatestSource.tuple(known)
-    }.forward(to: tuples, strongly: true)
+    }.forward(to: tuples, strongly: true, isJoined: true)
     return joined.add(handlers, to: tuples) { [sources] in
       var tokens: [HandlerToken] = []
       func begin<P: Sendable>(_ source: any EventSource<P>) {
         let index = tokens.count
         tokens.append(
-          source.map { LatestPart(index: index, latest: Latest(payload: $0)) }.forward(to: parts, strongly: true))
+          source.map { LatestPart(index: index, latest: Latest(payload: $0)) }.forward(
+            to: parts, strongly: true, isJoined: true))
       }
       repeat begin(each sources)
       return tokens

@@ -32,7 +32,7 @@ struct MergedSource<Payload: Sendable>: EventSource {
 
   func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {
     let event = Event<Payload>(untold: nil)
-    return joined.add(handlers, to: event) { sources.map { $0.forward(to: event, strongly: true) } }
+    return joined.add(handlers, to: event) { sources.map { $0.forward(to: event, strongly: true, isJoined: true) } }
   }
 
   func remove(_ token: HandlerToken) -> Bool { joined.remove(token) }
@@ -58,7 +58,6 @@ final class JoinedEvents: Sendable {
         return joined
       })
     let begun = begin()
-    if let first = begun.first?.anchor { _ = event.core.anchor.failures().visible.set(first) }
     forwards.tokens.withLock { $0 = begun }
     return tokens
   }

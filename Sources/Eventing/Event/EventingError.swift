@@ -9,7 +9,7 @@
 /// Two errors are equal if they are of the same kind, whatever their descriptions say. Later
 /// versions may add kinds.
 public struct EventingError: Error, Sendable {
-  enum Kind: String { case timedOut, eventEnded, unanswered, payloadMismatch }
+  enum Kind { case timedOut, eventEnded, unanswered, payloadMismatch }
 
   let kind: Kind
   /// A sentence that states what was expected and what was found.

@@ -31,11 +31,21 @@ extension EventSource {
   ///   for each event on its path, and one or two allocations.
   @discardableResult public nonisolated func forward(to target: Event<Payload>, strongly: Bool = false) -> HandlerToken
   {
+    forward(to: target, strongly: strongly, isJoined: false)
+  }
+
+  /// - Parameter isJoined: Whether the target is the private event of a view of several sources. Its
+  ///   failures are then those of the event of the first such forward.
+  @discardableResult nonisolated func forward(
+    to target: Event<Payload>, strongly: Bool, isJoined: Bool
+  ) -> HandlerToken {
     let strongTarget = strongly ? StrongTarget(target) : nil
+    let failures = isJoined ? target.core.anchor.failures() : nil
     var handler = Handler<Payload>(
       .inline,
       .relay { record, anchor in
-        TransformedHandler(target: nil) { payload, owner, delivery in
+        if let failures { _ = failures.visible.set(anchor) }  // before the first occurrence
+        return TransformedHandler(target: nil) { payload, owner, delivery in
           _ = strongTarget  // retained by the closure
           guard let owner else { return false }
           // Safe: the owner of the handler is the target, and `isOwnerBound` keeps it. A checked

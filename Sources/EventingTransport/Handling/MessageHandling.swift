@@ -106,7 +106,7 @@ final class Listener: Sendable {
   ///
   /// A program that may publish to the subject can write these headers, too.
   func isForOthers(_ message: RemoteMessage) -> Bool {
-    // Three lookups for each message would take a tenth of its handling.
+    // A lookup takes some 550 instructions, and almost no message has so many headers.
     guard message.headers.count >= 3, let only = message.headers[HeaderName.onlyGroup],
       message.headers[HeaderName.originalID] != nil, message.headers[HeaderName.deadCount] != nil
     else { return false }

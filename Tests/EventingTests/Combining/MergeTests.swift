@@ -77,6 +77,12 @@ import Testing
     other.value = 5
     // The first values, and the new ones.
     #expect(try await values.expect(2, within: .seconds(120)).allSatisfy { $0.handler == pair })
+    // Also of a payload that comes while the handler is added.
+    let early = value.merge(other).addHandler { _ in throw Refusal() }
+    #expect(try await values.expect(2, within: .seconds(120)).allSatisfy { $0.handler == early })
+    let latest = value.combineLatest(first).addHandler { _ in throw Refusal() }
+    first.post(6)
+    #expect(try await values.expect(1, within: .seconds(120)).map(\.handler) == [latest])
     #expect(others.payloads.isEmpty && otherValues.payloads.isEmpty)
   }
 
