@@ -108,9 +108,10 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
   ) async throws -> Answer {
     try check()
     try checkHeaders(headers)
+    var headers = headers
+    try RemoteContext.inject(into: &headers)
+    headers[HeaderName.limit] = RequestCaller.header(limit)
     var message = RemoteMessage(subject: subject, headers: headers)
-    try RemoteContext.inject(into: &message.headers)
-    message.headers[HeaderName.limit] = RequestCaller.header(limit)
     do { try queries.encode(query, &message) } catch {
       throw TransportError(
         .notEncodable,

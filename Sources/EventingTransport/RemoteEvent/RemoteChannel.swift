@@ -39,8 +39,9 @@ final class RemoteChannel<Payload: Sendable>: Sendable {
     }
     if let id { try checkID(id) }
     if !headers.isEmpty { try checkHeaders(headers) }
+    var headers = headers
+    try RemoteContext.inject(into: &headers)
     var message = RemoteMessage(id: id, subject: subject, headers: headers)
-    try RemoteContext.inject(into: &message.headers)
     do { try codec.encode(payload, &message) } catch {
       throw TransportError(
         .notEncodable,
