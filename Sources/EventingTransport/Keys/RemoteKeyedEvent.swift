@@ -128,7 +128,7 @@ extension RemoteKeyedEvent: HandlerRegistry {
 }
 
 extension HandlerFilter {
-  /// The handlers of one key of a remote event, without those of ``RemoteKeyedEvent/anyKey``.
+  /// The handlers of one key of a remote event, without those of `RemoteKeyedEvent.anyKey`.
   ///
   /// - Parameters:
   ///   - key: The key.
