@@ -3,7 +3,7 @@ public import Synchronization
 /// Tokens and lanes retain the anchor instead of the event. As long as a token exists, no other
 /// anchor can have the same address, so a token never identifies a different event.
 // Safe: `changes` and the number are atomic. The other fields say what guards them.
-@usableFromInline package final class EventAnchor: @unchecked Sendable {
+@usableFromInline package final class EventAnchor: ComparedByIdentity, @unchecked Sendable {
   private weak let weakCore: EventCore?
   package let name: String?
   /// Isolation: core.

@@ -73,9 +73,8 @@ public struct InterceptorOption: Sendable {
   public static var once: InterceptorOption { InterceptorOption(setting: .once) }
 }
 
-extension InterceptorOption: CustomStringConvertible {
-  /// The option as written in code.
-  public var description: String { setting.description }
+extension InterceptorOption: DescribedByContent {
+  var content: HandlerSetting { setting }
 }
 
 extension Event {

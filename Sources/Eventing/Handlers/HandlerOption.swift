@@ -209,9 +209,8 @@ public struct HandlerOption<Payload: Sendable>: Sendable {
   public static var cancellingPrevious: HandlerOption { HandlerOption(.cancellingPrevious) }
 }
 
-extension HandlerOption: CustomStringConvertible {
-  /// The option as written in code.
-  public var description: String { setting.description }
+extension HandlerOption: DescribedByContent {
+  var content: HandlerSetting { setting }
 }
 
 struct KeyRule: Sendable {

@@ -1,10 +1,10 @@
 /// Identifies one handler of one event. Dropping a token has no effect.
 ///
-/// A token is a plain value that keeps neither its event nor the handler's closure alive. A method
-/// that is given the token of a handler that has ended, or of another event, has no effect and
-/// returns `false`. Only ``HandlerRegistry/withLocked(_:holding:_:)``, which has no such result,
+/// A token is a plain value that equals every other token of the same handler. It keeps neither its
+/// event nor the handler's closure alive. A method that is given the token of a handler that has
+/// ended, or of another event, has no effect and returns `false`. Only ``HandlerRegistry/withLocked(_:holding:_:)``, which has no such result,
 /// still runs its body.
-public struct HandlerToken: Sendable, Identifiable {
+public struct HandlerToken: Hashable, Sendable, Identifiable {
   @usableFromInline let record: HandlerRecord
   @usableFromInline let anchor: EventAnchor
 
@@ -35,13 +35,6 @@ public struct HandlerToken: Sendable, Identifiable {
 extension Collection<HandlerToken> {
   /// Puts all tokens into a bag: see ``HandlerToken/store(in:)``.
   public func store(in bag: HandlerBag) { for token in self { bag.insert(token) } }
-}
-
-extension HandlerToken: Hashable {
-  /// Returns whether two tokens identify the same handler.
-  public static func == (a: HandlerToken, b: HandlerToken) -> Bool { a.record === b.record }
-  /// Hashes the handler's number.
-  public func hash(into hasher: inout Hasher) { hasher.combine(record.id) }
 }
 
 extension HandlerToken: CustomStringConvertible {

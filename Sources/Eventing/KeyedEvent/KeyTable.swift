@@ -215,8 +215,9 @@ extension KeyTable {
   }
 }
 
-/// A key that stands for an object. It holds the object weakly and never equals the key of another
-/// object, not even of a later one at the same address.
+/// A key that stands for an object. It holds the object weakly and equals its copies and, while the
+/// object lives, the other keys of that object. It never equals the key of another object, not even
+/// of a later one at the same address.
 ///
 /// A ``KeyedEvent`` with such keys removes the handlers of dead objects by itself. If you put a key
 /// into a collection of your own or make it part of another key, remove it before its object goes,
@@ -238,12 +239,13 @@ public struct ObjectKey: Hashable, Sendable {
   /// Another object may be at this address by now.
   var objectID: ObjectIdentifier { owner.objectID }
 
-  /// Returns whether two keys stand for the same living object. A key always equals its own copies.
-  public static func == (a: ObjectKey, b: ObjectKey) -> Bool {
-    a.owner === b.owner || (a.owner.objectID == b.owner.objectID && a.isAlive && b.isAlive)
+}
+
+extension Owner: Hashable {
+  @usableFromInline package static func == (a: Owner, b: Owner) -> Bool {
+    a === b || (a.objectID == b.objectID && a.object != nil && b.object != nil)
   }
-  /// Hashes the address of the object.
-  public func hash(into hasher: inout Hasher) { hasher.combine(owner.objectID) }
+  @usableFromInline package func hash(into hasher: inout Hasher) { hasher.combine(objectID) }
 }
 
 extension ObjectKey: CustomStringConvertible {

@@ -37,6 +37,6 @@ public struct AsyncDelivery: Sendable {
   public static func task(priority: TaskPriority? = nil) -> AsyncDelivery { AsyncDelivery(.task(priority?.rawValue)) }
 }
 
-extension AsyncDelivery: CustomStringConvertible {
-  public var description: String { place.description }
+extension AsyncDelivery: DescribedByContent {
+  var content: ExecutionPlace { place }
 }

@@ -41,8 +41,8 @@ public struct SyncDelivery: Sendable {
   public static func queue(_ queue: DispatchQueue) -> SyncDelivery { SyncDelivery(.queue(queue, .unbounded)) }
 }
 
-extension SyncDelivery: CustomStringConvertible {
-  public var description: String { place.description }
+extension SyncDelivery: DescribedByContent {
+  var content: ExecutionPlace { place }
 }
 
 /// Delivery on the main actor, for `@MainActor` closures, synchronous or asynchronous.
@@ -58,6 +58,6 @@ public struct MainDelivery: Sendable {
   public static var main: MainDelivery { MainDelivery(place: .main(.unbounded)) }
 }
 
-extension MainDelivery: CustomStringConvertible {
-  public var description: String { place.description }
+extension MainDelivery: DescribedByContent {
+  var content: ExecutionPlace { place }
 }

@@ -4,7 +4,7 @@ package import Synchronization
 /// token keeps nothing else alive. Takes 40 bytes in a release build, the most that fits a 48-byte
 /// block of glibc's `malloc`.
 // Safe: `state` is atomic, and `id` never changes. The other fields say what guards them.
-@usableFromInline package class HandlerRecord: @unchecked Sendable {
+@usableFromInline package class HandlerRecord: ComparedByIdentity, @unchecked Sendable {
   package final let state: Atomic<UInt32>
   /// Read inside the core or under `core.mutex`. Changed inside, under the mutex.
   @exclusivity(unchecked) package final var index: Int32 = -1

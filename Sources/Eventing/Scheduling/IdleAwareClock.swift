@@ -11,9 +11,6 @@ package protocol IdleAwareClock: AnyObject, Sendable {
 package struct EventReference: Sendable, Hashable {
   let anchor: EventAnchor
 
-  package static func == (a: EventReference, b: EventReference) -> Bool { a.anchor === b.anchor }
-  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(anchor)) }
-
   // Both variables read a weak reference, so they must never be read under a mutex.
   package var isAlive: Bool { anchor.core != nil }
 

@@ -1,0 +1,18 @@
+/// A reference that equals only itself.
+@usableFromInline package protocol ComparedByIdentity: AnyObject, Hashable {}
+
+extension ComparedByIdentity {
+  @usableFromInline package static func == (a: Self, b: Self) -> Bool { a === b }
+  @usableFromInline package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// A public type that is described as what it wraps.
+protocol DescribedByContent: CustomStringConvertible {
+  associatedtype Content: CustomStringConvertible
+  var content: Content { get }
+}
+
+extension DescribedByContent {
+  /// The value as written in code.
+  public var description: String { content.description }
+}
