@@ -55,7 +55,9 @@ struct TraceSpans {
   /// Indices in `calls`. A later record says that the handler was not called after all.
   private var withdrawn: Set<Int> = []
 
-  /// Drops an end whose beginning was overwritten.
+  /// Drops an end whose beginning was overwritten, and what happened after the end of the trace: a
+  /// trace of several events ends one event after the other, and a call that is cut off can't have
+  /// led to anything later.
   ///
   /// - Parameter end: Counts as the end of what still runs.
   init(_ contents: (chunks: [TraceRing.Chunk], overwritten: Int), until end: UInt64) {
@@ -67,6 +69,7 @@ struct TraceSpans {
   }
 
   private mutating func add(_ record: TraceRecord, _ chunk: TraceRing.Chunk, until end: UInt64) {
+    guard record.time <= end || record.kind == .callWithdrawn else { return }
     let id = OccurrenceID(event: record.event, sequence: record.sequence)
     var names: TraceRing.HandlerNames? { chunk.handlers[record.handler] }
     var name: String { names?.handler ?? "handler \(record.handler)" }
@@ -76,7 +79,7 @@ struct TraceSpans {
       occurrences.append(
         Occurrence(
           event: record.event, sequence: record.sequence, thread: record.thread, begin: record.time,
-          end: max(end, record.time), postedAt: record.detail, cause: record.call,
+          end: end, postedAt: record.detail, cause: record.call,
           payload: record.payload == 0 ? nil : chunk.payloads[Int(record.payload) - 1]))
     case .occurrenceEnded:
       if let place = occurrencePlaces[id] { occurrences[place].end = record.time }
@@ -86,7 +89,7 @@ struct TraceSpans {
         Call(
           number: record.call, handler: record.handler, name: name, event: record.event, sequence: record.sequence,
           thread: record.thread, lane: record.detail, laneName: names?.lane,
-          begin: record.time, end: max(end, record.time)))
+          begin: record.time, end: end))
     case .callReturned, .callThrew, .callDropped:
       guard let place = callPlaces[record.call] else { return }
       calls[place].end = record.time

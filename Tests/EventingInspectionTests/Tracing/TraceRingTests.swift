@@ -30,6 +30,30 @@ import Testing
     #expect(chunks.reduce(0) { $0 + $1.records.count { $0.handler == 7 } } == 2)
   }
 
+  /// Checks a trace of two events that ends at 10, but whose second event still records until 14: the
+  /// call of the first one, at 5, has posted to the second one, whose delivery begins at 12.
+  @Test func nothingAfterTheEndOfATraceIsInIt() {
+    let ring = TraceRing(megabytes: 1)
+    func record(_ kind: TraceRecord.Kind, _ time: UInt64, event: UInt64, call: UInt64 = 0, cause: UInt64 = 0) {
+      var record = TraceRecord(kind: kind, thread: 1, time: time, event: event, sequence: 1)
+      (record.call, record.handler) = (cause == 0 ? call : cause, call)
+      ring.append(record) { TraceRing.HandlerNames(handler: "\(call)") }
+    }
+    record(.occurrenceBegan, 4, event: 1)
+    record(.callBegan, 5, event: 1, call: 1)
+    record(.occurrenceBegan, 6, event: 2)
+    record(.callBegan, 7, event: 2, call: 2)
+    record(.callReturned, 11, event: 2, call: 2)
+    record(.occurrenceEnded, 12, event: 2)
+    record(.occurrenceBegan, 12, event: 3, cause: 1)
+    record(.callBegan, 13, event: 3, call: 3)
+    record(.skipped, 14, event: 3)
+    let spans = TraceSpans(ring.contents(), until: 10)
+    #expect(spans.occurrences.map(\.event) == [1, 2] && spans.occurrences.map(\.end) == [10, 10])
+    #expect(spans.calls.map(\.number) == [1, 2] && spans.calls.map(\.end) == [10, 10])
+    #expect(spans.calls.map(\.outcome) == [.running, .running] && spans.noCalls.isEmpty)
+  }
+
   /// Checks a withdrawn call: the trace has recorded the call of a forward with `callBegan`, but
   /// then the forward forwarded nothing. A record `callWithdrawn` says so. In the rounds of the
   /// test, the first chunk has both records, only `callBegan`, or neither of the two.
