@@ -33,7 +33,8 @@ struct Show: AsyncParsableCommand {
 
   @OptionGroup var app: AppOptions
   @Flag(help: "Draws a table in the terminal instead.") var top = false
-  @Flag(help: "Lets the page lock and unlock events and handlers, if the app allows it.") var control = false
+  @Flag(help: "Lets the page lock and unlock, and send or discard dead letters, if the app allows it.")
+  var control = false
   @Option(help: "The port of the page on 127.0.0.1; 0 takes any that is free.") var port: UInt16 = 0
   @Option(help: "The milliseconds between two updates.") var interval = 250
 
@@ -67,7 +68,8 @@ func serve(_ link: AppLink, _ feed: Feed, port: UInt16, until signals: Signals) 
   link.end()
 }
 
-/// Prints and flushes, since the output may be a pipe that is read line by line.
+/// Prints and flushes, since the output may be a pipe that is read line by line. Ends the program if
+/// the reader of the pipe has ended, as `head` does.
 func print(_ text: String, terminator: String = "\n", flushed: Bool) {
-  FileHandle.standardOutput.write(Data((text + terminator).utf8))
+  do { try FileHandle.standardOutput.write(contentsOf: Data((text + terminator).utf8)) } catch { exit(0) }
 }
