@@ -79,7 +79,8 @@ let package = Package(
     .executableTarget(
       name: "remote-stress", dependencies: ["Eventing", "EventingNATS", "EventingTransport"], path: "RemoteStress"),
     .executableTarget(
-      name: "dead-letters", dependencies: ["EventingNATS", "EventingTransport"], path: "DeadLetters"),
+      name: "dead-letters", dependencies: ["EventingInspection", "EventingNATS", "EventingTransport"],
+      path: "DeadLetters"),
     // Small programs and a model of their expected results, for a test and for the fuzzer.
     .target(name: "EventingPrograms", dependencies: ["Eventing"], path: "Tests/EventingPrograms"),
     .testTarget(

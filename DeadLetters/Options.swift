@@ -3,7 +3,7 @@
 
   /// What the command does, and with which letters.
   struct Options {
-    enum Action: String, CaseIterable { case list, show, send, discard }
+    enum Action: String, CaseIterable { case list, show, send, discard, serve }
 
     var server = ""
     var stream = ""
@@ -12,6 +12,7 @@
     var target: String?
     var readers: String?
     var credentials: String?
+    var socket: String?
     var limit = 10_000
     var isAll = false
     var id: String?
@@ -22,10 +23,11 @@
     static let help = """
       Lists the dead letters of a subject, shows them, sends their messages again, or discards them.
 
-        dead-letters SERVER STREAM SUBJECT [list | show | send | discard] [options]
+        dead-letters SERVER STREAM SUBJECT [list | show | send | discard | serve] [options]
 
       list counts the letters by subject, group, handler and reason; show prints them. send and discard need --all, or an
-      option that selects letters:
+      option that selects letters. serve lets the inspector show all letters, send them again and discard them, until it is
+      interrupted:
 
         --id ID            the letter of this message
         --group NAME       letters of this group of listeners
@@ -33,6 +35,7 @@
         --reason TEXT      letters whose reason has this text
         --all              all letters
 
+        --at PATH          the socket for serve, such as /tmp/letters.sock
         --to STREAM        the stream of the messages (that of the letters)
         --limit N          the most letters that are read, those that were stored first (10000)
         --readers NAME     the group of those who decide about letters (dead-letters). Another name begins with all stored
@@ -52,7 +55,7 @@
       var rest = arguments[...]
       let texts: [String: WritableKeyPath<Options, String?>] = [
         "--id": \.id, "--group": \.group, "--handler": \.handler, "--reason": \.reason, "--to": \.target,
-        "--readers": \.readers, "--credentials": \.credentials,
+        "--readers": \.readers, "--credentials": \.credentials, "--at": \.socket,
       ]
       while let word = rest.popFirst() {
         guard word.hasPrefix("--") else {
@@ -91,6 +94,12 @@
           throw Refusal("expected one of \(all), got \(places[3])")
         }
         action = found
+      }
+      guard (action == .serve) == (socket != nil) else {
+        throw Refusal("expected --at PATH with serve, and only then")
+      }
+      if action == .serve, ![id, group, handler, reason].allSatisfy({ $0 == nil }) {
+        throw Refusal("expected no option that selects letters with serve, which shows all")
       }
       if [.send, .discard].contains(action), !isAll, [id, group, handler, reason].allSatisfy({ $0 == nil }) {
         throw Refusal(

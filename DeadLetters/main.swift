@@ -3,6 +3,8 @@ import Foundation
 func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)) }
 
 #if NATS
+  import Dispatch
+  import EventingInspection
   import EventingNATS
   import EventingTransport
 
@@ -27,6 +29,21 @@ func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)
 
   func letters(_ count: Int) -> String { count == 1 ? "1 letter" : "\(count) letters" }
 
+  /// Waits for a signal that asks the command to end.
+  func interruption() async {
+    let signals = AsyncStream<Void> { continuation in
+      let sources = [SIGINT, SIGTERM].map { number in
+        signal(number, SIG_IGN)
+        let source = DispatchSource.makeSignalSource(signal: number)
+        source.setEventHandler { continuation.yield() }
+        source.resume()
+        return source
+      }
+      continuation.onTermination = { _ in for source in sources { source.cancel() } }
+    }
+    for await _ in signals { return }
+  }
+
   /// Returns whether the command did what it was asked to do.
   func run(_ options: Options) async throws -> Bool {
     let credentials = options.credentials.map { NATS.Credentials.file($0) }
@@ -44,6 +61,11 @@ func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)
     let chosen = all.filter(options.selects)
     var isDone = true
     switch options.action {
+    case .serve:
+      let inspection = try Inspection.serve(at: options.socket ?? "", control: true)
+      say("\(letters(all.count)); to see them: swift run inspector --control \(inspection.path)")
+      await interruption()
+      inspection.end()
     case .list, .show: await queue.close()  // before the output, which may have to wait for a reader
     case .discard: print("\(letters(queue.discard(chosen))) discarded of \(all.count)")
     case .send:
@@ -63,7 +85,7 @@ func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)
       print("\(letters(chosen.count)) of \(options.subject)\(chosen.count < all.count ? ", of \(all.count)" : "")")
       for count in DeadLetterQueue.Count.counts(of: chosen) { print(count) }
     case .show: for letter in chosen { show(letter) }
-    case .discard, .send: break
+    case .discard, .send, .serve: break
     }
     if chosen.isEmpty, !all.isEmpty {
       let handlers = Set(all.map { $0.handler ?? "none" }).sorted().joined(separator: ", ")

@@ -58,7 +58,8 @@ public final class Inspection: Sendable {
   ///     other user. It must be no link, except a link that belongs to root on Apple's systems,
   ///     such as `/tmp`. A file at the path is replaced only if it is the user's own socket and no
   ///     program listens there.
-  ///   - allowsControl: Whether clients may lock and unlock.
+  ///   - allowsControl: Whether clients may lock and unlock, and perform actions on rows of tables,
+  ///     such as sending dead letters again.
   /// - Returns: The inspection.
   /// - Throws: An ``InspectionError``, before any client could connect.
   @discardableResult public static func serve(

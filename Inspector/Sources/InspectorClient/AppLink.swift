@@ -44,7 +44,7 @@ public final class AppLink: Sendable {
   ///   - delegate: Told of connections, updates and traces.
   public convenience init(
     path: String, control: Bool = false, interval: Int? = 250,
-    parts: [String] = ["events", "handlers", "graph", "waits", "warnings"], delegate: any AppLinkDelegate
+    parts: [String] = ["events", "handlers", "graph", "waits", "warnings", "tables"], delegate: any AppLinkDelegate
   ) {
     self.init(
       control: control, interval: interval, parts: parts, delegate: delegate,
@@ -61,7 +61,7 @@ public final class AppLink: Sendable {
   ///   - connect: A closure that connects to the app.
   public init(
     control: Bool = false, interval: Int? = 250,
-    parts: [String] = ["events", "handlers", "graph", "waits", "warnings"], delegate: any AppLinkDelegate,
+    parts: [String] = ["events", "handlers", "graph", "waits", "warnings", "tables"], delegate: any AppLinkDelegate,
     connect: @escaping @Sendable () throws(LinkError) -> LineSocket
   ) {
     (self.connect, self.control, self.delegate) = (connect, control, delegate)

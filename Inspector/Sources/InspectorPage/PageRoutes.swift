@@ -86,7 +86,7 @@ struct PageRoutes: Sendable {
 enum PageVerb: String {
   case traceStart = "trace/start"
   case traceStop = "trace/stop"
-  case lock, unlock
+  case lock, unlock, perform
 
   private struct BadRequest: Error {}
 
@@ -122,6 +122,16 @@ enum PageVerb: String {
       }
       let answer = try await session.request(rawValue, more)
       return #"{"found":\#(answer.last?.members?["found"]?.bool ?? false)}"#
+    case .perform:
+      guard session.control else {
+        throw LinkError("This needs --control here, and the app must allow it.", code: "control")
+      }
+      guard let table = keys["table"]?.int, let action = keys["action"]?.string,
+        let rows = keys["rows"]?.elements?.compactMap(\.int), !rows.isEmpty
+      else { throw BadRequest() }
+      let answer = try await session.request(
+        rawValue, [("table", "\(table)"), ("action", action.asJSON), ("rows", "\(rows)")])
+      return #"{"count":\#(answer.last?.members?["count"]?.int ?? 0)}"#
     }
   }
 }

@@ -49,7 +49,7 @@ final class FakeClient: Sendable {
   }
 
   private func answers(_ verb: String, _ keys: [String: JSONSlice]) -> [String] {
-    let parts = keys["parts"]?.elements?.compactMap(\.string) ?? ["events", "handlers", "graph", "waits", "warnings"]
+    let parts = keys["parts"]?.elements?.compactMap(\.string) ?? World.parts
     switch verb {
     case "hello":
       let control = app.control && keys["control"]?.bool == true
@@ -70,6 +70,7 @@ final class FakeClient: Sendable {
       return [#""ok":true,"sub":1,"interval":\#(interval)"#]
     case "trace": return trace(keys)
     case "lock", "unlock": return [locked(verb == "lock", keys)]
+    case "perform": return [performed(keys)]
     default: return [#""ok":false,"error":{"code":"unknown","message":"There is no such request."}"#]
     }
   }
@@ -88,6 +89,12 @@ final class FakeClient: Sendable {
       return world.events[event] != nil
     }
     return #""ok":true,"found":\#(found)"#
+  }
+
+  private func performed(_ keys: [String: JSONSlice]) -> String {
+    let rows = Set(keys["rows"]?.elements?.compactMap(\.int) ?? [])
+    let count = app.change { $0.perform(on: rows, table: keys["table"]?.int ?? 0) }
+    return #""ok":true,"count":\#(count)"#
   }
 
   private func trace(_ keys: [String: JSONSlice]) -> [String] {

@@ -30,6 +30,15 @@ extension World {
     world.edge("handler:1", "lane:1", "lane", label: "checkout", count: nil)
     world.edge("handler:5", "lane:1", "lane", label: "checkout", count: nil)
     world.edge("event:6", "out:notifications", "bridge")
+    world.table(
+      1, "Causes of dead letters on dead.orders", ["Letters", "Message subject", "Group", "Handler", "Reason"],
+      [
+        ["1204", "orders.placed", "billing", "charge the card", "unknown customer"],
+        ["3", "orders.placed", "billing", "charge the card", "declined"],
+      ])
+    world.table(
+      2, "Dead letters on dead.orders", ["Message", "Message subject", "Reason"],
+      (1...100).map { ["order-\($0)", "orders.placed", "unknown customer"] }, count: 1_207)
     return world
   }
 
@@ -102,6 +111,9 @@ extension World {
       "id": 90, "kind": "<b>", "event": 90, "sequence": 1, "handlers": [90], "waitsFor": 1, "by": 90,
       "sinceAt": .int(time), "deferred": [],
     ]
+    table(
+      90, "<script>window.hacked = 8</script>", ["<i>column</i>", "Reason"],
+      [["<img src=x onerror=window.hacked=9>", String(repeating: "long", count: 60)]])
   }
 
   /// Adds a thousand events with ten handlers each. Only 48 of the events have occurrences.

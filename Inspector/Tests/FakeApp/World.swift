@@ -7,6 +7,7 @@ public struct World: Sendable {
   public var graph: [String: Row] = [:]
   public var waits: [Int: Row] = [:]
   public var warnings: [Int: Row] = [:]
+  public var tables: [Int: Row] = [:]
   /// The number of occurrences per second of each event.
   public var rates: [Int: Double] = [:]
   /// The time in nanoseconds.
@@ -99,12 +100,39 @@ public struct World: Sendable {
     ]
   }
 
+  /// Adds a table with two actions. Its rows count from 1.
+  public mutating func table(_ id: Int, _ title: String, _ columns: [String], _ rows: [[String]], count: Int? = nil) {
+    tables[id] = [
+      "id": .int(id), "title": .text(title), "columns": .array(columns.map { .text($0) }),
+      "actions": ["Send again", "Discard"], "count": .int(count ?? rows.count),
+      "rows": .array(
+        rows.enumerated().map { index, cells in
+          .object(["id": .int(index + 1), "bad": .bool(index == 0), "cells": .array(cells.map { .text($0) })])
+        }),
+    ]
+  }
+
+  /// Removes rows of a table, as an action does, and returns their number.
+  mutating func perform(on ids: Set<Int>, table: Int) -> Int {
+    guard case .array(let rows)? = tables[table]?["rows"] else { return 0 }
+    let left = rows.filter { row in
+      guard case .object(let members) = row, case .int(let id)? = members["id"] else { return true }
+      return !ids.contains(id)
+    }
+    tables[table]?["rows"] = .array(left)
+    tables[table]?["count"] = .int(left.count)
+    return rows.count - left.count
+  }
+
+  /// The names of all parts.
+  static let parts = ["events", "handlers", "graph", "waits", "warnings", "tables"]
+
   /// Returns the rows of the named parts, by part and by a key that is unique in the part.
   func parts(_ names: [String]) -> [String: [String: Row]] {
     func keyed(_ rows: [Int: Row]) -> [String: Row] { Dictionary(uniqueKeysWithValues: rows.map { ("\($0)", $1) }) }
     let all = [
       "events": keyed(events), "handlers": keyed(handlers), "graph": graph, "waits": keyed(waits),
-      "warnings": keyed(warnings),
+      "warnings": keyed(warnings), "tables": keyed(tables),
     ]
     return all.filter { names.contains($0.key) }
   }

@@ -80,9 +80,9 @@ import Testing
   @Test func anAnswerInSeveralLinesIsOne() async throws {
     try await withLink { _, link, _ in
       let lines = try await #require(link.session).request("snapshot")
-      #expect(lines.count == 5)
+      #expect(lines.count == 6)
       let parts = lines.flatMap { $0.members?["parts"]?.members?.keys.map { $0 } ?? [] }
-      #expect(Set(parts) == ["events", "handlers", "graph", "waits", "warnings"])
+      #expect(Set(parts) == ["events", "handlers", "graph", "waits", "warnings", "tables"])
     }
   }
 

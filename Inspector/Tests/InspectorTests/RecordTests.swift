@@ -48,7 +48,7 @@ import Testing
     #expect(replayed.state.withLock { $0.updates } == file.count)
     var expected = AppModel()
     for update in file.sessions[1].updates { expected.apply(try JSONSlice(Array(update.line.utf8)).members ?? [:]) }
-    for part in ["events", "handlers", "graph", "waits", "warnings"] {
+    for part in ["events", "handlers", "graph", "waits", "warnings", "tables"] {
       let texts = [expected, replayed.model].map { model in
         model.rows(part).map { String(decoding: $0.bytes, as: UTF8.self) }.sorted()
       }

@@ -189,7 +189,7 @@ def looks(page, app):
     page.value("document.getElementById('detail').scrollIntoView()")
     page.picture(f"{pictures}/phone-detail.png")
     page.scheme("light")
-    for view in ("graph", "waits", "timeline", "events"):
+    for view in ("graph", "waits", "remote", "timeline", "events"):
         page.value(f"document.getElementById('tab-{view}').click()")
         nothing_is_wider(page, 400, view)
         page.value("scrollTo(0, 0)")
@@ -204,7 +204,7 @@ def hostile(page, app):
     page.value(f"{row('<script>window.hacked = 1</script>')}.querySelector('button').click()")
     page.until(f"{text('#detail tbody')}.includes('</td><script>window.hacked = 4')", "a hostile handler as text")
     check("<script>window.hacked = 7</script> & more" in page.value(text("#warning-list")), "expected a hostile warning as text")
-    for view in ("graph", "waits", "timeline", "events"):
+    for view in ("graph", "waits", "remote", "timeline", "events"):
         page.value(f"document.getElementById('tab-{view}').click()")
         time.sleep(0.3)
     check("<i>label</i>" in page.value(text("#graph")), "expected a hostile edge as text")
@@ -225,6 +225,23 @@ def control(page, app):
     page.until(f"{text('#detail > .locks')} === 'Unlock'", "a way back")
     page.value("document.querySelector('#detail > .locks button').click()")
     page.until(f"!{row('basket')}.textContent.includes('locked')", "an unlocked event")
+
+
+def remote(page, app):
+    page.value("document.getElementById('tab-remote').click()")
+    page.until("document.querySelectorAll('#remote section').length === 2", "two tables")
+    check(page.value(text("#tab-remote .count")) == "2", "expected the number of bad rows at the tab")
+    check("the first 100 of 1,207" in page.value(text("#remote section:last-of-type h2")), "expected how many letters are not shown")
+    check("1,204" in page.value(text("#remote tbody tr.bad")), "expected the cause with the most letters first")
+    page.picture(f"{pictures}/remote-light.png")
+    button = "document.querySelector('#remote tbody tr button')"
+    page.value(f"{button}.click()")
+    page.until(f"{button}.textContent === 'Sure?'", "a question")
+    check(page.value("document.querySelector('#remote section tbody').children.length") == 2, "expected nothing to be sent by one click")
+    page.value(f"{button}.click()")
+    page.until(f"{text('#remote [role=status]')} === 'Send again: done for 1'", "an answer")
+    page.until("document.querySelector('#remote section tbody').children.length === 1", "one cause less")
+    page.value("document.getElementById('tab-events').click()")
 
 
 def return_of_the_app(page, app):
@@ -369,6 +386,7 @@ def main():
         stuck(page, app)
         views(page, app)
         looks(page, app)
+        remote(page, app)
         hostile(page, app)
         control(page, app)
         app = return_of_the_app(page, app)

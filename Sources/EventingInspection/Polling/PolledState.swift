@@ -76,6 +76,27 @@ struct PolledHandler {
   }
 }
 
+/// A table has no event: clients that asked for some events only get none.
+struct PolledTable: Equatable {
+  let id: UInt64
+  let title: String
+  let columns: [String]
+  let actions: [String]
+  /// At most ``mostRows``.
+  let rows: [InspectedRow]
+  /// Of all rows.
+  let count: Int
+
+  static let mostRows = 100
+
+  init(_ id: UInt64, _ table: any InspectedTable) {
+    let rows = table.rows
+    self.id = id
+    (title, columns, actions, count) = (table.title, table.columns, table.actions, rows.count)
+    self.rows = Array(rows.prefix(Self.mostRows))
+  }
+}
+
 struct Parts: OptionSet {
   let rawValue: UInt8
   static let events = Parts(rawValue: 1)
@@ -83,10 +104,12 @@ struct Parts: OptionSet {
   static let graph = Parts(rawValue: 4)
   static let waits = Parts(rawValue: 8)
   static let warnings = Parts(rawValue: 16)
-  static let all: Parts = [.events, .handlers, .graph, .waits, .warnings]
+  static let tables = Parts(rawValue: 32)
+  static let all: Parts = [.events, .handlers, .graph, .waits, .warnings, .tables]
 
   static let named: [(name: StaticString, part: Parts)] = [
     ("events", .events), ("handlers", .handlers), ("graph", .graph), ("waits", .waits), ("warnings", .warnings),
+    ("tables", .tables),
   ]
 }
 
@@ -97,9 +120,10 @@ struct GoneRow {
     case edge(GraphEdge)
     case wait(UInt64)
     case warning(UInt64)
+    case table(UInt64)
   }
   let row: Row
-  /// 0 for an edge from an event bus. Clients that asked for some events only are told of the
+  /// 0 for an edge from an event bus and for a table. Clients that asked for some events only are told of the
   /// removal of their rows.
   let event: UInt64
   let version: UInt64

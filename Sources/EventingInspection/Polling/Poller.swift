@@ -6,6 +6,7 @@ final class Poller {
   /// Ordered by number.
   private(set) var events: [PolledEvent] = []
   private(set) var waits: [(wait: PolledWait, version: UInt64)] = []
+  private(set) var tables: [(table: PolledTable, version: UInt64)] = []
   private(set) var busEdges: [(edge: GraphEdge, version: UInt64)] = []
   /// The last poll that saw an edge in ``busEdges``, from an event bus to an event, come or go.
   private(set) var busEdgesVersion: UInt64 = 0
@@ -28,7 +29,7 @@ final class Poller {
 
   func rest() {
     guard revision != nil else { return }
-    (events, waits, busEdges, gone, revision) = ([], [], [], [], nil)
+    (events, waits, tables, busEdges, gone, revision) = ([], [], [], [], [], nil)
     warnings.removeAll()
     durations.removeAll()
     forgottenTick = tick
@@ -55,6 +56,7 @@ final class Poller {
     noteDurations()
     pollWaits()
     pollBuses()
+    pollTables()
     handlerPlaces = nil
     warnings.find(in: self)
     handlerPlaces = nil
@@ -253,5 +255,16 @@ final class Poller {
       return (wait: wait, version: old?.wait == wait ? old?.version ?? tick : tick)
     }
     for each in known.values { noteGone(.wait(each.wait.id), of: each.wait.event) }
+  }
+
+  private func pollTables() {
+    var known: [UInt64: (table: PolledTable, version: UInt64)] = [:]
+    for each in tables { known[each.table.id] = each }
+    tables = InspectedTables.current.map { id, source in
+      let table = PolledTable(id, source)
+      let old = known.removeValue(forKey: id)
+      return (table: table, version: old?.table == table ? old?.version ?? tick : tick)
+    }
+    for id in known.keys { noteGone(.table(id), of: 0) }
   }
 }

@@ -21,6 +21,7 @@ extension Connection {
     case "unsubscribe": unsubscribe(id, json)
     case "trace": answerTrace(id, json)
     case "lock", "unlock": setLock(id, json, isLocked: name == "lock")
+    case "perform": perform(id, json)
     default: mistake(id, "unknown", "there is no request \"\(name.prefix(64))\"")
     }
     fill()
@@ -54,7 +55,7 @@ extension Connection {
       }
       for name in names {
         guard case .text(let text) = name, let known = Parts.named.first(where: { "\($0.name)" == text }) else {
-          mistake(id, "request", "expected parts of events, handlers, graph, waits, warnings")
+          mistake(id, "request", "expected parts of events, handlers, graph, waits, warnings, tables")
           return nil
         }
         parts.insert(known.part)
@@ -138,25 +139,59 @@ extension Connection {
     guard let at = poller.index(of: UInt64(clamping: event)) else {
       return fail("event", "there is no event \(event)", id)
     }
-    let (answers, wake) = (lockAnswers, wake)
+    let answer = laterAnswer
     poller.events[at].event.setLocked(isLocked, handler: handler, holding: holding) { isFound in
-      answers.withLock { $0.append((id, isFound)) }
-      wake()
-    }
-  }
-
-  func answerLocks() {
-    let answers = lockAnswers.withLock { answers in
-      defer { answers = [] }
-      return answers
-    }
-    for (id, isFound) in answers where !isEnding {
       var line = JSONWriter()
       line.beginAnswer(id)
       line.pair("found", isFound)
       line.endObject()
-      pending.append(PendingOutput(line: line.line()))
+      answer(line.line())
     }
+  }
+
+  private func perform(_ id: RequestID, _ json: JSONValue) {
+    guard hasControl else { return fail("control", "control is not allowed on both sides", id) }
+    guard case .integer(let number)? = json["table"], case .array(let given)? = json["rows"],
+      case .text(let action)? = json["action"]
+    else { return mistake(id, "request", "expected a \"table\", an \"action\" and \"rows\"") }
+    let rows = given.compactMap { row in if case .integer(let id) = row { UInt64(exactly: id) } else { nil } }
+    guard rows.count == given.count else { return mistake(id, "request", "expected \"rows\" as an array of ids") }
+    guard let table = InspectedTables.current.first(where: { $0.id == UInt64(clamping: number) })?.table else {
+      return fail("table", "there is no table \(number)", id)
+    }
+    guard table.actions.contains(action) else {
+      return mistake(id, "request", "expected an action of \(table.actions.joined(separator: ", "))")
+    }
+    let answer = laterAnswer
+    Task {
+      do {
+        let count = try await table.perform(action, on: Set(rows))
+        var line = JSONWriter()
+        line.beginAnswer(id)
+        line.pair("count", count)
+        line.endObject()
+        answer(line.line())
+      } catch {
+        answer(JSONWriter.error("action", "\(error)", id))
+      }
+    }
+  }
+
+  /// Sends a line for which any thread calls the function.
+  private var laterAnswer: @Sendable ([UInt8]) -> Void {
+    let (answers, wake) = (laterAnswers, wake)
+    return { line in
+      answers.withLock { $0.append(line) }
+      wake()
+    }
+  }
+
+  func sendLaterAnswers() {
+    let answers = laterAnswers.withLock { answers in
+      defer { answers = [] }
+      return answers
+    }
+    for line in answers where !isEnding { pending.append(PendingOutput(line: line)) }
   }
 
   // MARK: Errors

@@ -24,7 +24,7 @@ final class Connection {
   private(set) var isClosed = false
   private let openedAt: UInt64
   /// A thread that appends one then calls `wake`, so that the server's thread sends it.
-  let lockAnswers = Guarded<[(id: RequestID, isFound: Bool)]>([])
+  let laterAnswers = Guarded<[[UInt8]]>([])
   let wake: @Sendable () -> Void
   /// When the client last took bytes, or nothing waited for it.
   private var tookAt: UInt64
@@ -73,7 +73,7 @@ final class Connection {
   func tick(at now: UInt64) {
     if !hasSaidHello, now >= openedAt + limits.helloTime { fail("hello", "expected a hello within 5 s", closes: true) }
     if !wantsToWrite { tookAt = now }
-    answerLocks()
+    sendLaterAnswers()
     for index in subscriptions.indices where now >= subscriptions[index].nextAt {
       let id = subscriptions[index].id
       let isWaiting = pending.contains { $0.subscription == id } || queued > limits.queue / 2

@@ -1,7 +1,7 @@
 import Eventing
 
 /// An answer goes on here when there is room for more. Polls may change the rows meanwhile. The
-/// cursor names events, waits and warnings by number; if the list of handlers or edges in which it
+/// cursor names events, waits, warnings and tables by number; if the list of handlers or edges in which it
 /// stands has changed, it writes that list again.
 struct RowCursor {
   /// Still to be written. Of the first part, some rows may be written already.
@@ -70,6 +70,12 @@ struct RowCursor {
       where warning.id >= next && warning.version > since && includes(warning.event) {
         guard write(&line, room, { $0.warning(warning) }) else { return false }
         next = warning.id + 1
+      }
+      return true
+    case .tables:
+      for (table, version) in poller.tables where table.id >= next && version > since && includes(0) {
+        guard write(&line, room, { $0.table(table) }) else { return false }
+        next = table.id + 1
       }
       return true
     default: return writeEvents(of: part, poller, &line, room)

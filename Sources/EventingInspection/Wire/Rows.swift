@@ -92,6 +92,35 @@ extension JSONWriter {
     endObject()
   }
 
+  mutating func table(_ table: PolledTable) {
+    beginObject()
+    pair("id", table.id)
+    pair("title", table.title)
+    key("columns")
+    array(table.columns)
+    key("actions")
+    array(table.actions)
+    pair("count", table.count)
+    key("rows")
+    beginArray()
+    for row in table.rows {
+      beginObject()
+      pair("id", row.id)
+      pair("bad", row.isBad)
+      key("cells")
+      array(row.cells)
+      endObject()
+    }
+    endArray()
+    endObject()
+  }
+
+  private mutating func array(_ texts: [String]) {
+    beginArray()
+    for text in texts { value(text) }
+    endArray()
+  }
+
   /// An edge is written as a whole row, any other row as its id.
   mutating func gone(_ rows: [GoneRow]) {
     beginObject()
@@ -102,7 +131,7 @@ extension JSONWriter {
       beginArray()
       for row in mine {
         switch row.row {
-        case .event(let id), .handler(let id), .wait(let id), .warning(let id): value(id)
+        case .event(let id), .handler(let id), .wait(let id), .warning(let id), .table(let id): value(id)
         case .edge(let edge): self.edge(edge)
         }
       }
@@ -120,6 +149,7 @@ extension GoneRow {
     case .edge: .graph
     case .wait: .waits
     case .warning: .warnings
+    case .table: .tables
     }
   }
 }

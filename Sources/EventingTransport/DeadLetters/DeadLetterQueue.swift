@@ -13,6 +13,9 @@ import Eventing
 /// ends. Discarded letters, and those that were sent again, stay stored until their stream drops
 /// them, but no queue of the same group gets them.
 ///
+/// An inspector of the process shows the letters of an open queue, without their bodies, and can send
+/// them again or discard them.
+///
 /// All methods may be called from any thread and inside any handler.
 public final class DeadLetterQueue: Sendable {
   /// The number of letters with the same cause.
@@ -34,13 +37,24 @@ public final class DeadLetterQueue: Sendable {
     var subscription: (any TransportSubscription)?
     var isClosed = false
     var heldElsewhere = 0
+    /// The number of the letter that was held last.
+    var lastNumber: UInt64 = 0
   }
 
   private let state = Guarded(State())
   private let letterSubject: String
   private let transport: any Transport
+  private let tables = Guarded<[LetterTable]>([])
+
   private init(_ subject: String, _ transport: any Transport) {
     (letterSubject, self.transport) = (subject, transport)
+  }
+
+  /// Lets an inspector of this process show the letters.
+  private func makeTables() {
+    let tables = LetterTable.Rows.allCases.map { LetterTable($0, of: self, letterSubject) }
+    self.tables.withLock { $0 = tables }
+    for table in tables { InspectedTables.add(table) }
   }
 
   deinit {
@@ -86,6 +100,7 @@ public final class DeadLetterQueue: Sendable {
     queue.state.withLock { $0.subscription = subscription }
     subscription.readinessChanged()
     try await queue.fill(from: transport, group, upTo: limit, within: wait, on: clock)
+    queue.makeTables()
     return queue
   }
 
@@ -114,7 +129,9 @@ public final class DeadLetterQueue: Sendable {
     let place = RemoteDeadLetter.Place(message)
     let held = state.withLock { state -> HeldLetter? in
       if state.isClosed { return nil }
-      let held = state.held[place] ?? HeldLetter(RemoteDeadLetter(message))
+      if let held = state.held[place] { return held }
+      state.lastNumber += 1
+      let held = HeldLetter(RemoteDeadLetter(message), number: state.lastNumber)
       state.held[place] = held
       return held
     }
@@ -125,9 +142,9 @@ public final class DeadLetterQueue: Sendable {
   /// since it was opened, up to the limit.
   ///
   /// - Complexity: O(*n* log *n*) for *n* letters.
-  public var letters: [RemoteDeadLetter] {
-    state.withLock { state in state.held.values.map(\.letter) }.sorted(by: RemoteDeadLetter.isBefore)
-  }
+  public var letters: [RemoteDeadLetter] { allHeld.map(\.letter).sorted(by: RemoteDeadLetter.isBefore) }
+
+  var allHeld: [HeldLetter] { state.withLock { Array($0.held.values) } }
 
   /// The numbers of letters by subject, group, handler and reason, in descending order.
   public var counts: [Count] { Count.counts(of: letters) }
@@ -223,14 +240,17 @@ extension DeadLetterQueue.Count: CustomStringConvertible {
 extension DeadLetterQueue.Count {
   /// Returns the numbers of letters with the same cause, the largest first.
   package static func counts(of letters: [RemoteDeadLetter]) -> [DeadLetterQueue.Count] {
-    let grouped = Dictionary(grouping: letters) { letter in
-      DeadLetterQueue.Count(
-        subject: letter.subject, group: letter.group, handler: letter.handler, reason: letter.reason, count: 0)
-    }
-    let counts = grouped.map { cause, letters in
+    let counts = Dictionary(grouping: letters, by: \.cause).map { cause, letters in
       DeadLetterQueue.Count(
         subject: cause.subject, group: cause.group, handler: cause.handler, reason: cause.reason, count: letters.count)
     }
     return counts.sorted { ($1.count, $0.description) < ($0.count, $1.description) }
+  }
+}
+
+extension RemoteDeadLetter {
+  /// Equal for letters that are counted together. Its count is 0.
+  var cause: DeadLetterQueue.Count {
+    DeadLetterQueue.Count(subject: subject, group: group, handler: handler, reason: reason, count: 0)
   }
 }

@@ -11,9 +11,11 @@ final class HeldLetter: Sendable {
   }
 
   let letter: RemoteDeadLetter
+  /// Counts up in each queue.
+  let number: UInt64
   private let state = Guarded(State())
 
-  init(_ letter: RemoteDeadLetter) { self.letter = letter }
+  init(_ letter: RemoteDeadLetter, number: UInt64) { (self.letter, self.number) = (letter, number) }
 
   /// Returns whether the caller may send or discard the letter: only if no other call has begun to.
   func begin() -> Bool {

@@ -7,10 +7,12 @@ public import Eventing
 ///     monitor.incidents.addHandler { incident in log("\(incident)") }
 ///
 /// Any process may have a monitor, even one that isn't a member of the group. Releasing the monitor
-/// ends it.
+/// ends it. An inspector of the process shows the last reading of each monitor.
 public final class BacklogMonitor: Sendable {
   private let event = Event<Backlog>("backlogs")
   private let incidentEvent = Event<TransportIncident>("incidents")
+  /// Of the ``BacklogTable``.
+  private let row: UInt64
   private let task: any AnyObject & Sendable
 
   /// Creates a monitor for the group of a remote event.
@@ -42,7 +44,8 @@ public final class BacklogMonitor: Sendable {
     of subject: String, in group: String, over transport: any Transport, every interval: Duration = .seconds(10),
     growingFor limit: Duration = .seconds(300), clock: any Clock<Duration> = ContinuousClock()
   ) {
-    let (event, incidents) = (event, incidentEvent)
+    row = BacklogTable.shared.add(BacklogTable.Reading(subject: subject, group: group))
+    let (event, incidents, row) = (event, incidentEvent, row)
     task = Scheduling.cancelledWhenDropped {
       var growth = BacklogGrowth(limit, interval)
       var failure: String?
@@ -56,6 +59,9 @@ public final class BacklogMonitor: Sendable {
               "expected the group \(group) to keep up; its backlog has grown beyond \(count) messages within \(limit): \(backlog)"
             incidents.post(TransportIncident(kind: .growingBacklog, subject: subject, event: subject, reason: reason))
           }
+          let trouble = growth.isTold ? "grows for more than \(limit)" : ""
+          BacklogTable.shared.show(
+            BacklogTable.Reading(subject: subject, group: group, backlog: backlog, trouble: trouble), as: row)
         } catch {
           // The same failure is reported only once.
           let reason = "expected to read the backlog of the group \(group): \(error)"
@@ -63,11 +69,14 @@ public final class BacklogMonitor: Sendable {
             incidents.post(TransportIncident(kind: .refused, subject: subject, event: subject, reason: reason))
           }
           failure = reason
+          BacklogTable.shared.show(BacklogTable.Reading(subject: subject, group: group, trouble: reason), as: row)
         }
         try? await Sleeping.sleep(for: max(interval, .milliseconds(1)), on: clock)
       }
     }
   }
+
+  deinit { BacklogTable.shared.remove(row) }
 
   /// A source of all readings.
   public var backlogs: some EventSource<Backlog> { event.source }
@@ -82,7 +91,7 @@ public final class BacklogMonitor: Sendable {
 struct BacklogGrowth {
   private let most: Int
   private var counts: [Int] = []
-  private var isTold = false
+  private(set) var isTold = false
 
   init(_ limit: Duration, _ interval: Duration) {
     most = max(4, Int(min(limit / max(interval, .milliseconds(1)), 10_000)) + 1)

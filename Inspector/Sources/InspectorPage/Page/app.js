@@ -3,6 +3,7 @@ import * as data from "./model.js";
 import { EventsView } from "./events.js";
 import { GraphView } from "./graph.js";
 import { WaitsView } from "./waits.js";
+import { RemoteView } from "./remote.js";
 import { TimelineView } from "./timeline.js";
 import { listen } from "./server.js";
 
@@ -10,7 +11,7 @@ const { model } = data;
 const choose = (id) => { show("events"); views.events.choose(id); };
 const views = {
   events: new EventsView(), graph: new GraphView(byID("graph"), choose), waits: new WaitsView(byID("waits"), choose),
-  timeline: new TimelineView(byID("timeline"), () => views.events.chosen),
+  remote: new RemoteView(byID("remote")), timeline: new TimelineView(byID("timeline"), () => views.events.chosen),
 };
 
 // Tabs, by the tabs pattern of WAI-ARIA.
@@ -94,7 +95,8 @@ function renderHeader() {
   const queued = data.queued();
   for (const row of model.events.values()) { perSecond += data.rateOf(row.id); waiting += queued.get(row.id); }
   [number(model.events.size), number(model.handlers.size), rate(Math.round(perSecond)), number(waiting)].forEach((text, index) => setText(totals[index], text));
-  for (const [id, count] of [["events", model.events.size], ["waits", model.waits.size]]) {
+  const bad = [...model.tables.values()].reduce((sum, table) => sum + table.rows.filter((row) => row.bad).length, 0);
+  for (const [id, count] of [["events", model.events.size], ["waits", model.waits.size], ["remote", bad]]) {
     setText(byID(`tab-${id}`).querySelector(".count"), count > 0 ? number(count) : "");
   }
 }

@@ -1,7 +1,7 @@
 // The state of the app, as its messages report it: see sections 4 and 5 of Inspector/PROTOCOL.md.
 
 const seconds = 120;
-const parts = ["events", "handlers", "graph", "waits", "warnings"];
+const parts = ["events", "handlers", "graph", "waits", "warnings", "tables"];
 export const worst = ["stuck", "deferred", "flood", "failing", "dropping", "backlog", "unheard", "many"];
 export const isBad = (code) => worst.indexOf(code) >= 0 && worst.indexOf(code) < 4;
 

@@ -1,0 +1,48 @@
+/// A table that an inspector shows beside the events: what a module knows of another system.
+package protocol InspectedTable: AnyObject, Sendable {
+  var title: String { get }
+  var columns: [String] { get }
+  /// What a client may do with rows, if the program allows control.
+  var actions: [String] { get }
+  /// Called by the inspection's thread at each poll.
+  var rows: [InspectedRow] { get }
+  /// Returns the number of things on which the action was performed. Rows that have gone are
+  /// ignored.
+  func perform(_ action: String, on rows: Set<UInt64>) async throws -> Int
+}
+
+package struct InspectedRow: Equatable, Sendable {
+  package let id: UInt64
+  /// A text for each column.
+  package let cells: [String]
+  package let isBad: Bool
+
+  package init(id: UInt64, isBad: Bool, _ cells: [String]) {
+    (self.id, self.isBad, self.cells) = (id, isBad, cells)
+  }
+}
+
+/// The tables of this process. They are held weakly.
+package enum InspectedTables {
+  private struct Member {
+    let id: UInt64
+    weak let table: (any InspectedTable)?
+  }
+
+  private static let members = Guarded((last: UInt64(0), all: [Member]()))
+
+  package static func add(_ table: some InspectedTable) {
+    // A weak reference that is read may become the last one, so none is read under the lock.
+    let ended = Set(members.withLock { $0.all }.filter { $0.table == nil }.map(\.id))
+    members.withLock { members in
+      members.all.removeAll { ended.contains($0.id) }
+      members.last += 1
+      members.all.append(Member(id: members.last, table: table))
+    }
+  }
+
+  /// In the order in which they were added.
+  package static var current: [(id: UInt64, table: any InspectedTable)] {
+    members.withLock { $0.all }.compactMap { member in member.table.map { (member.id, $0) } }
+  }
+}

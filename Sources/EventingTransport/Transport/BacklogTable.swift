@@ -1,0 +1,59 @@
+import Eventing
+import Foundation
+
+/// Shows in an inspector what each ``BacklogMonitor`` of this process read last.
+final class BacklogTable: InspectedTable {
+  struct Reading: Sendable {
+    let subject: String
+    let group: String
+    var backlog: Backlog?
+    var trouble = ""
+  }
+
+  private struct State: Sendable {
+    var last: UInt64 = 0
+    var readings: [UInt64: Reading] = [:]
+  }
+
+  static let shared = {
+    let table = BacklogTable()
+    InspectedTables.add(table)
+    return table
+  }()
+
+  let title = "Backlogs"
+  let columns = ["Subject", "Group", "Waiting", "In hand", "Redelivered", "Oldest stored", "Trouble"]
+  let actions: [String] = []
+  private let state = Guarded(State())
+
+  /// Returns the number of the new row.
+  func add(_ reading: Reading) -> UInt64 {
+    state.withLock { state in
+      state.last += 1
+      state.readings[state.last] = reading
+      return state.last
+    }
+  }
+
+  /// Has no effect after ``remove(_:)``, because a monitor may be released while it reads.
+  func show(_ reading: Reading, as row: UInt64) {
+    state.withLock { state in
+      if state.readings[row] != nil { state.readings[row] = reading }
+    }
+  }
+
+  func remove(_ row: UInt64) { state.withLock { $0.readings[row] = nil } }
+
+  var rows: [InspectedRow] {
+    let readings = state.withLock { $0.readings }.sorted { $0.key < $1.key }
+    return readings.map { number, reading in
+      let counts = reading.backlog.map { [$0.waiting, $0.inHand, $0.redelivered].map(String.init) } ?? ["", "", ""]
+      let oldest = reading.backlog?.oldest?.formatted(.iso8601) ?? ""
+      return InspectedRow(
+        id: number, isBad: !reading.trouble.isEmpty,
+        [reading.subject, reading.group] + counts + [oldest, reading.trouble])
+    }
+  }
+
+  func perform(_ action: String, on rows: Set<UInt64>) async throws -> Int { 0 }
+}
