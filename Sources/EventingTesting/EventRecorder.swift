@@ -39,7 +39,7 @@ public final class EventRecorder<Payload: Sendable>: @unchecked Sendable {
 
   // Safe: the mutex guards all mutable state.
   private let mutex = UnfairMutex()
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var all: [Entry] = []
   /// Entries that expectations have taken. Guarded by: mutex.
   @exclusivity(unchecked) private var taken = 0

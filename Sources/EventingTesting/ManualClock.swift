@@ -34,11 +34,11 @@ public final class ManualClock: Clock, @unchecked Sendable {
 
   // Safe: the mutex guards all mutable state.
   let mutex = UnfairMutex()
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var time = Instant(offset: .zero)
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var lastID = 0
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var sleepers: [Sleeper] = []
   /// Cancelled before they slept. Guarded by: mutex.
   @exclusivity(unchecked) private var cancelled: Set<Int> = []

@@ -35,21 +35,21 @@ import Synchronization
   /// Counts the events that have yet to deliver (this one and those forwarded to) and the items on
   /// lanes. Guarded by: mutex.
   var unfinished = 1
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   package var isDelivered = false
   /// Not read until ``isDelivered`` is set. Changed only before that, inside the core.
   @exclusivity(unchecked) var interceptors: Int32 = 0
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   package var report = SendReport()
   /// Empty unless ``isTracked``. Guarded by: mutex.
   package var outstanding: [ObjectIdentifier: Outstanding] = [:]
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   var passing: WaitNode?
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   package var waiters: [Waiter] = []
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   var nextWaiter = 0
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   var children: [Child] = []
 
   /// The continuation carries no value, because the thread sanitizer would report a race on it. A

@@ -160,7 +160,7 @@ extension SendReport {
 /// No task hangs, but the author may expect the deferred handlers to have run (G16).
 package enum CycleReport {
   #if DEBUG
-    /// Guarded by: mutex.
+    // Guarded by: mutex.
     // Safe: guarded by `mutex`.
     nonisolated(unsafe) private static var sink: @Sendable (String) -> Void = { line in
       let bytes = Array(line.utf8)

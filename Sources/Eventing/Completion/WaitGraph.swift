@@ -123,7 +123,7 @@ package enum WaitNeeds {
 @usableFromInline package class ExecutionSlot: WaitNode, @unchecked Sendable {
   let handler: UInt64
 
-  /// Guarded by: WaitGraph.mutex.
+  // Guarded by: WaitGraph.mutex.
   private var waits: [SlotWait] = []
 
   final func add(_ wait: SlotWait) {
@@ -164,12 +164,12 @@ package enum WaitNeeds {
   }
 }
 
-/// Guarded by: WaitGraph.mutex.
+// Guarded by: WaitGraph.mutex.
 final class SlotWait {
   let invocation: Invocation
   let completion: Completion
   let waiter: Int
-  /// Guarded by: WaitGraph.mutex.
+  // Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) fileprivate var index = 0
 
   init(_ invocation: Invocation, _ completion: Completion, _ waiter: Int) {

@@ -220,7 +220,7 @@ extension EventCore {
     handOff(rareState)
   }
 
-  /// Isolation: core.
+  // Isolation: core.
   func mustSetAside(_ cursor: DeliveryCursor) -> Bool {
     guard DeliveryDepth.isTooDeep, cursor.error == nil, cursor.index == 0, unsafe cursor.bucket == table.first else {
       return false

@@ -6,7 +6,7 @@ public import Synchronization
 @usableFromInline package final class EventAnchor: ComparedByIdentity, @unchecked Sendable {
   private weak let weakCore: EventCore?
   package let name: String?
-  /// Isolation: core.
+  // Isolation: core.
   @exclusivity(unchecked) var observers: Observers?
   package let failureReference = OnceReference<Failures>()
   private let drawnNumber = Atomic<UInt64>(0)
@@ -60,7 +60,7 @@ public import Synchronization
 
   // MARK: Fast path
 
-  /// Isolation: core.
+  // Isolation: core.
   func invalidateFastPath() {
     unsafe fastPathEpoch = 0
     unsafe postFastPathEpoch = 0

@@ -150,7 +150,7 @@ extension EventCore {
     Scheduling.block(on: drainQueue(rareState)) { self.drain(Drainer.queue) }
   }
 
-  /// Isolation: core.
+  // Isolation: core.
   private func drainQueue(_ rareState: RareState) -> DispatchQueue {
     if let queue = unsafe rareState.drainQueue { return queue }
     // Without an explicit quality of service, Dispatch on Apple platforms would use that of the
@@ -161,7 +161,7 @@ extension EventCore {
     return queue
   }
 
-  /// Isolation: core.
+  // Isolation: core.
   private func sendBarrier(_ completion: Completion) {
     unsafe forEachSlot { slot in
       unsafe slot.pointee.record.details?.route?.target?.sendBarrier(completion)

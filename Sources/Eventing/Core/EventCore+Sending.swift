@@ -17,7 +17,7 @@ extension EventCore {
     leave(own)
   }
 
-  /// Isolation: core.
+  // Isolation: core.
   @usableFromInline @inline(never) func postSlowPath(
     _ payload: BorrowedPayload, from cursor: DeliveryCursor, sender: (any AnyObject & Sendable)?
   ) {

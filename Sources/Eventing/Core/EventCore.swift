@@ -17,15 +17,15 @@ public import Synchronization
   @usableFromInline package let stateWord = Atomic<UInt>(0)
   /// A thread outside may walk the handler table while holding the mutex.
   @usableFromInline package let mutex = UnfairMutex()
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) package var isEventLocked = false
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) package var isFinished = false
 
   /// Packs `hasOwners` and `mustEnqueue` into one byte, so that an event fits into 160 bytes.
   /// Isolation: core.
   @usableFromInline @exclusivity(unchecked) var traits: UInt8 = 0
-  /// Isolation: core.
+  // Isolation: core.
   @usableFromInline @exclusivity(unchecked) var clockedCount: Int32 = 0
   @usableFromInline let anchorReference = OnceReference<EventAnchor>()
   /// The first handler that the current delivery found to have ended. Isolation: core.

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Guarded by: core.mutex.
+// Guarded by: core.mutex.
 package struct Mailbox: ~Copyable {
   var items: PayloadQueue<WorkItem>
   package private(set) var occurrenceCount = 0

@@ -5,9 +5,9 @@ import Synchronization
 /// off the cache lines that the thread inside reads for each occurrence.
 // Safe: each field says what guards it.
 @safe @usableFromInline package final class RareState: @unchecked Sendable {
-  /// Guarded by: core.mutex.
+  // Guarded by: core.mutex.
   @exclusivity(unchecked) package var mailbox: Mailbox
-  /// Guarded by: core.mutex.
+  // Guarded by: core.mutex.
   @exclusivity(unchecked) package var drained = DrainedOccurrences()
   private let firstLine = CacheLine()
 
@@ -22,11 +22,11 @@ import Synchronization
   @exclusivity(unchecked) package var keyIndex: KeyIndex?
 
   // Rarely used.
-  /// Guarded by: core.mutex.
+  // Guarded by: core.mutex.
   @exclusivity(unchecked) package var holding = HoldingState()
-  /// Guarded by: core.mutex.
+  // Guarded by: core.mutex.
   @exclusivity(unchecked) var ownedObjects: [any AnyObject & Sendable] = []
-  /// Guarded by: core.mutex.
+  // Guarded by: core.mutex.
   @exclusivity(unchecked) var laterPosts = LaterPosts()
   package let unhandledReference = OnceReference<UnhandledEvent>()
   let readinessReference = OnceReference<ReadinessListener>()
@@ -34,20 +34,20 @@ import Synchronization
   @exclusivity(unchecked) var priorHandlerCount = 0
   private let secondLine = CacheLine()
 
-  /// Guarded by: core.mutex.
+  // Guarded by: core.mutex.
   @exclusivity(unchecked) var isolatedCalls = IsolatedCalls()
   let look = RunningLook()
 
-  /// Isolation: core.
+  // Isolation: core.
   @exclusivity(unchecked) var isDraining = false
   /// Resumed when the drain leaves or before it does other work. Isolation: core.
   @exclusivity(unchecked) var ready: [UnsafeContinuation<Void, Never>] = unsafe []
 
-  /// Isolation: core.
+  // Isolation: core.
   @exclusivity(unchecked) var batch: PayloadQueue<WorkItem>
-  /// Isolation: core.
+  // Isolation: core.
   @exclusivity(unchecked) var drainQueue: DispatchQueue?
-  /// Isolation: core.
+  // Isolation: core.
   @exclusivity(unchecked) var deadRecords: ContiguousArray<HandlerRecord> = []
   /// Read inside the core or under `core.mutex`. Changed inside, under the mutex.
   @exclusivity(unchecked) package var retiringTargets: ContiguousArray<DeliveryTarget> = []
@@ -62,7 +62,7 @@ import Synchronization
     unsafe mailbox.occurrenceCount > OverloadControl.limit || overload.isOn.load(ordering: .relaxed)
   }
 
-  /// Isolation: core.
+  // Isolation: core.
   var hasDeliveryHooks: Bool { unsafe replayValue.make != nil || keyIndex != nil }
 }
 
@@ -72,7 +72,7 @@ final class RunningLook: Sendable {
   let thread = Atomic<UInt>(0)
   let task = Atomic<UInt64>(0)
 
-  /// Isolation: core.
+  // Isolation: core.
   func begin(_ job: UnownedJob) -> UInt64 {
     let number = TaskID.of(job)
     thread.store(Thread.current, ordering: .relaxed)

@@ -49,9 +49,9 @@ final class ContextRegistry: @unchecked Sendable {
   static let shared = ContextRegistry()
 
   private let mutex = UnfairMutex()
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var captures: [(id: Int, capture: @Sendable () -> any ContextValue)] = []
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var next = 0
 
   func add(_ capture: @escaping @Sendable () -> any ContextValue) -> Int {

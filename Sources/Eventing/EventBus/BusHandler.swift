@@ -164,7 +164,7 @@ extension EventBus {
   }
 }
 
-/// Guarded by: EventBus.mutex.
+// Guarded by: EventBus.mutex.
 struct BusHandlers: Sendable {
   var table = OrderedTable<BusHandler>()
   private var swept = 0

@@ -21,11 +21,11 @@ public final class EventBus: Sendable {
   let mutex = UnfairMutex()
   // Safe: all three are guarded by `mutex`. No user code runs under it, and no weak reference is
   // read.
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var byType: [ObjectIdentifier: NumberedEvent] = [:]
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var ofOwners = OwnedEvents()
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) var everywhere = BusHandlers()
 
   /// Creates a bus without events.

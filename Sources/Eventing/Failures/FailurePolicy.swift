@@ -42,7 +42,7 @@ extension FailurePolicy: CustomStringConvertible {
   let visible = OnceReference<EventAnchor>()
   let policy: FailurePolicy
   private let mutex = UnfairMutex()
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var failedCounts: [UInt64: Count] = [:]
 
   private struct Count {

@@ -5,9 +5,9 @@
 public final class HandlerBag: Sendable {
   private let mutex = UnfairMutex()
   // Safe: `tokens` and `limit` are guarded by `mutex`.
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var tokens: [HandlerToken] = []
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var limit = 64
 
   /// Creates an empty bag.

@@ -19,7 +19,7 @@ import Synchronization
 
   init(_ key: AnyKeyBox) { self.key = key }
 
-  /// Isolation: core.
+  // Isolation: core.
   @inline(__always) func countOffered() { offered.store(offered.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 }
 
@@ -124,10 +124,10 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLook
 /// If an object is gone, its table stays until it is swept or until another object at the same
 /// address gets handlers.
 @usableFromInline final class ObjectKeyTables {
-  /// Isolation: core.
+  // Isolation: core.
   @exclusivity(unchecked) private var tables: [ObjectIdentifier: (key: ObjectKey, table: KeyTable)] = [:]
   @exclusivity(unchecked) weak var core: EventCore?
-  /// Isolation: core.
+  // Isolation: core.
   @exclusivity(unchecked) private var searches: UInt = 0
 
   /// Every send and addition searches, while nothing is being delivered. Every eighth search
@@ -159,11 +159,11 @@ extension KeyTable {
 /// `hash(into:)` are user code. Threads outside walk the linked list of tables under the mutex.
 // Safe: each field says what guards it.
 @usableFromInline package final class KeyIndex: @unchecked Sendable {
-  /// Isolation: core.
+  // Isolation: core.
   let lookup: any KeyTableLookup
   /// Read inside the core or under `core.mutex`. Changed inside, under the mutex.
   @exclusivity(unchecked) var first: KeyTable?
-  /// Isolation: core.
+  // Isolation: core.
   @exclusivity(unchecked) private var sweptTable: KeyTable?
 
   init(_ lookup: any KeyTableLookup) { self.lookup = lookup }
@@ -206,7 +206,7 @@ extension KeyTable {
     }
   }
 
-  /// Isolation: core.
+  // Isolation: core.
   func nextToSweep(_ mutex: borrowing UnfairMutex) -> (record: HandlerRecord, keyTable: KeyTable)? {
     guard let table = unsafe sweptTable ?? first else { return nil }
     let (record, isLast) = mutex.withLock { unsafe (table.table.nextToSweep(), table.table.isSweepDone) }

@@ -3,9 +3,9 @@ import Synchronization
 // Safe: each field says what guards it.
 final class AttemptTask: @unchecked Sendable {
   private let mutex = UnfairMutex()
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var task: Task<AttemptResult, Never>?
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var isCancelled = false
   let isLate = Atomic<Bool>(false)
 

@@ -14,11 +14,11 @@ import Synchronization
   @exclusivity(unchecked) var key: Unmanaged<KeyQueue>?
   /// The position among the handler's calls; 0 once the call has ended. Guarded by: lane.mutex.
   @exclusivity(unchecked) var number: UInt64 = 0
-  /// Guarded by: lane.mutex.
+  // Guarded by: lane.mutex.
   @exclusivity(unchecked) var barriers: [Completion] = []
-  /// Guarded by: lane.mutex.
+  // Guarded by: lane.mutex.
   @exclusivity(unchecked) var isReplaced = false
-  /// Guarded by: lane.mutex.
+  // Guarded by: lane.mutex.
   @exclusivity(unchecked) var isDelayed = false
   @exclusivity(unchecked) var attempts = 0
   @exclusivity(unchecked) var count = 1
@@ -39,9 +39,9 @@ import Synchronization
     var isLastAttempt = false
     var isDropTold = false
     var timer: Delay?
-    /// Guarded by: lane.mutex.
+    // Guarded by: lane.mutex.
     var keptWorker: Worker?
-    /// Guarded by: lane.mutex.
+    // Guarded by: lane.mutex.
     var attempt: AttemptTask?
   }
 

@@ -53,7 +53,7 @@ package import Synchronization
 
   package var runningCalls: RunningCount? { nil }
 
-  /// Isolation: core.
+  // Isolation: core.
   func resume() {}
 
   /// The caller holds the lane's mutex or, for a pace, is inside the core. ``resume()`` takes the

@@ -65,7 +65,7 @@ import Synchronization
   private let busyCount = Atomic<Int>(0)
   /// Busy workers, including spinning ones, that are about to look for a call.
   @exclusivity(unchecked) private var coming = 0
-  /// Guarded by: WaitGraph.mutex.
+  // Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var nodes: [Worker] = []
 
   @safe struct Stretch {

@@ -8,17 +8,17 @@ import Synchronization
   @exclusivity(unchecked) var isActive = false
   /// For a handler that takes batches, all items of the key. Guarded by: lane.mutex.
   @exclusivity(unchecked) var parked: PayloadQueue<Item>
-  /// Guarded by: lane.mutex.
+  // Guarded by: lane.mutex.
   @exclusivity(unchecked) private(set) var numbers = Deque<UInt64>()
   /// The waiting payloads may begin as a batch. Guarded by: lane.mutex.
   @exclusivity(unchecked) var isOpen = false
   /// An item for the key is in the handler's queue. Guarded by: lane.mutex.
   @exclusivity(unchecked) var isQueued = false
-  /// Guarded by: lane.mutex.
+  // Guarded by: lane.mutex.
   @exclusivity(unchecked) var timer: Delay?
   /// Changed under lane.mutex.
   let worker = WorkerReference()
-  /// Isolation: core.
+  // Isolation: core.
   @exclusivity(unchecked) var pushed = 0
   /// Changed under lane.mutex.
   let ended = Atomic<Int>(0)

@@ -12,7 +12,7 @@ import Synchronization
   @exclusivity(unchecked) var released: Unmanaged<KeyQueue>?
   /// The worker is about to look for a call. Guarded by: lane.mutex.
   @exclusivity(unchecked) var isComing = false
-  /// Guarded by: lane.mutex.
+  // Guarded by: lane.mutex.
   @exclusivity(unchecked) var index = 0
   @exclusivity(unchecked) var isNew = true
 

@@ -17,7 +17,7 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   /// Guarded by: core.mutex. After the wait, ``Leftovers`` uses `next` for its own list.
   @exclusivity(unchecked) var next: LaterItem?
   @exclusivity(unchecked) var previous: LaterItem?
-  /// Guarded by: the mutex of the queue.
+  // Guarded by: the mutex of the queue.
   var heapIndex = -1
 
   // The timer's thread must not release these, because that may run user code. They are accessed

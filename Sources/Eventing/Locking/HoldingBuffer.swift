@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Guarded by: core.mutex.
+// Guarded by: core.mutex.
 package struct HoldingState {
   private(set) var buffers: [UInt64: HoldingBuffer] = [:]
   var eventLockHolding: Buffering?
@@ -27,7 +27,7 @@ package struct HoldingState {
 /// A transport waits on this buffer for the occurrences that it brought until the lock ends.
 // Safe: each field says what guards it.
 final class HoldingBuffer: WaitNode, @unchecked Sendable {
-  /// Guarded by: core.mutex.
+  // Guarded by: core.mutex.
   @exclusivity(unchecked) var locks = LockReasons()
   /// Oldest first. Isolation: core.
   @exclusivity(unchecked) var items: PayloadQueue<HeldOccurrence>

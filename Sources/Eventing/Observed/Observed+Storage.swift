@@ -8,7 +8,7 @@ extension Observed {
     @usableFromInline let core: EventCore
     @usableFromInline let rareState: RareState
     @usableFromInline let box: ObservedValue<Value>
-    /// Guarded by: core.mutex.
+    // Guarded by: core.mutex.
     @usableFromInline @exclusivity(unchecked) var version: UInt64 = 0
     /// Threads that are repeating an `update`, with the expected `version`. Guarded by: core.mutex.
     @exclusivity(unchecked) private var computing: [(thread: UInt, version: UInt64)] = [] {
@@ -72,7 +72,7 @@ extension Observed {
       withExtendedLifetime(old) {}
     }
 
-    /// Isolation: core.
+    // Isolation: core.
     @usableFromInline @inline(never) func setInside(_ new: Value, _ own: UInt) {
       _ = setInside(new, ifStill: nil, own)
     }
@@ -223,7 +223,7 @@ extension Observed {
 /// The event retains this, too, because it may outlive the `Observed`.
 // Safe: guarded by `core.mutex`.
 @usableFromInline final class ObservedValue<Value: Sendable>: @unchecked Sendable {
-  /// Guarded by: core.mutex.
+  // Guarded by: core.mutex.
   @usableFromInline @exclusivity(unchecked) var current: Value
 
   init(_ value: Value) { unsafe current = value }
@@ -272,7 +272,7 @@ struct ReplayValue: ~Copyable {
   /// Guarded by: core.mutex.
   var isCurrent = false
 
-  /// Guarded by: core.mutex.
+  // Guarded by: core.mutex.
   var needsSlowChange = false
 
   /// The caller holds `core.mutex` and destroys the value after unlocking.

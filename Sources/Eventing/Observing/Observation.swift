@@ -3,12 +3,12 @@ import Synchronization
 // Safe: each field says what guards it.
 final class Observation: @unchecked Sendable {
   private let mutex = UnfairMutex()
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var observer: (any EventObserver)?
 
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var handlers: [UInt64: (token: HandlerToken, event: EventIdentity)] = [:]
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var calls: [UInt64: [UInt64: Call]] = [:]
 
   private struct Call {

@@ -46,7 +46,7 @@ extension EventCore {
     return occurrences
   }
 
-  /// Isolation: core.
+  // Isolation: core.
   func reportIfUnhandled(_ payload: BorrowedPayload, _ delivery: borrowing Delivery) {
     guard let unhandled = pendingWorkReference.load()?.unhandledReference.load() else { return }
     guard delivery.report.reachedNobody && delivery.enqueued == 0 else { return }

@@ -18,11 +18,11 @@
 
   /// `nil` after the end, because a responder may retain the inquiry forever. Guarded by: mutex.
   @exclusivity(unchecked) private var asked: Query?
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var replies: [(rank: Rank, reply: Reply)] = []
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var end: End?
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var waiter: UnsafeContinuation<Void, Never>?
 
   init(_ query: Query, wantsOne: Bool) {

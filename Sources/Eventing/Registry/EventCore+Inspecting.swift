@@ -24,7 +24,7 @@ extension EventCore {
     for lane in unsafe rareState.retiringTargets { body(lane) }
   }
 
-  /// Isolation: core.
+  // Isolation: core.
   func slot(of record: HandlerRecord) -> UnsafeMutablePointer<HandlerSlot>? {
     guard unsafe record.index >= 0 else { return nil }
     let details = record.details
@@ -87,7 +87,7 @@ extension EventCore {
     keyTable?.offered.load(ordering: .relaxed) ?? sequence
   }
 
-  /// Isolation: core.
+  // Isolation: core.
   @inline(never) func snapshots(where filter: HandlerFilter = .all) -> [HandlerSnapshot] {
     var found: [HandlerSnapshot] = []
     let anchor = anchorReference.load()

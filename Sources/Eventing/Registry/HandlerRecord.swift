@@ -119,7 +119,7 @@ package import Synchronization
     super.init(flags | HandlerFlags.detailed, source)
   }
 
-  /// Isolation: core.
+  // Isolation: core.
   func countOtherSkips(_ count: Int) {
     otherSkips.store(otherSkips.load(ordering: .relaxed) &+ count, ordering: .relaxed)
   }

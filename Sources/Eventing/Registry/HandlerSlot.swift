@@ -2,7 +2,7 @@ package import Synchronization
 
 /// Lends the record without retaining it. Takes 32 bytes in a release build.
 @safe @usableFromInline package struct HandlerSlot: ~Copyable {
-  /// Isolation: core.
+  // Isolation: core.
   @usableFromInline var body: ErasedHandler
   @usableFromInline let held: Unmanaged<HandlerRecord>
   /// Changed only inside the core. Other threads read it under `core.mutex`, which keeps the slot
@@ -19,7 +19,7 @@ package import Synchronization
   @inline(__always) borrowing func flags() -> UInt32 {
     unsafe held._withUnsafeGuaranteedRef { $0.state.load(ordering: .acquiring) }
   }
-  /// Isolation: core.
+  // Isolation: core.
   borrowing func countSkipped() {
     skipped.store(skipped.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
   }

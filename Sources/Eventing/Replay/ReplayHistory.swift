@@ -5,17 +5,17 @@ import Synchronization
   private let limit: Int
   private let layout: PayloadLayout
   private let memory: UnsafeMutableRawPointer
-  /// Guarded by: core.mutex.
+  // Guarded by: core.mutex.
   @exclusivity(unchecked) private var hasLatest = false
   /// Empty while `isPastLatest` is true. A thread outside may copy `latest` here, under
   /// `core.mutex`. Isolation: core.
   @exclusivity(unchecked) private var past: PayloadQueue<Past>
-  /// Isolation: core.
+  // Isolation: core.
   @exclusivity(unchecked) private var outdated: PayloadQueue<Past>
   /// Whether `latest` is the whole history and `past` is empty. True only with a limit of one, and
   /// never while the occurrence of `latest` is in the mailbox. Guarded by: core.mutex.
   @exclusivity(unchecked) private var isPastLatest = false
-  /// Guarded by: core.mutex.
+  // Guarded by: core.mutex.
   @exclusivity(unchecked) private var latestSequence: UInt64 = 0
 
   /// Whether handlers may change what will be replayed. Every post is then enqueued.
@@ -48,9 +48,9 @@ import Synchronization
     unsafe PayloadLayout.deallocate(memory)
   }
 
-  /// Guarded by: core.mutex.
+  // Guarded by: core.mutex.
   private var latest: UnsafeMutableRawPointer { unsafe memory }
-  /// Isolation: core.
+  // Isolation: core.
   private var spare: UnsafeMutableRawPointer { unsafe memory + layout.stride }
 
   /// The caller holds `core.mutex`.
@@ -152,13 +152,13 @@ extension EventCore {
     return true
   }
 
-  /// Isolation: core.
+  // Isolation: core.
   func note(_ payload: BorrowedPayload, from sender: @autoclosure () -> (any AnyObject & Sendable)?) {
     let history = unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { unsafe $0.historyReference.lend() }
     unsafe history?._withUnsafeGuaranteedRef { $0.note(payload, sequence, from: sender()) }
   }
 
-  /// Isolation: core.
+  // Isolation: core.
   func replay(_ history: ReplayHistory, to record: HandlerRecord) {
     var past = history.copyOfPast(mutex)
     while !past.isEmpty {

@@ -6,18 +6,18 @@
   @exclusivity(unchecked) var items: PayloadQueue<PayloadAlone>
   /// With a bound. Guarded by: hub.mutex.
   @exclusivity(unchecked) var bounded: BoundedBuffer
-  /// Guarded by: hub.mutex.
+  // Guarded by: hub.mutex.
   @exclusivity(unchecked) var marks = MarkQueue()
-  /// Guarded by: hub.mutex.
+  // Guarded by: hub.mutex.
   @exclusivity(unchecked) var waiter: UnsafeContinuation<Void, Never>?
 
-  /// Guarded by: hub.mutex.
+  // Guarded by: hub.mutex.
   @exclusivity(unchecked) var isCancelled = false
   /// `nil` for `hub.origin`, and once removed from the hub. Guarded by: hub.mutex.
   @exclusivity(unchecked) var index: Int?
 
   // Only the task that has the iterator changes these two, so it may read them without the mutex.
-  /// Guarded by: WaitGraph.mutex.
+  // Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var call: Invocation?
   /// Once `call` has returned, senders wait for this instead. Guarded by: WaitGraph.mutex.
   @exclusivity(unchecked) private var consumer: (task: UInt64, invocation: Invocation)?

@@ -9,19 +9,19 @@ import Synchronization
   let isBounded: Bool
   let mutex = UnfairMutex()
 
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) var origin: IteratorBuffer?
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) var buffers: [IteratorBuffer] = []
   /// Not retained. Guarded by: mutex.
   @exclusivity(unchecked) var only: Unmanaged<IteratorBuffer>?
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) var token: HandlerToken?
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) var isHeld = true
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) var isEnded = false
-  /// Isolation: core.
+  // Isolation: core.
   @exclusivity(unchecked) private var dropped: PayloadQueue<PayloadAlone>
   /// Whether a full buffer drops even the payload of a `send`. Set before the handler is added.
   @exclusivity(unchecked) var neverSuspends = false
@@ -91,7 +91,7 @@ import Synchronization
 
   // MARK: For the event, inside its core
 
-  /// Isolation: core.
+  // Isolation: core.
   func give(_ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?) {
     var waiter: UnsafeContinuation<Void, Never>?
     mutex.lock()
@@ -157,7 +157,7 @@ import Synchronization
     return (taken, missing)
   }
 
-  /// Isolation: core.
+  // Isolation: core.
   private func giveToOnly(
     _ payload: BorrowedPayload, _ mark: (any OccurrenceMark)?
   ) -> (taken: Int, missing: Int)? {
@@ -194,7 +194,7 @@ import Synchronization
     unsafe dropped.recycle()
   }
 
-  /// Isolation: core.
+  // Isolation: core.
   private func waiting(_ completion: Completion?) -> [ObjectIdentifier: WaitingSender] {
     guard let completion else { return [:] }
     var senders: [ObjectIdentifier: WaitingSender] = [:]

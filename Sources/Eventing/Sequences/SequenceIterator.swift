@@ -164,7 +164,7 @@ import Synchronization
 enum ConsumerTasks {
   private static let isAny = Atomic<Bool>(false)
   // Safe: guarded by the mutex of the wait graph.
-  /// Guarded by: WaitGraph.mutex.
+  // Guarded by: WaitGraph.mutex.
   nonisolated(unsafe) private static var all: [UInt64: (invocation: Invocation, iterators: Int)] = [:]
 
   static var invocation: Invocation? {

@@ -3,7 +3,7 @@
 // Safe: `value` is accessed only under `mutex`.
 @usableFromInline package final class Guarded<Value>: @unchecked Sendable {
   @usableFromInline let mutex = UnfairMutex()
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @usableFromInline @exclusivity(unchecked) var value: Value
 
   package init(_ value: sending Value) { unsafe self.value = value }

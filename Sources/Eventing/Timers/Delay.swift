@@ -101,7 +101,7 @@ enum ClockIdentity {
 // Safe: each field says what guards it.
 final class HandlerDelays: @unchecked Sendable {
   private let mutex = UnfairMutex()
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var timers: [UInt64: Delay] = [:]
 
   func insert(_ timer: Delay) { mutex.withLock { unsafe timers[timer.number] = timer } }

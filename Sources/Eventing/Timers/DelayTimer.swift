@@ -182,9 +182,9 @@ package enum Sleeping {
 // Safe: each field says what guards it.
 @safe final class Sleeper: @unchecked Sendable {
   private let mutex = UnfairMutex()
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var isAwake = false
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   @exclusivity(unchecked) private var continuation: UnsafeContinuation<Void, Never>?
 
   func sleep() async {

@@ -15,7 +15,7 @@ import Testing
 @safe final class ConditionLock<Value: Sendable>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let changed: UnsafeMutablePointer<pthread_cond_t>
-  /// Guarded by: mutex.
+  // Guarded by: mutex.
   private var value: Value
 
   init(_ value: Value) {
