@@ -68,3 +68,77 @@ extension EventCore {
     }
   }
 }
+
+package final class ReadinessListener: Sendable {
+  let announce: @Sendable (_ isFinished: Bool) -> Void
+
+  init(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) { self.announce = announce }
+}
+
+extension Event {
+  /// Ignores interceptors. O(1), or O(*n*) if the first *n* handlers don't count.
+  package nonisolated func mayDeliver(countsLocked: Bool) -> Bool {
+    core.mutex.withLock {
+      guard unsafe !core.isEventLocked, unsafe !core.isFinished else { return false }
+      if unsafe core.table.hasHandler(countsLocked) { return true }
+      guard let rareState = core.pendingWorkReference.load() else { return false }
+      if unsafe !rareState.mailbox.newHandlers.isEmpty { return true }
+      var next = unsafe rareState.keyIndex?.first
+      while let keyTable = next {
+        if unsafe keyTable.table.hasHandler(countsLocked) { return true }
+        next = unsafe keyTable.next
+      }
+      return false
+    }
+  }
+
+  /// The closure runs on the thread that made the change, possibly inside the event, with no mutex
+  /// held, and must not wait. Set once, before the event is shared.
+  package nonisolated func onReadiness(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) {
+    _ = core.rareState.readinessReference.set(ReadinessListener(announce))
+  }
+}
+
+extension KeyedEvent {
+  package func mayDeliver(countsLocked: Bool) -> Bool { event.mayDeliver(countsLocked: countsLocked) }
+
+  package func onReadiness(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) {
+    event.onReadiness(announce)
+  }
+}
+
+extension EventQuestion {
+  package func onReadiness(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) {
+    event.onReadiness(announce)
+  }
+}
+
+extension EventCore {
+  /// Never called under a mutex.
+  func announceReadiness(isFinished: Bool = false) {
+    // Safe: the core retains it.
+    guard let rareState = unsafe pendingWorkReference.lend() else { return }
+    unsafe rareState._withUnsafeGuaranteedRef { $0.readinessReference.load()?.announce(isFinished) }
+  }
+}
+
+extension PriorityTable {
+  /// The caller holds `core.mutex`.
+  fileprivate func hasHandler(_ countsLocked: Bool) -> Bool {
+    var next = unsafe first
+    while let bucket = unsafe next {
+      for i in unsafe 0..<Int(bucket.pointee.count) {
+        if unsafe counts((bucket.pointee.slots + i).pointee.record, countsLocked) { return true }
+      }
+      unsafe next = unsafe bucket.pointee.next
+    }
+    return false
+  }
+
+  private func counts(_ record: HandlerRecord, _ countsLocked: Bool) -> Bool {
+    let flags = record.state.load(ordering: .acquiring)
+    guard unsafe record.index >= 0, flags & HandlerFlags.ended == 0 else { return false }
+    if !countsLocked, flags & HandlerFlags.lockedAtAll != 0, flags & HandlerFlags.isHolding == 0 { return false }
+    return record.details?.options.isInterceptor != true
+  }
+}
