@@ -29,10 +29,12 @@ func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)
 
   func letters(_ count: Int) -> String { count == 1 ? "1 letter" : "\(count) letters" }
 
-  /// Waits for a signal that asks the command to end.
+  /// Waits for a signal that asks the command to end. A second one ends it at once.
   func interruption() async {
+    let numbers = [SIGINT, SIGTERM, SIGHUP]
+    defer { for number in numbers { signal(number, SIG_DFL) } }
     let signals = AsyncStream<Void> { continuation in
-      let sources = [SIGINT, SIGTERM].map { number in
+      let sources = numbers.map { number in
         signal(number, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: number)
         source.setEventHandler { continuation.yield() }
@@ -50,6 +52,8 @@ func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)
     let nats = try await NATS.connect(options.server, credentials: credentials)
     let target: (any Transport)? = if let name = options.target { try await nats.stream(name) } else { nil }
     let stream = try await nats.stream(options.stream)
+    // Before the queue takes letters, because the path may be refused.
+    let inspection = try options.socket.map { try Inspection.serve(at: $0, control: true) }
     let waiting = Task {
       try await Task.sleep(for: .seconds(2))
       say("waiting for letters that were given back a moment ago, or that somebody else has")
@@ -62,10 +66,10 @@ func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)
     var isDone = true
     switch options.action {
     case .serve:
-      let inspection = try Inspection.serve(at: options.socket ?? "", control: true)
-      say("\(letters(all.count)); to see them: swift run inspector --control \(inspection.path)")
+      if missing > 0 { say("\(letters(missing)) more are in somebody else's hands, or beyond the limit") }
+      say("\(letters(all.count)); to see them: swift run inspector --control \(inspection?.path ?? "")")
       await interruption()
-      inspection.end()
+      inspection?.end()
     case .list, .show: await queue.close()  // before the output, which may have to wait for a reader
     case .discard: print("\(letters(queue.discard(chosen))) discarded of \(all.count)")
     case .send:
@@ -93,7 +97,7 @@ func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)
       say("none of \(letters(all.count)) is selected; their handlers are: \(handlers); their groups: \(groups)")
       isDone = false
     }
-    if missing > 0 {
+    if missing > 0, options.action != .serve {
       say(
         all.count >= options.limit
           ? "there are more than the limit of \(options.limit)"

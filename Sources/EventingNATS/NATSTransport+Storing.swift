@@ -69,7 +69,7 @@
         : TransportError(code, "expected \(expected)")
     }
 
-    /// The connection may have been restored with a server that accepts only smaller messages.
+    /// The client may have reconnected to a server with a smaller limit.
     private func unsentCode(_ message: Outgoing) -> TransportError.Code {
       message.size > engine.largestMessage ? .tooLarge : .refused
     }

@@ -46,8 +46,8 @@
     }
 
     struct Place: Decodable {
-      /// Deliveries of the consumer are counted from 1; 0 before the first. A redelivery has a new
-      /// number, and the old position.
+      /// The consumer's deliveries are counted from 1; 0 before the first one. A redelivery gets a
+      /// new number but keeps its position.
       var number: UInt64
       var position: UInt64
 

@@ -78,6 +78,47 @@ import Testing
     }
   }
 
+  /// What came after the client saw the row is not in its hands: neither sent again nor discarded.
+  @Test func anActionTakesWhatItsRowCounted() async throws {
+    let transport = InMemoryTransport()
+    let queue = try await letters(on: "counted", transport)
+    let tables = InspectedTables.current.map(\.table).filter { $0.title.hasSuffix("dead.counted") }
+    let causes = try #require(tables.first { $0.title.hasPrefix("Causes") })
+    let row = try #require(causes.rows(upTo: 10).first.first)
+    #expect(row.cells[0] == "3" && causes.rows(upTo: 1).first.count == 1 && causes.rows(upTo: 1).count == 2)
+
+    let orders = RemoteEvent<Int>("counted", over: transport)
+    orders.addHandler(.named("charge")) { (_: Int) async throws in throw NotAllowed() }
+    let listening = try await orders.listen(
+      as: "billing", retry: .immediately(attempts: 1), deadLetter: "dead.counted")
+    try await orders.publish(5, id: "order-5")
+    while queue.letters.count < 5 { await Task.yield() }
+    await listening.drain()
+    #expect(try await causes.perform("Discard", on: [row.id]) == 3)
+    #expect(queue.letters.map(\.id) == ["order-4", "order-5"])
+    await queue.close()
+    #expect(InspectedTables.current.allSatisfy { !$0.table.title.hasSuffix("dead.counted") || $0.table === causes })
+  }
+
+  /// One message that can't be sent again does not keep the others of its row back.
+  @Test func aLetterThatIsNoneIsLeftWithItsReason() async throws {
+    let transport = InMemoryTransport()
+    let queue = try await letters(on: "mixed", transport)
+    // Not a letter: it names no subject.
+    _ = try await transport.publish(RemoteMessage(id: "stray", body: []), to: "dead.mixed")
+    while queue.letters.count < 5 { await Task.yield() }
+    let table = try #require(
+      InspectedTables.current.map(\.table).first { $0.title == "Dead letters on dead.mixed" })
+    let rows = table.rows(upTo: 10).first
+    await #expect {
+      _ = try await table.perform("Send again", on: Set(rows.map(\.id)))
+    } throws: { error in
+      "\(error)".hasPrefix("sent again: 4; not sent: 1, the first because: ")
+    }
+    #expect(queue.letters.map(\.id) == ["stray"])
+    await queue.close()
+  }
+
   @Test func aTableGoesWithItsQueue() async throws {
     try await Serving.with { inspection in
       var queue: DeadLetterQueue? = try await letters(on: "going", InMemoryTransport())
@@ -123,7 +164,9 @@ import Testing
   @Test func aFailedActionIsTold() async throws {
     final class Failing: InspectedTable {
       let (title, columns, actions) = ("failing", ["Text"], ["Try"])
-      var rows: [InspectedRow] { (1...150).map { InspectedRow(id: $0, isBad: $0 == 1, ["row \($0)"]) } }
+      func rows(upTo limit: Int) -> (first: [InspectedRow], count: Int) {
+        ((1...UInt64(limit)).map { InspectedRow(id: $0, isBad: $0 == 1, ["row \($0)"]) }, 150)
+      }
       func perform(_ action: String, on rows: Set<UInt64>) async throws -> Int {
         throw EventingError.timedOut
       }

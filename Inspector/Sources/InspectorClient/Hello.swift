@@ -4,6 +4,8 @@ public struct Hello: Sendable {
   public let slice: JSONSlice
   /// The number of the process.
   public let pid: Int
+  /// When the app's clock began, in milliseconds since 1970.
+  public let epoch: Int
   /// The name of the program.
   public let program: String
   /// Whether the app allows clients to lock and unlock.
@@ -18,6 +20,7 @@ public struct Hello: Sendable {
     }
     self.slice = slice
     pid = members["pid"]?.int ?? 0
+    epoch = members["epoch"]?.int ?? 0
     program = members["program"]?.string ?? "?"
     control = members["control"]?.bool ?? false
   }

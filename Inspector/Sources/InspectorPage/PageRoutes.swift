@@ -126,11 +126,16 @@ enum PageVerb: String {
       guard session.control else {
         throw LinkError("This needs --control here, and the app must allow it.", code: "control")
       }
+      // Another process has other tables with the same ids.
+      guard keys["epoch"]?.int == session.hello.epoch else {
+        throw LinkError("The app was started again.", code: "table")
+      }
       guard let table = keys["table"]?.int, let action = keys["action"]?.string,
         let rows = keys["rows"]?.elements?.compactMap(\.int), !rows.isEmpty
       else { throw BadRequest() }
       let answer = try await session.request(
-        rawValue, [("table", "\(table)"), ("action", action.asJSON), ("rows", "\(rows)")])
+        rawValue, [("table", "\(table)"), ("action", action.asJSON), ("rows", "\(rows)")],
+        within: .seconds(3_600))
       return #"{"count":\#(answer.last?.members?["count"]?.int ?? 0)}"#
     }
   }

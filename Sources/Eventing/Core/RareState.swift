@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// State that few events need, created on first use. Padding keeps what contending threads write
-/// off the cache lines that the thread inside reads for each occurrence.
+/// State that few events need, created on first use. Padding separates the fields that contending
+/// threads write from the cache lines that the thread inside reads for each occurrence.
 // Safe: each field says what guards it.
 @safe @usableFromInline package final class RareState: @unchecked Sendable {
   // Guarded by: core.mutex.

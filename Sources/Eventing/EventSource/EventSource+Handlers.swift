@@ -1,6 +1,6 @@
-// Overloads with equal labels take closures with equal numbers of parameters; otherwise, the
-// compiler would report a mistake inside such a closure as a wrong number of parameters. The only
-// exceptions combine an owner with a signal or a tuple.
+// Overloads with the same labels take closures with the same number of parameters. Otherwise, the
+// compiler would misreport a mistake inside such a closure as a wrong number of parameters. The
+// only exceptions combine an owner with a signal or a tuple.
 
 extension EventSource {
   /// Adds a handler.

@@ -164,7 +164,7 @@ extension EventCore {
   /// Not retained.
   private(set) var tracing: Tracing?
 
-  // Safe: used only while the occurrence exists, which retains both.
+  // Safe: used only during the lifetime of the occurrence, which retains both.
   @safe struct Tracing {
     let observers: Unmanaged<Observers>
     let cell: Unmanaged<CallCell>

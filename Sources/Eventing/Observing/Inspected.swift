@@ -50,8 +50,8 @@ package protocol InspectedTable: AnyObject, Sendable {
   var columns: [String] { get }
   /// What a client may do with rows, if the program allows control.
   var actions: [String] { get }
-  /// Called by the inspection's thread at each poll.
-  var rows: [InspectedRow] { get }
+  /// Returns the first rows and the number of all. Called by the inspection's thread at each poll.
+  func rows(upTo limit: Int) -> (first: [InspectedRow], count: Int)
   /// Returns the number of things on which the action was performed. Rows that have gone are
   /// ignored.
   func perform(_ action: String, on rows: Set<UInt64>) async throws -> Int

@@ -2,13 +2,13 @@ public import Dispatch
 import Synchronization
 
 #if canImport(Darwin)
-  import Darwin
+  public import Darwin
 #elseif canImport(Glibc)
-  import Glibc
+  internal import Glibc
 #elseif canImport(Musl)
-  import Musl
+  public import Musl
 #elseif canImport(Android)
-  import Android
+  internal import Android
 #endif
 
 protocol TaskWork: Sendable {
@@ -216,16 +216,6 @@ package protocol SimulatedScheduling: TaskExecutor {
   var delayQueues: DelayQueueTable { get }
   var delayClock: any Clock<Duration> { get }
 }
-
-#if canImport(Darwin)
-  public import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  public import Musl
-#elseif canImport(Android)
-  internal import Android
-#endif
 
 #if canImport(Glibc)
   /// C11's `thrd_current`, which returns the same value as `pthread_self` and has been in Glibc

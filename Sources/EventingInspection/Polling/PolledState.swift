@@ -90,10 +90,9 @@ struct PolledTable: Equatable {
   static let mostRows = 100
 
   init(_ id: UInt64, _ table: any InspectedTable) {
-    let rows = table.rows
     self.id = id
-    (title, columns, actions, count) = (table.title, table.columns, table.actions, rows.count)
-    self.rows = Array(rows.prefix(Self.mostRows))
+    (title, columns, actions) = (table.title, table.columns, table.actions)
+    (rows, count) = table.rows(upTo: Self.mostRows)
   }
 }
 

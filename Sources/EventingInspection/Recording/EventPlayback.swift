@@ -31,9 +31,9 @@ public struct EventPlayback: Sendable {
   public struct Damage: Sendable {
     let isSkipped: Bool
 
-    /// A damaged line is left out, and listed in ``Outcome/damaged``. In the recorded run, handlers
-    /// of the line's occurrence may have sent further occurrences. These are left out, too, and
-    /// counted in ``Outcome/lostCauses``, unless the replay runs with `withCaused`.
+    /// Skips damaged lines and lists them in ``Outcome/damaged``. In the recorded run, handlers of
+    /// such an occurrence may have sent further ones. Those are skipped, too, and counted in
+    /// ``Outcome/lostCauses``, unless the replay runs with `withCaused`.
     public static var skip: Damage { Damage(isSkipped: true) }
     /// The first damaged line makes the replay throw an ``InspectionError``, before anything is
     /// sent.

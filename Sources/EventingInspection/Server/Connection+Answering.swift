@@ -139,7 +139,7 @@ extension Connection {
     guard let at = poller.index(of: UInt64(clamping: event)) else {
       return fail("event", "there is no event \(event)", id)
     }
-    let answer = laterAnswer
+    let answer = laterAnswer()
     poller.events[at].event.setLocked(isLocked, handler: handler, holding: holding) { isFound in
       var line = JSONWriter()
       line.beginAnswer(id)
@@ -162,7 +162,7 @@ extension Connection {
     guard table.actions.contains(action) else {
       return mistake(id, "request", "expected an action of \(table.actions.joined(separator: ", "))")
     }
-    let answer = laterAnswer
+    let answer = laterAnswer()
     Task {
       do {
         let count = try await table.perform(action, on: Set(rows))
@@ -177,8 +177,9 @@ extension Connection {
     }
   }
 
-  /// Sends a line for which any thread calls the function.
-  private var laterAnswer: @Sendable ([UInt8]) -> Void {
+  /// Returns a function that any thread calls once, with the line of the answer.
+  private func laterAnswer() -> @Sendable ([UInt8]) -> Void {
+    laterCount += 1
     let (answers, wake) = (laterAnswers, wake)
     return { line in
       answers.withLock { $0.append(line) }
@@ -191,6 +192,7 @@ extension Connection {
       defer { answers = [] }
       return answers
     }
+    laterCount -= answers.count
     for line in answers where !isEnding { pending.append(PendingOutput(line: line)) }
   }
 

@@ -25,6 +25,8 @@ final class Connection {
   private let openedAt: UInt64
   /// A thread that appends one then calls `wake`, so that the server's thread sends it.
   let laterAnswers = Guarded<[[UInt8]]>([])
+  /// Requests whose answers another thread makes.
+  var laterCount = 0
   let wake: @Sendable () -> Void
   /// When the client last took bytes, or nothing waited for it.
   private var tookAt: UInt64
@@ -54,7 +56,7 @@ final class Connection {
   /// False if the connection is ending, too much waits for the client, or it has sent too much in
   /// this second.
   func wantsToRead(at now: UInt64) -> Bool {
-    !isEnding && pending.count < limits.pending && queued < limits.queue / 2 && !isOverBudget(at: now)
+    !isEnding && pending.count + laterCount < limits.pending && queued < limits.queue / 2 && !isOverBudget(at: now)
   }
 
   /// Until then the server's thread may wait if nothing arrives.

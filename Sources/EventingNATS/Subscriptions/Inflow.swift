@@ -165,7 +165,8 @@
       if mustWait { await isIdle.value(until: .now + min(limit, .year), or: ()) }
     }
 
-    /// Returns the messages without a verdict. Later verdicts have no effect.
+    /// Ends the inflow, and returns the messages that have no verdict yet. Later verdicts have no
+    /// effect.
     func end() -> [Item] {
       let (items, drainers) = state.withLock { state in
         let items = Array(state.waiting[state.head...]) + state.inHand.values.sorted { $0.number < $1.number }

@@ -14,7 +14,7 @@
       /// Requests that were dropped since the last report, because their reply would go to no
       /// inbox.
       var hostile: (count: Int, subject: String) = (0, "")
-      /// Counts replies that were made after the connection was closed, and not reported yet.
+      /// The number of replies made after the connection was closed that have not been reported yet.
       var unsent = 0
       /// Later requests are refused.
       var isOver = false

@@ -66,10 +66,10 @@
       let isShared = options.group != nil
       guard state.withLock({ $0.retreated.mustAsk(now, isShared: isShared) }) else { return }
       Scheduling.task(priority: nil, on: nil) { [self] in
-        // If the consumer is not there, the server has lost it, or the stream was made again.
+        // If the consumer doesn't exist, the server has lost it, or the stream was recreated.
         guard let found = try? await StreamAdmin(engine).find(stream.name, config) else { return beginRestoring() }
         // If the consumer was made at a time that this member does not know, another member has
-        // made it again.
+        // recreated it.
         if state.withLock({ $0.consumerCreated != found.created }) { return beginRestoring() }
         note(found.restart)
       }

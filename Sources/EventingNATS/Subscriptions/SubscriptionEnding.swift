@@ -44,7 +44,7 @@
   }
 
   extension Guarded<SubscriptionEnding> {
-    /// Calls `step` under the mutex, and the returned closures without it, until there are none.
+    /// Calls `step` under the mutex, and the returned closures without it, until `step` returns none.
     func callAll(_ step: (inout SubscriptionEnding) -> [@Sendable () -> Void]) {
       while case let closures = withLock(step), !closures.isEmpty {
         for closure in closures { closure() }

@@ -207,7 +207,7 @@ extension Conformance {
     subscription.cancel()
   }
 
-  /// Checks that an id that was used for another message is told, and a repetition is not.
+  /// Checks that reusing an id for a different message is reported, and a repetition is not.
   func reusedIDs() async throws {
     guard isAtLeastOnce else { return }
     let incidents = Guarded<[TransportIncident]>([])

@@ -126,7 +126,8 @@ extension HandlerCell {
     },
   ]
 
-  /// Two of three messages wait on the lane when the handler ends, and come to the next handler.
+  /// When the handler ends, two of three messages are still waiting on its lane. They go to the next
+  /// handler.
   private static func ends(
     _ name: String, _ add: @escaping @Sendable (HandlerCellRun, @escaping @Sendable (Int) async -> Void) -> () -> Void
   ) -> HandlerCell {

@@ -39,6 +39,8 @@ public final class DeadLetterQueue: Sendable {
     var heldElsewhere = 0
     /// The number of the letter that was held last.
     var lastNumber: UInt64 = 0
+    /// Counts letters that came and went.
+    var changes = 0
   }
 
   private let state = Guarded(State())
@@ -48,6 +50,14 @@ public final class DeadLetterQueue: Sendable {
 
   private init(_ subject: String, _ transport: any Transport) {
     (letterSubject, self.transport) = (subject, transport)
+  }
+
+  private func hideTables() {
+    // Released after the unlock.
+    _ = tables.withLock { tables in
+      defer { tables = [] }
+      return tables
+    }
   }
 
   /// Lets an inspector of this process show the letters.
@@ -133,6 +143,7 @@ public final class DeadLetterQueue: Sendable {
       state.lastNumber += 1
       let held = HeldLetter(RemoteDeadLetter(message), number: state.lastNumber)
       state.held[place] = held
+      state.changes += 1
       return held
     }
     return held.map { LetterDelivery(held: $0) } ?? DecidedMessage(decision: HeldLetter.back)
@@ -145,6 +156,11 @@ public final class DeadLetterQueue: Sendable {
   public var letters: [RemoteDeadLetter] { allHeld.map(\.letter).sorted(by: RemoteDeadLetter.isBefore) }
 
   var allHeld: [HeldLetter] { state.withLock { Array($0.held.values) } }
+
+  /// Returns the letters if any came or went since `changes`.
+  func held(since changes: Int) -> (held: [HeldLetter], changes: Int)? {
+    state.withLock { state in state.changes == changes ? nil : (Array(state.held.values), state.changes) }
+  }
 
   /// The numbers of letters by subject, group, handler and reason, in descending order.
   public var counts: [Count] { Count.counts(of: letters) }
@@ -214,12 +230,16 @@ public final class DeadLetterQueue: Sendable {
   }
 
   private func end(_ held: HeldLetter) {
-    state.withLock { $0.held[held.letter.place] = nil }
+    state.withLock { state in
+      state.held[held.letter.place] = nil
+      state.changes += 1
+    }
     held.decide(.done)
   }
 
   /// Gives back the remaining letters and ends the queue. Further calls have no effect.
   public func close() async {
+    hideTables()
     let (rest, subscription) = state.withLock { state in
       state.isClosed = true
       defer { state.held = [:] }

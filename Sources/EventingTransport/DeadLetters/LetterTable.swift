@@ -9,12 +9,21 @@ final class LetterTable: InspectedTable {
     case letters
   }
 
+  private struct Shown: Sendable {
+    var changes = -1
+    var rows: [InspectedRow] = []
+    var count = 0
+    /// The numbers of the letters of each row. An action takes only letters that were counted when
+    /// the row was made.
+    var numbers: [UInt64: [UInt64]] = [:]
+  }
+
   let title: String
   let columns: [String]
   let actions = ["Send again", "Discard"]
   private let kind: Rows
   private weak let queue: DeadLetterQueue?
-  private let shown = Guarded((numbers: Set<UInt64>(), rows: [InspectedRow]()))
+  private let shown = Guarded(Shown())
 
   init(_ kind: Rows, of queue: DeadLetterQueue, _ subject: String) {
     (self.kind, self.queue) = (kind, queue)
@@ -28,33 +37,39 @@ final class LetterTable: InspectedTable {
     }
   }
 
-  var rows: [InspectedRow] {
-    guard let queue else { return [] }
-    let held = queue.allHeld
-    let numbers = Set(held.map(\.number))
-    if let rows = shown.withLock({ $0.numbers == numbers ? $0.rows : nil }) { return rows }
-    let rows = kind == .causes ? LetterTable.causes(of: held) : LetterTable.letters(held)
-    shown.withLock { $0 = (numbers, rows) }
-    return rows
-  }
-
-  private static func causes(of held: [HeldLetter]) -> [InspectedRow] {
-    let groups = Dictionary(grouping: held) { $0.letter.cause }
-    let sorted = groups.values.sorted { ($1.count, $0[0].number) < ($0.count, $1[0].number) }
-    return sorted.map { held in
-      InspectedRow(
-        id: held.map(\.number).min() ?? 0, isBad: true, ["\(held.count)"] + cells(held[0].letter))
+  /// O(1) if no letter came or went, otherwise O(*n* log *n*) for *n* letters.
+  func rows(upTo limit: Int) -> (first: [InspectedRow], count: Int) {
+    let old = shown.withLock { $0 }
+    guard let (held, changes) = queue?.held(since: old.changes) else { return (old.rows, old.count) }
+    var new = Shown(changes: changes)
+    switch kind {
+    case .causes:
+      let causes = Dictionary(grouping: held, by: \.letter.cause).values.sorted {
+        ($1.count, $0[0].letter.cause.description) < ($0.count, $1[0].letter.cause.description)
+      }
+      new.count = causes.count
+      for held in causes.prefix(limit) {
+        let numbers = held.map(\.number)
+        let row = InspectedRow(
+          id: numbers.min() ?? 0, isBad: true, ["\(held.count)"] + LetterTable.cells(held[0].letter))
+        new.rows.append(row)
+        new.numbers[row.id] = numbers
+      }
+    case .letters:
+      new.count = held.count
+      let sorted = held.sorted { RemoteDeadLetter.isBefore($0.letter, $1.letter) }
+      for held in sorted.prefix(limit) {
+        let letter = held.letter
+        let last = ["\(letter.attempts)", "\(letter.deaths)", letter.storedAt.formatted(.iso8601)]
+        new.rows.append(
+          InspectedRow(
+            id: held.number, isBad: letter.deaths > 1, [letter.id] + LetterTable.cells(letter) + last))
+        new.numbers[held.number] = [held.number]
+      }
     }
-  }
-
-  private static func letters(_ held: [HeldLetter]) -> [InspectedRow] {
-    held.sorted { RemoteDeadLetter.isBefore($0.letter, $1.letter) }.map { held in
-      let letter = held.letter
-      return InspectedRow(
-        id: held.number, isBad: letter.deaths > 1,
-        [letter.id] + cells(letter)
-          + ["\(letter.attempts)", "\(letter.deaths)", letter.storedAt.formatted(.iso8601)])
-    }
+    let result = (new.rows, new.count)
+    shown.withLock { $0 = new }
+    return result
   }
 
   private static func cells(_ letter: RemoteDeadLetter) -> [String] {
@@ -63,13 +78,28 @@ final class LetterTable: InspectedTable {
 
   func perform(_ action: String, on rows: Set<UInt64>) async throws -> Int {
     guard let queue else { return 0 }
-    let held = queue.allHeld
-    var chosen = held.filter { rows.contains($0.number) }
-    if kind == .causes {
-      let causes = Set(chosen.map(\.letter.cause))
-      chosen = held.filter { causes.contains($0.letter.cause) }
+    let known = shown.withLock { $0.numbers }
+    let numbers = Set(rows.flatMap { known[$0] ?? [] })
+    let letters = queue.allHeld.filter { numbers.contains($0.number) }.map(\.letter)
+    guard action == actions[0] else { return queue.discard(letters) }
+    var count = 0
+    var refusals: [any Error] = []
+    for letter in letters.sorted(by: RemoteDeadLetter.isBefore) {
+      do { count += try await queue.sendAgain([letter]) } catch {
+        refusals.append(error)
+        // A message that can't be sent does not keep the others back; a lost connection does.
+        let code = (error as? TransportError)?.code
+        if code != .tooLarge, code != .badSubject { break }
+      }
     }
-    let letters = chosen.map(\.letter)
-    return action == actions[0] ? try await queue.sendAgain(letters) : queue.discard(letters)
+    if let first = refusals.first { throw SentInPart(count: count, refused: refusals.count, first: first) }
+    return count
+  }
+
+  private struct SentInPart: Error, CustomStringConvertible {
+    let count: Int
+    let refused: Int
+    let first: any Error
+    var description: String { "sent again: \(count); not sent: \(refused), the first because: \(first)" }
   }
 }

@@ -23,7 +23,7 @@ final class HopelessMessages: Sendable {
     }
   }
 
-  /// Further messages are not recorded, so handlers may see them again.
+  /// Messages beyond this limit are not recorded, so handlers may see them again.
   private static let limit = 65_536
   private let entries = Guarded<[Key: Entry]>([:])
 

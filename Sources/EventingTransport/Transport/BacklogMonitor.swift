@@ -60,8 +60,7 @@ public final class BacklogMonitor: Sendable {
             incidents.post(TransportIncident(kind: .growingBacklog, subject: subject, event: subject, reason: reason))
           }
           let trouble = growth.isTold ? "grows for more than \(limit)" : ""
-          BacklogTable.shared.show(
-            BacklogTable.Reading(subject: subject, group: group, backlog: backlog, trouble: trouble), as: row)
+          BacklogTable.shared.show(backlog, trouble: trouble, as: row)
         } catch {
           // The same failure is reported only once.
           let reason = "expected to read the backlog of the group \(group): \(error)"
@@ -69,7 +68,7 @@ public final class BacklogMonitor: Sendable {
             incidents.post(TransportIncident(kind: .refused, subject: subject, event: subject, reason: reason))
           }
           failure = reason
-          BacklogTable.shared.show(BacklogTable.Reading(subject: subject, group: group, trouble: reason), as: row)
+          BacklogTable.shared.show(nil, trouble: reason, as: row)
         }
         try? await Sleeping.sleep(for: max(interval, .milliseconds(1)), on: clock)
       }

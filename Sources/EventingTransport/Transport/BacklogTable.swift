@@ -35,24 +35,27 @@ final class BacklogTable: InspectedTable {
     }
   }
 
-  /// Has no effect after ``remove(_:)``, because a monitor may be released while it reads.
-  func show(_ reading: Reading, as row: UInt64) {
+  /// Has no effect after ``remove(_:)``, because a monitor may be released while it reads. A reading
+  /// that failed has no backlog, and leaves the last one.
+  func show(_ backlog: Backlog?, trouble: String, as row: UInt64) {
     state.withLock { state in
-      if state.readings[row] != nil { state.readings[row] = reading }
+      if let backlog { state.readings[row]?.backlog = backlog }
+      state.readings[row]?.trouble = trouble
     }
   }
 
   func remove(_ row: UInt64) { state.withLock { $0.readings[row] = nil } }
 
-  var rows: [InspectedRow] {
+  func rows(upTo limit: Int) -> (first: [InspectedRow], count: Int) {
     let readings = state.withLock { $0.readings }.sorted { $0.key < $1.key }
-    return readings.map { number, reading in
+    let rows = readings.prefix(limit).map { number, reading in
       let counts = reading.backlog.map { [$0.waiting, $0.inHand, $0.redelivered].map(String.init) } ?? ["", "", ""]
       let oldest = reading.backlog?.oldest?.formatted(.iso8601) ?? ""
       return InspectedRow(
         id: number, isBad: !reading.trouble.isEmpty,
         [reading.subject, reading.group] + counts + [oldest, reading.trouble])
     }
+    return (rows, readings.count)
   }
 
   func perform(_ action: String, on rows: Set<UInt64>) async throws -> Int { 0 }

@@ -11,7 +11,7 @@ const { model } = data;
 const choose = (id) => { show("events"); views.events.choose(id); };
 const views = {
   events: new EventsView(), graph: new GraphView(byID("graph"), choose), waits: new WaitsView(byID("waits"), choose),
-  remote: new RemoteView(byID("remote")), timeline: new TimelineView(byID("timeline"), () => views.events.chosen),
+  remote: new RemoteView(byID("remote"), () => isPaused), timeline: new TimelineView(byID("timeline"), () => views.events.chosen),
 };
 
 // Tabs, by the tabs pattern of WAI-ARIA.
