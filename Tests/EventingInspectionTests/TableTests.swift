@@ -82,10 +82,12 @@ import Testing
   @Test func anActionTakesWhatItsRowCounted() async throws {
     let transport = InMemoryTransport()
     let queue = try await letters(on: "counted", transport)
-    let tables = InspectedTables.current.map(\.table).filter { $0.title.hasSuffix("dead.counted") }
-    let causes = try #require(tables.first { $0.title.hasPrefix("Causes") })
-    let row = try #require(causes.rows(upTo: 10).first.first)
-    #expect(row.cells[0] == "3" && causes.rows(upTo: 1).first.count == 1 && causes.rows(upTo: 1).count == 2)
+    func shown() -> [String] { InspectedTables.current.map(\.table.title).filter { $0.hasSuffix("dead.counted") } }
+    #expect(shown() == ["Causes of dead letters on dead.counted", "Dead letters on dead.counted"])
+    let causes = try #require(InspectedTables.current.map(\.table).first { $0.title == shown()[0] })
+    let (first, count) = causes.rows(upTo: 1)
+    let row = try #require(first.first)
+    #expect(row.cells[0] == "3" && first.count == 1 && count == 2)
 
     let orders = RemoteEvent<Int>("counted", over: transport)
     orders.addHandler(.named("charge")) { (_: Int) async throws in throw NotAllowed() }
@@ -97,7 +99,8 @@ import Testing
     #expect(try await causes.perform("Discard", on: [row.id]) == 3)
     #expect(queue.letters.map(\.id) == ["order-4", "order-5"])
     await queue.close()
-    #expect(InspectedTables.current.allSatisfy { !$0.table.title.hasSuffix("dead.counted") || $0.table === causes })
+    // This test still has the other one.
+    #expect(shown() == ["Causes of dead letters on dead.counted"])
   }
 
   /// One message that can't be sent again does not keep the others of its row back.

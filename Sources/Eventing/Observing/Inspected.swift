@@ -50,7 +50,8 @@ package protocol InspectedTable: AnyObject, Sendable {
   var columns: [String] { get }
   /// What a client may do with rows, if the program allows control.
   var actions: [String] { get }
-  /// Returns the first rows and the number of all. Called by the inspection's thread at each poll.
+  /// Returns the first rows and the number of all. Called by the inspection's thread at each poll,
+  /// always with the same limit.
   func rows(upTo limit: Int) -> (first: [InspectedRow], count: Int)
   /// Returns the number of things on which the action was performed. Rows that have gone are
   /// ignored.
