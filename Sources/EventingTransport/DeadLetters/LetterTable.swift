@@ -4,7 +4,7 @@ import Foundation
 /// Shows the letters of a queue in an inspector.
 final class LetterTable: InspectedTable {
   enum Rows: CaseIterable {
-    /// A row for all letters with the same cause. It has the number of one of them.
+    /// A row for all letters with the same cause.
     case causes
     case letters
   }
@@ -16,6 +16,9 @@ final class LetterTable: InspectedTable {
     /// The numbers of the letters of each row. An action takes only letters that were counted when
     /// the row was made.
     var numbers: [UInt64: [UInt64]] = [:]
+    /// The id of the row of each cause.
+    var causes: [DeadLetterQueue.Count: UInt64] = [:]
+    var lastCause: UInt64 = 0
   }
 
   let title: String
@@ -41,7 +44,7 @@ final class LetterTable: InspectedTable {
   func rows(upTo limit: Int) -> (first: [InspectedRow], count: Int) {
     let old = shown.withLock { $0 }
     guard let (held, changes) = queue?.held(since: old.changes) else { return (old.rows, old.count) }
-    var new = Shown(changes: changes)
+    var new = Shown(changes: changes, lastCause: old.lastCause)
     switch kind {
     case .causes:
       let causes = Dictionary(grouping: held, by: \.letter.cause).values.sorted {
@@ -49,11 +52,13 @@ final class LetterTable: InspectedTable {
       }
       new.count = causes.count
       for held in causes.prefix(limit) {
-        let numbers = held.map(\.number)
-        let row = InspectedRow(
-          id: numbers.min() ?? 0, isBad: true, ["\(held.count)"] + LetterTable.cells(held[0].letter))
-        new.rows.append(row)
-        new.numbers[row.id] = numbers
+        let letter = held[0].letter
+        let known = old.causes[letter.cause]
+        if known == nil { new.lastCause += 1 }
+        let id = known ?? new.lastCause
+        new.causes[letter.cause] = id
+        new.rows.append(InspectedRow(id: id, isBad: true, ["\(held.count)"] + LetterTable.cells(letter)))
+        new.numbers[id] = held.map(\.number)
       }
     case .letters:
       new.count = held.count
