@@ -33,17 +33,16 @@ func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)
   func interruption() async {
     let numbers = [SIGINT, SIGTERM, SIGHUP]
     defer { for number in numbers { signal(number, SIG_DFL) } }
-    let signals = AsyncStream<Void> { continuation in
-      let sources = numbers.map { number in
-        signal(number, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: number)
-        source.setEventHandler { continuation.yield() }
-        source.resume()
-        return source
-      }
-      continuation.onTermination = { _ in for source in sources { source.cancel() } }
+    let (signals, arrival) = AsyncStream.makeStream(of: Void.self)
+    let sources = numbers.map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number)
+      source.setEventHandler { arrival.yield() }
+      source.resume()
+      return source
     }
-    for await _ in signals { return }
+    for await _ in signals { break }
+    for source in sources { source.cancel() }
   }
 
   /// Returns whether the command did what it was asked to do.
