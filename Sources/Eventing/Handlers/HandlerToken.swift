@@ -2,8 +2,8 @@
 ///
 /// A token is a plain value that equals every other token of the same handler. It keeps neither its
 /// event nor the handler's closure alive. A method that is given the token of a handler that has
-/// ended, or of another event, has no effect and returns `false`. Only ``HandlerRegistry/withLocked(_:holding:_:)``, which has no such result,
-/// still runs its body.
+/// ended, or of another event, has no effect and returns `false`. Only
+/// ``HandlerRegistry/withLocked(_:holding:_:)``, which has no such result, still runs its body.
 public struct HandlerToken: Hashable, Sendable, Identifiable {
   @usableFromInline let record: HandlerRecord
   @usableFromInline let anchor: EventAnchor

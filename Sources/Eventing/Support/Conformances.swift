@@ -13,6 +13,6 @@ protocol DescribedByContent: CustomStringConvertible {
 }
 
 extension DescribedByContent {
-  /// The value as written in code.
+  /// One line for a log.
   public var description: String { content.description }
 }

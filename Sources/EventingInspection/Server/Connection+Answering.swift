@@ -163,7 +163,7 @@ extension Connection {
       return mistake(id, "request", "expected an action of \(table.actions.joined(separator: ", "))")
     }
     let answer = laterAnswer()
-    Task {
+    Scheduling.task(priority: nil, on: nil) {
       do {
         let count = try await table.perform(action, on: Set(rows))
         var line = JSONWriter()
