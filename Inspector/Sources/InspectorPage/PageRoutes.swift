@@ -130,11 +130,11 @@ enum PageVerb: String {
       guard keys["epoch"]?.int == session.hello.epoch else {
         throw LinkError("The app was started again.", code: "table")
       }
-      guard let table = keys["table"]?.int, let action = keys["action"]?.string,
+      guard let table = keys["table"]?.int, let latest = keys["latest"]?.int, let action = keys["action"]?.string,
         let rows = keys["rows"]?.elements?.compactMap(\.int), !rows.isEmpty
       else { throw BadRequest() }
       let answer = try await session.request(
-        rawValue, [("table", "\(table)"), ("action", action.asJSON), ("rows", "\(rows)")],
+        rawValue, [("table", "\(table)"), ("latest", "\(latest)"), ("action", action.asJSON), ("rows", "\(rows)")],
         within: .seconds(3_600))
       return #"{"count":\#(answer.last?.members?["count"]?.int ?? 0)}"#
     }

@@ -92,6 +92,9 @@ final class FakeClient: Sendable {
   }
 
   private func performed(_ keys: [String: JSONSlice]) -> String {
+    guard keys["latest"]?.int == app.change({ $0.latest(table: keys["table"]?.int ?? 0) }) else {
+      return #""ok":false,"error":{"code":"request","message":"expected the table's latest"}"#
+    }
     let rows = Set(keys["rows"]?.elements?.compactMap(\.int) ?? [])
     let count = app.change { $0.perform(on: rows, table: keys["table"]?.int ?? 0) }
     return #""ok":true,"count":\#(count)"#

@@ -104,7 +104,7 @@ public struct World: Sendable {
   public mutating func table(_ id: Int, _ title: String, _ columns: [String], _ rows: [[String]], count: Int? = nil) {
     tables[id] = [
       "id": .int(id), "title": .text(title), "columns": .array(columns.map { .text($0) }),
-      "actions": ["Send again", "Discard"], "count": .int(count ?? rows.count),
+      "actions": ["Send again", "Discard"], "count": .int(count ?? rows.count), "latest": .int(rows.count),
       "rows": .array(
         rows.enumerated().map { index, cells in
           .object(["id": .int(index + 1), "bad": .bool(index == 0), "cells": .array(cells.map { .text($0) })])
@@ -123,6 +123,8 @@ public struct World: Sendable {
     tables[table]?["count"] = .int(left.count)
     return rows.count - left.count
   }
+
+  func latest(table: Int) -> Int? { if case .int(let latest)? = tables[table]?["latest"] { latest } else { nil } }
 
   /// The names of all parts.
   static let parts = ["events", "handlers", "graph", "waits", "warnings", "tables"]

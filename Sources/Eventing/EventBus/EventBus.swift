@@ -312,9 +312,8 @@ struct OwnedEvents: Sendable {
 
   func owner(at address: ObjectIdentifier) -> Owner? { entries[address]?.owner }
 
-  /// `body` must not let the array escape, because it's modified in place under the mutex. The
-  /// array's reference count would make a read outside the mutex safe, but the thread sanitizer
-  /// doesn't see that.
+  /// `body` must not let the array escape, because it's modified in place under the mutex: see
+  /// ``Guarded``.
   func with<Result>(
     _ owner: Owner, _ body: ([(key: String, event: any AnyEvent, number: Int)]) -> Result
   ) -> Result? {

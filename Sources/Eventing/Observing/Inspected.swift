@@ -50,12 +50,12 @@ package protocol InspectedTable: AnyObject, Sendable {
   var columns: [String] { get }
   /// What a client may do with rows, if the program allows control.
   var actions: [String] { get }
-  /// Returns the first rows and the number of all. Called by the inspection's thread at each poll,
-  /// always with the same limit.
-  func rows(upTo limit: Int) -> (first: [InspectedRow], count: Int)
+  /// Returns the first rows, the number of all, and the number of the latest thing that they stand
+  /// for. Called by the thread of each inspection at each poll, always with the same limit.
+  func rows(upTo limit: Int) -> (first: [InspectedRow], count: Int, latest: UInt64)
   /// Returns the number of things on which the action was performed. Rows that have gone are
-  /// ignored.
-  func perform(_ action: String, on rows: Set<UInt64>) async throws -> Int
+  /// ignored, and so is what came after `latest`: who asks has not seen it.
+  func perform(_ action: String, on rows: Set<UInt64>, upTo latest: UInt64) async throws -> Int
 }
 
 package struct InspectedRow: Equatable, Sendable {
@@ -79,8 +79,7 @@ package enum InspectedTables {
   private static let members = Guarded((last: UInt64(0), all: [Member]()))
 
   package static func add(_ table: some InspectedTable) {
-    // A weak reference that is read may become the last one, so none is read under the lock.
-    let ended = Set(members.withLock { $0.all }.filter { $0.table == nil }.map(\.id))
+    let ended = Set(all.filter { $0.table == nil }.map(\.id))
     members.withLock { members in
       members.all.removeAll { ended.contains($0.id) }
       members.last += 1
@@ -90,6 +89,9 @@ package enum InspectedTables {
 
   /// In the order in which they were added.
   package static var current: [(id: UInt64, table: any InspectedTable)] {
-    members.withLock { $0.all }.compactMap { member in member.table.map { (member.id, $0) } }
+    all.compactMap { member in member.table.map { (member.id, $0) } }
   }
+
+  // A weak reference that is read may become the last one, so none is read under the lock.
+  private static var all: [Member] { members.withLock { $0.all.map { $0 } } }
 }

@@ -98,7 +98,7 @@ enum EventRegistry {
 
   /// Buses that ``include(_:)`` has added.
   static var buses: [(id: UInt64, bus: EventBus)] {
-    let all = entries.withLock { $0.buses }
+    let all = entries.withLock { $0.buses.map { $0 } }
     return all.compactMap { entry in entry.bus.map { (entry.id, $0) } }
   }
 }

@@ -86,13 +86,14 @@ struct PolledTable: Equatable {
   let rows: [InspectedRow]
   /// Of all rows.
   let count: Int
+  let latest: UInt64
 
   static let mostRows = 100
 
   init(_ id: UInt64, _ table: any InspectedTable) {
     self.id = id
     (title, columns, actions) = (table.title, table.columns, table.actions)
-    (rows, count) = table.rows(upTo: Self.mostRows)
+    (rows, count, latest) = table.rows(upTo: Self.mostRows)
   }
 }
 

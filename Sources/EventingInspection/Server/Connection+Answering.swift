@@ -152,8 +152,8 @@ extension Connection {
   private func perform(_ id: RequestID, _ json: JSONValue) {
     guard hasControl else { return fail("control", "control is not allowed on both sides", id) }
     guard case .integer(let number)? = json["table"], case .array(let given)? = json["rows"],
-      case .text(let action)? = json["action"]
-    else { return mistake(id, "request", "expected a \"table\", an \"action\" and \"rows\"") }
+      case .integer(let latest)? = json["latest"], case .text(let action)? = json["action"]
+    else { return mistake(id, "request", "expected a \"table\", its \"latest\", an \"action\" and \"rows\"") }
     let rows = given.compactMap { row in if case .integer(let id) = row { UInt64(exactly: id) } else { nil } }
     guard rows.count == given.count else { return mistake(id, "request", "expected \"rows\" as an array of ids") }
     guard let table = InspectedTables.current.first(where: { $0.id == UInt64(clamping: number) })?.table else {
@@ -165,7 +165,7 @@ extension Connection {
     let answer = laterAnswer()
     Scheduling.task(priority: nil, on: nil) {
       do {
-        let count = try await table.perform(action, on: Set(rows))
+        let count = try await table.perform(action, on: Set(rows), upTo: UInt64(clamping: latest))
         var line = JSONWriter()
         line.beginAnswer(id)
         line.pair("count", count)

@@ -101,6 +101,7 @@ extension JSONWriter {
     key("actions")
     array(table.actions)
     pair("count", table.count)
+    pair("latest", table.latest)
     key("rows")
     beginArray()
     for row in table.rows {

@@ -6,7 +6,7 @@
     private let collected = Guarded<[String]>([])
     private let arrival = DispatchSemaphore(value: 0)
 
-    var texts: [String] { collected.withLock { $0 } }
+    var texts: [String] { collected.withLock { $0.map { $0 } } }
 
     func add(_ text: String) {
       collected.withLock { $0.append(text) }

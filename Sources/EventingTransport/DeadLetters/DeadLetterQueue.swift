@@ -157,9 +157,14 @@ public final class DeadLetterQueue: Sendable {
 
   var allHeld: [HeldLetter] { state.withLock { Array($0.held.values) } }
 
-  /// Returns the letters if any came or went since `changes`.
-  func held(since changes: Int) -> (held: [HeldLetter], changes: Int)? {
-    state.withLock { state in state.changes == changes ? nil : (Array(state.held.values), state.changes) }
+  typealias Changed = (held: [HeldLetter], latest: UInt64, count: Int)
+
+  /// Returns the letters, the number of the one that was held last, and the count of changes, if it
+  /// is no longer `count`.
+  func changed(since count: Int) -> Changed? {
+    state.withLock { state in
+      state.changes == count ? nil : (Array(state.held.values), state.lastNumber, state.changes)
+    }
   }
 
   /// The numbers of letters by subject, group, handler and reason, in descending order.

@@ -13,9 +13,7 @@ final class LetterTable: InspectedTable {
     var changes = -1
     var rows: [InspectedRow] = []
     var count = 0
-    /// The numbers of the letters of each row. An action takes only letters that were counted when
-    /// the row was made.
-    var numbers: [UInt64: [UInt64]] = [:]
+    var latest: UInt64 = 0
     /// The id of the row of each cause.
     var causes: [DeadLetterQueue.Count: UInt64] = [:]
     var lastCause: UInt64 = 0
@@ -41,51 +39,55 @@ final class LetterTable: InspectedTable {
   }
 
   /// O(1) if no letter came or went, otherwise O(*n* log *n*) for *n* letters.
-  func rows(upTo limit: Int) -> (first: [InspectedRow], count: Int) {
-    let old = shown.withLock { $0 }
-    guard let (held, changes) = queue?.held(since: old.changes) else { return (old.rows, old.count) }
-    var new = Shown(changes: changes, lastCause: old.lastCause)
+  func rows(upTo limit: Int) -> (first: [InspectedRow], count: Int, latest: UInt64) {
+    let changed = queue?.changed(since: shown.withLock { $0.changes })
+    return shown.withLock { shown in
+      if let changed { show(changed, upTo: limit, in: &shown) }
+      return (shown.rows, shown.count, shown.latest)
+    }
+  }
+
+  private func show(_ changed: DeadLetterQueue.Changed, upTo limit: Int, in shown: inout Shown) {
+    let old = shown
+    shown = Shown(changes: changed.count, latest: changed.latest, lastCause: old.lastCause)
     switch kind {
     case .causes:
-      let causes = Dictionary(grouping: held, by: \.letter.cause).values.sorted {
+      let causes = Dictionary(grouping: changed.held, by: \.letter.cause).values.sorted {
         ($1.count, $0[0].letter.cause.description) < ($0.count, $1[0].letter.cause.description)
       }
-      new.count = causes.count
+      shown.count = causes.count
       for held in causes.prefix(limit) {
         let letter = held[0].letter
         let known = old.causes[letter.cause]
-        if known == nil { new.lastCause += 1 }
-        let id = known ?? new.lastCause
-        new.causes[letter.cause] = id
-        new.rows.append(InspectedRow(id: id, isBad: true, ["\(held.count)"] + LetterTable.cells(letter)))
-        new.numbers[id] = held.map(\.number)
+        if known == nil { shown.lastCause += 1 }
+        let id = known ?? shown.lastCause
+        shown.causes[letter.cause] = id
+        shown.rows.append(InspectedRow(id: id, isBad: true, ["\(held.count)"] + LetterTable.cells(letter)))
       }
     case .letters:
-      new.count = held.count
-      let sorted = held.sorted { RemoteDeadLetter.isBefore($0.letter, $1.letter) }
+      shown.count = changed.held.count
+      let sorted = changed.held.sorted { RemoteDeadLetter.isBefore($0.letter, $1.letter) }
       for held in sorted.prefix(limit) {
         let letter = held.letter
         let last = ["\(letter.attempts)", "\(letter.deaths)", letter.storedAt.formatted(.iso8601)]
-        new.rows.append(
+        shown.rows.append(
           InspectedRow(
             id: held.number, isBad: letter.deaths > 1, [letter.id] + LetterTable.cells(letter) + last))
-        new.numbers[held.number] = [held.number]
       }
     }
-    let result = (new.rows, new.count)
-    shown.withLock { $0 = new }
-    return result
   }
 
   private static func cells(_ letter: RemoteDeadLetter) -> [String] {
     [letter.subject, letter.group ?? "", letter.handler ?? "", letter.reason]
   }
 
-  func perform(_ action: String, on rows: Set<UInt64>) async throws -> Int {
+  func perform(_ action: String, on rows: Set<UInt64>, upTo latest: UInt64) async throws -> Int {
     guard let queue else { return 0 }
-    let known = shown.withLock { $0.numbers }
-    let numbers = Set(rows.flatMap { known[$0] ?? [] })
-    let letters = queue.allHeld.filter { numbers.contains($0.number) }.map(\.letter)
+    let causes = shown.withLock { shown in Set(shown.causes.filter { rows.contains($0.value) }.keys) }
+    let letters = queue.allHeld.filter { held in
+      guard held.number <= latest else { return false }
+      return kind == .letters ? rows.contains(held.number) : causes.contains(held.letter.cause)
+    }.map(\.letter)
     guard action == actions[0] else { return queue.discard(letters) }
     var count = 0
     var refusals: [any Error] = []

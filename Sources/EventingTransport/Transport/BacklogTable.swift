@@ -46,8 +46,8 @@ final class BacklogTable: InspectedTable {
 
   func remove(_ row: UInt64) { state.withLock { $0.readings[row] = nil } }
 
-  func rows(upTo limit: Int) -> (first: [InspectedRow], count: Int) {
-    let readings = state.withLock { $0.readings }.sorted { $0.key < $1.key }
+  func rows(upTo limit: Int) -> (first: [InspectedRow], count: Int, latest: UInt64) {
+    let readings = state.withLock { $0.readings.sorted { $0.key < $1.key } }
     let rows = readings.prefix(limit).map { number, reading in
       let counts = reading.backlog.map { [$0.waiting, $0.inHand, $0.redelivered].map(String.init) } ?? ["", "", ""]
       let oldest = reading.backlog?.oldest?.formatted(.iso8601) ?? ""
@@ -55,8 +55,8 @@ final class BacklogTable: InspectedTable {
         id: number, isBad: !reading.trouble.isEmpty,
         [reading.subject, reading.group] + counts + [oldest, reading.trouble])
     }
-    return (rows, readings.count)
+    return (rows, readings.count, readings.last?.key ?? 0)
   }
 
-  func perform(_ action: String, on rows: Set<UInt64>) async throws -> Int { 0 }
+  func perform(_ action: String, on rows: Set<UInt64>, upTo latest: UInt64) async throws -> Int { 0 }
 }

@@ -50,7 +50,7 @@ export class RemoteView {
     if (cell.firstChild) return;
     const { epoch } = model.hello;
     const buttons = table.actions.map((action) => {
-      let [askedAt, timer] = [-Infinity, 0];
+      let [askedAt, timer, latest] = [-Infinity, 0, 0];
       const reset = () => { clearTimeout(timer); askedAt = -Infinity; setText(button, action); };
       const button = el("button", { type: "button", "aria-label": `${action}: ${row.cells[0]}, ${table.title}`, onclick: async () => {
         const age = performance.now() - askedAt;
@@ -58,14 +58,14 @@ export class RemoteView {
         if (age < 500) return;
         if (age > 3000) {
           clearTimeout(timer);
-          [askedAt, timer] = [performance.now(), setTimeout(reset, 3000)];
+          [askedAt, timer, latest] = [performance.now(), setTimeout(reset, 3000), model.tables.get(table.id)?.latest ?? 0];
           return setText(button, "Sure?");
         }
         reset();
         setText(said, `${action}: at work`);
         for (const each of buttons) each.disabled = true;
         try {
-          const { count } = await post("perform", { epoch, table: table.id, action, rows: [row.id] });
+          const { count } = await post("perform", { epoch, table: table.id, latest, action, rows: [row.id] });
           setText(said, `${action}: done for ${number(count)}`);
         } catch (error) { setText(said, `${action}: ${error.message}`); }
         for (const each of buttons) each.disabled = false;
