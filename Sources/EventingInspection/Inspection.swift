@@ -106,7 +106,7 @@ public final class Inspection: Sendable {
 
   /// Closes the socket and all connections, and removes the file. A second call does nothing.
   ///
-  /// The file is gone on return; clients are told soon after. Callable from any thread and inside
+  /// The file is gone on return; clients learn of it soon after. Callable from any thread and inside
   /// any handler.
   public func end() {
     if isOver.exchange(true, ordering: .acquiringAndReleasing) { return }

@@ -90,8 +90,8 @@
           pendingRequests.reply(token, arrival)
         }
       }
-      // A thread instead of a task. Even while other code occupies Swift's pool, the server must be
-      // told that handlers are running, and waits must time out.
+      // A thread instead of a task. Even while other code occupies Swift's pool, the server must
+      // learn that handlers are running, and waits must time out.
       Foundation.Thread.detachNewThread { [weak engine] in
         while let pause = engine?.tick() { Foundation.Thread.sleep(forTimeInterval: pause / .seconds(1)) }
       }

@@ -81,7 +81,7 @@
     }
 
     struct StreamFacts: Sendable {
-      /// A hash of the time at which the stream was made. One that is made again has the same name
+      /// A hash of the time at which the stream was created. A recreated one has the same name
       /// and positions, but another mark.
       let mark: String
       let lastPosition: UInt64
@@ -100,7 +100,7 @@
 
     struct Consumer: Sendable {
       var isNew = false
-      /// For making the consumer again: see ``ConsumerConfig/restarted(_:)``.
+      /// For recreating the consumer: see ``ConsumerConfig/restarted(_:)``.
       var restart: ConsumerConfig
       /// `nil` if the server does not say.
       var created: String?
@@ -108,8 +108,8 @@
 
     /// If the consumer exists, checks its subject.
     ///
-    /// The stream may be made again meanwhile, and would then have a consumer with the old mark. So
-    /// this looks at the stream once more, and in that case deletes the consumer and begins again.
+    /// The stream may be recreated meanwhile, and would then have a consumer with the old mark. So this
+    /// checks the stream once more, and in that case deletes the consumer and starts over.
     ///
     /// - Parameter isNeeded: Called directly before the request is sent. Must not block.
     func makeConsumer(

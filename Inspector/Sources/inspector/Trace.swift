@@ -36,7 +36,8 @@ struct Trace: AsyncParsableCommand {
     let ids = chosen.compactMap { $0.members?["id"]?.int }
     guard !ids.isEmpty else {
       let names = rows.compactMap { $0.members?["name"]?.string }.sorted().prefix(20)
-      throw ValidationError("no such event; there are: \(names.joined(separator: ", "))")
+      let asked = event.isEmpty ? "an event" : "an event with the name or id \(event.joined(separator: " or "))"
+      throw ValidationError("expected \(asked); there are: \(names.joined(separator: ", "))")
     }
     let (trace, granted) = try await connection.traces.start(session, events: ids, megabytes: megabytes)
     // Not before: until the trace runs there is nothing to save, and ctrl-C ends the process.

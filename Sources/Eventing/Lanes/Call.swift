@@ -37,7 +37,7 @@ import Synchronization
     var completions: [Completion] = []
     var lastError: (any Error)?
     var isLastAttempt = false
-    var isDropTold = false
+    var isDropReported = false
     var timer: Delay?
     // Guarded by: lane.mutex.
     var keptWorker: Worker?

@@ -122,11 +122,11 @@ package import Synchronization
     if let completion, completion.isAwaited { completion.arrive(node, .dropped) }
   }
 
-  final func countDropped(_ completion: Completion?, isReplaced: Bool, isTold: Bool = false) {
+  final func countDropped(_ completion: Completion?, isReplaced: Bool, isReported: Bool = false) {
     dropped.wrappingAdd(1, ordering: .relaxed)
     guard let completion else { return }
     if isReplaced { completion.account?.noteReplaced() }
-    if !isTold { unsafe completion.observed?.dropped(HandlerToken(record, anchor)) }
+    if !isReported { unsafe completion.observed?.dropped(HandlerToken(record, anchor)) }
   }
 
   package var keepsOnlyTheNewest: Bool { record.place.buffering == .latest }

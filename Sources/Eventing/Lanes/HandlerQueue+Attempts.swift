@@ -245,7 +245,7 @@ extension HandlerQueue {
   private func tellEnd(of attempt: AttemptResult, of call: Call, isReplaced: Bool) {
     for observed in attempt.observed.reversed() {
       if isReplaced {
-        unsafe (call.isRare, call.rare.isDropTold) = (true, true)
+        unsafe (call.isRare, call.rare.isDropReported) = (true, true)
         observed.occurrence.ended(observed.call, .dropped)
       } else if case .threw(let error) = attempt.end {
         observed.occurrence.ended(observed.call, .threw(error))
@@ -407,7 +407,7 @@ extension HandlerQueue {
 
   func conclude(_ call: Call, _ outcome: Outcome) {
     let (node, completions, count) = unsafe (call.node, call.completions, call.count)
-    let isDropTold = unsafe call.isRare && call.rare.isDropTold
+    let isDropReported = unsafe call.isRare && call.rare.isDropReported
     // The handler behind the batches has already counted the call and reported it to the transport.
     let isPassed = unsafe isPassage && call.attempts > 0
     if unsafe call.attempts > 0 { countEnd(count) }
@@ -422,7 +422,7 @@ extension HandlerQueue {
     for completion in completions {
       if case .skipped = outcome, !isPassed { countSkipped(completion) }
       if case .dropped = outcome, !isPassed {
-        countDropped(completion, isReplaced: keepsOnlyTheNewest, isTold: isDropTold)
+        countDropped(completion, isReplaced: keepsOnlyTheNewest, isReported: isDropReported)
       }
       if completion.isAwaited { completion.arrive(node, outcome, isAfterCall: outcome.isOfCall) }
     }

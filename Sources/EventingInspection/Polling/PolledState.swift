@@ -15,7 +15,7 @@ final class PolledEvent {
   var parent: UInt64?
   var handlers: [PolledHandler] = []
   var listVersion: UInt64 = 0
-  var edges: [(edge: GraphEdge, version: UInt64)] = []
+  var edges: Versioned<GraphEdge> = []
   /// The last poll that saw an edge come or go.
   var edgesVersion: UInt64 = 0
   /// The backlog when a poll last noted it, at most once a second.
@@ -97,6 +97,9 @@ struct PolledTable: Equatable {
   }
 }
 
+/// Rows, each with the number of the last poll that saw it change.
+typealias Versioned<Row> = [(row: Row, version: UInt64)]
+
 struct Parts: OptionSet {
   let rawValue: UInt8
   static let events = Parts(rawValue: 1)
@@ -123,8 +126,8 @@ struct GoneRow {
     case table(UInt64)
   }
   let row: Row
-  /// 0 for an edge from an event bus and for a table. Clients that asked for some events only are told of the
-  /// removal of their rows.
+  /// 0 for an edge from an event bus and for a table. Clients that asked for some events only learn
+  /// of the removal of their rows.
   let event: UInt64
   let version: UInt64
 }

@@ -5,9 +5,9 @@ import Eventing
 final class Poller {
   /// Ordered by number.
   private(set) var events: [PolledEvent] = []
-  private(set) var waits: [(wait: PolledWait, version: UInt64)] = []
-  private(set) var tables: [(table: PolledTable, version: UInt64)] = []
-  private(set) var busEdges: [(edge: GraphEdge, version: UInt64)] = []
+  private(set) var waits: Versioned<PolledWait> = []
+  private(set) var tables: Versioned<PolledTable> = []
+  private(set) var busEdges: Versioned<GraphEdge> = []
   /// The last poll that saw an edge in ``busEdges``, from an event bus to an event, come or go.
   private(set) var busEdgesVersion: UInt64 = 0
   let warnings = Warnings()
@@ -24,7 +24,7 @@ final class Poller {
   /// Places by the number of the handler; `nil` until a warning needs a title.
   private var handlerPlaces: [UInt64: (event: Int, handler: Int)]?
 
-  /// Clients that have not been told of older removals get a whole update.
+  /// Clients that have missed older removals get a whole update.
   static let mostGone = 4_096
 
   func rest() {
@@ -144,7 +144,7 @@ final class Poller {
   private func forget(_ polled: PolledEvent) {
     noteGone(.event(polled.id), of: polled.id)
     for handler in polled.handlers { noteGone(.handler(handler.reading.id), of: polled.id) }
-    for edge in polled.edges { noteGone(.edge(edge.edge), of: polled.id) }
+    for edge in polled.edges { noteGone(.edge(edge.row), of: polled.id) }
     polled.version = .max
   }
 
@@ -233,38 +233,31 @@ final class Poller {
   private func pollBuses() { merge(GraphEdge.ofBuses(), into: &busEdges, &busEdgesVersion, of: 0) }
 
   private func merge(
-    _ edges: [GraphEdge], into known: inout [(edge: GraphEdge, version: UInt64)], _ version: inout UInt64,
-    of event: UInt64
+    _ edges: [GraphEdge], into known: inout Versioned<GraphEdge>, _ version: inout UInt64, of event: UInt64
   ) {
-    let isSameList = edges.count == known.count && zip(edges, known).allSatisfy { $0.key == $1.edge.key }
+    let isSameList = edges.count == known.count && zip(edges, known).allSatisfy { $0.key == $1.row.key }
     if !isSameList { version = tick }
-    var old: [GraphEdge.Key: (edge: GraphEdge, version: UInt64)] = [:]
-    for each in known { old[each.edge.key] = each }
-    known = edges.map { edge in
-      let old = old.removeValue(forKey: edge.key)
-      return (edge: edge, version: old?.edge == edge ? old?.version ?? tick : tick)
-    }
-    for each in old.values { noteGone(.edge(each.edge), of: event) }
+    for edge in merge(edges, into: &known, by: \.key) { noteGone(.edge(edge), of: event) }
   }
 
   private func pollWaits() {
-    var known: [UInt64: (wait: PolledWait, version: UInt64)] = [:]
-    for each in waits { known[each.wait.id] = each }
-    waits = PolledWait.all().map { wait in
-      let old = known.removeValue(forKey: wait.id)
-      return (wait: wait, version: old?.wait == wait ? old?.version ?? tick : tick)
-    }
-    for each in known.values { noteGone(.wait(each.wait.id), of: each.wait.event) }
+    for wait in merge(PolledWait.all(), into: &waits, by: \.id) { noteGone(.wait(wait.id), of: wait.event) }
   }
 
   private func pollTables() {
-    var known: [UInt64: (table: PolledTable, version: UInt64)] = [:]
-    for each in tables { known[each.table.id] = each }
-    tables = InspectedTables.current.map { id, source in
-      let table = PolledTable(id, source)
-      let old = known.removeValue(forKey: id)
-      return (table: table, version: old?.table == table ? old?.version ?? tick : tick)
+    let all = InspectedTables.current.map(PolledTable.init)
+    for table in merge(all, into: &tables, by: \.id) { noteGone(.table(table.id), of: 0) }
+  }
+
+  /// Returns the rows that are gone. A row that is as it was keeps its version.
+  private func merge<Row: Equatable, Key: Hashable>(
+    _ rows: [Row], into known: inout Versioned<Row>, by key: (Row) -> Key
+  ) -> [Row] {
+    var old = Dictionary(known.map { (key($0.row), $0) }) { $1 }
+    known = rows.map { row in
+      let old = old.removeValue(forKey: key(row))
+      return (row: row, version: old?.row == row ? old?.version ?? tick : tick)
     }
-    for id in known.keys { noteGone(.table(id), of: 0) }
+    return old.values.map(\.row)
   }
 }

@@ -54,7 +54,7 @@ final class Warnings {
     // The text about a stuck call also says which handlers and which event the call waits for, if
     // the library knows of its wait.
     var waits: [UInt64: PolledWait] = [:]
-    for each in poller.waits { if let caller = each.wait.by { waits[caller] = each.wait } }
+    for (wait, _) in poller.waits { if let caller = wait.by { waits[caller] = wait } }
     for polled in poller.events {
       let reading = polled.reading
       let usual = Self.usual(polled.longestDelivery)
@@ -102,7 +102,7 @@ final class Warnings {
     // the end). A wait that is collected twice produces one warning.
     let ended = DeferredWaits.last.filter { $0.id > lastEnded || now.since($0.since) < Self.second }
     lastEnded = ended.reduce(lastEnded) { max($0, $1.id) }
-    for wait in poller.waits.map(\.wait) + ended {
+    for wait in poller.waits.map(\.row) + ended {
       for handler in wait.deferred {
         let caller = wait.by.map { " from a call of \(poller.title(ofHandler: $0))" } ?? ""
         let text =

@@ -23,7 +23,7 @@ public import Foundation
 /// and with it the event. Other events go on.
 ///
 /// If the file takes lines too slowly, at most 16 MB wait for it in memory. Further occurrences are
-/// not recorded but counted: see ``lostCount``. The file tells of each gap, and a replay refuses
+/// not recorded but counted: see ``lostCount``. The file shows each gap, and a replay refuses
 /// such a file unless it is told to skip damage.
 ///
 /// To find the occurrence whose handler sent another one, a recording remembers at most the last

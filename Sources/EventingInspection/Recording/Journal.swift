@@ -6,7 +6,7 @@ import Foundation
 /// added one or by a block on a global queue: one at a time, and never under a mutex.
 ///
 /// At most ``waitingLimit`` bytes wait for the file, and one line more for each thread that
-/// encodes. Further occurrences are left out: a *gap*, which a line of its own tells.
+/// encodes. Further occurrences are left out: a *gap*, which has a line of its own.
 final class Journal: Sendable {
   /// The number of the line, and what else it says of the occurrence.
   struct Place: Sendable {
@@ -25,7 +25,7 @@ final class Journal: Sendable {
     var end = Int.max
     /// No thread has taken these lines for writing yet.
     var lines: [Int: [UInt8]] = [:]
-    /// Lines that tell of no occurrence: the first line, names of events, and gaps. They stand
+    /// Lines without an occurrence: the first line, names of events, and gaps. They stand
     /// before the occurrence `before`.
     var headers: [(before: Int, line: [UInt8])] = []
     /// Includes the memory that an array and a table need for each line.

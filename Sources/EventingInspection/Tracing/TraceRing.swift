@@ -28,7 +28,7 @@ final class TraceRing: Sendable {
     var textBytes = 0
     /// Records of beginnings, and of handlers that were not called. Withdrawn calls do not count:
     /// an event withdraws the call of a forward that forwards nothing, after its beginning was
-    /// told. A record `callWithdrawn` then follows.
+    /// reported. A record `callWithdrawn` then follows.
     var beginnings = 0
 
     init() {

@@ -13,7 +13,7 @@ protocol TraceSink: AnyObject, Sendable {
   func ended(event: EventIdentity, sequence: UInt64)
   func began(_ call: TracedCall, of handler: TracedHandler)
   func ended(_ call: TracedCall, of handler: TracedHandler, _ end: TracedEnd)
-  /// The beginning was told, but the handler was skipped, or a lock holds the occurrence.
+  /// The beginning was reported, but the handler was skipped, or a lock holds the occurrence.
   func withdrew(_ call: TracedCall, of handler: TracedHandler)
   /// The handler is not called, or not until a lock ends.
   func noCall(_ reason: TracedNoCall, handler: TracedHandler, event: EventIdentity, sequence: UInt64)

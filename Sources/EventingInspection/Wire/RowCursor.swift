@@ -118,7 +118,7 @@ struct RowCursor {
   }
 
   private mutating func write(
-    _ edges: [(edge: GraphEdge, version: UInt64)], _ line: inout JSONWriter, _ room: Int
+    _ edges: Versioned<GraphEdge>, _ line: inout JSONWriter, _ room: Int
   ) -> Bool {
     while inner < edges.count {
       let (edge, version) = edges[inner]

@@ -61,7 +61,7 @@
           RefusedSubject(kept.subject, for: .subscribe).match(in: text) != nil
         }
         let new = named.filter { $0.refused() }
-        guard named.isEmpty || !new.isEmpty else { return }  // an incident has told it
+        guard named.isEmpty || !new.isEmpty else { return }  // reported by an earlier incident
         incidents.post(TransportIncident(kind: .refused, event: new.first?.subject, reason: shown))
         if !named.isEmpty { revive() }
       }

@@ -14,8 +14,8 @@
       var nextAttempt: ContinuousClock.Instant?
       /// The pause before the attempt after the next one.
       var pause = KeptSubscription.shortestPause
-      /// An incident has told of the server's refusal.
-      var isTold = false
+      /// An incident has reported the server's refusal.
+      var isReported = false
     }
 
     private static let shortestPause = Duration.seconds(1)
@@ -61,27 +61,27 @@
       let isWanted = state.withLock { state in
         guard state.receive != nil else { return false }
         (state.library, state.nextAttempt, state.pause) = (library, nil, KeptSubscription.shortestPause)
-        state.isTold = false
+        state.isReported = false
         return true
       }
       if !isWanted { library.end() }
     }
 
-    /// The subscription was lost with its connection, and must be made again at once.
+    /// The subscription was lost with its connection, and must be recreated at once.
     func lost() { state.withLock { if $0.receive != nil, $0.nextAttempt == nil { $0.nextAttempt = .now } } }
 
-    /// The subscription is made again after a pause. Returns whether the refusal is new.
+    /// The subscription is retried after a pause. Returns whether the refusal is new.
     func refused() -> Bool {
       state.withLock { state in
         guard state.receive != nil else { return false }
         state.nextAttempt = .now + state.pause
         state.pause = min(state.pause * 2, KeptSubscription.longestPause)
-        defer { state.isTold = true }
-        return !state.isTold
+        defer { state.isReported = true }
+        return !state.isReported
       }
     }
 
-    var isRefused: Bool { state.withLock { $0.isTold } }
+    var isRefused: Bool { state.withLock { $0.isReported } }
 
     func end(_ next: @escaping @Sendable () -> Void = {}, delivered: @escaping @Sendable () -> Void = {}) {
       let (library, receive) = forget()

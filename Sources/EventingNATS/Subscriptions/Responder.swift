@@ -176,7 +176,7 @@
     func reconnected() {}
     func readinessChanged() {}
 
-    /// Told to callers whose answers would come too late.
+    /// Answers the callers whose answers would be too late.
     func connectionCloses() {
       let headers = [
         MessageHeader.failure: "\(TransportError.Code.responderFailed)",

@@ -103,8 +103,8 @@
       fixStart(after: facts.lastPosition)
     }
 
-    /// For making the consumer again: begins after the last message up to which all have a final
-    /// verdict, or where it began, if the answer does not tell.
+    /// For recreating the consumer: begins after the last message up to which all have a final
+    /// verdict, or where it began, if the answer does not say.
     func restarted(_ answer: StreamAnswer) -> ConsumerConfig {
       var config = self
       if let position = answer.handledPosition {

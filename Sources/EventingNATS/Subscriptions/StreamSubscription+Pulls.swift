@@ -67,7 +67,7 @@
           state.pausedUntil = .now + (answer == .unknown ? .seconds(1) : .milliseconds(200))
           if answer != .unknown { return false }
         }
-        return state.toldTexts.count < 32 && state.toldTexts.insert("\(status) \(text)").inserted
+        return state.reportedTexts.count < 32 && state.reportedTexts.insert("\(status) \(text)").inserted
       }
       if mustTell {
         let reason = "expected messages of the server for a request; it says: \(quoted(text)) (\(status))"

@@ -18,7 +18,7 @@
     private func restore() async {
       do {
         if inflow.isOpen {
-          // If a subscription without a group has ended, its consumer is not made again. The server
+          // If a subscription without a group has ended, its consumer is not recreated. The server
           // would keep the unused consumer for the time ``StreamAdmin/forgetting``.
           let isNeeded: @Sendable () -> Bool = { [state] in !state.withLock { $0.isForgotten } }
           let (config, consumer) = try await StreamAdmin(engine).makeConsumer(stream.name, isNeeded: isNeeded) {
@@ -53,7 +53,7 @@
       wake()
     }
 
-    /// If the stream was made again, forgets the positions in the old one. The consumer begins with
+    /// If the stream was recreated, forgets the positions in the old one. The consumer begins with
     /// the first message of the new stream, or with the first one from its configured time on.
     private func begin(in facts: StreamAdmin.StreamFacts) {
       var new = ConsumerConfig(filter, options, named: baseName, in: facts)

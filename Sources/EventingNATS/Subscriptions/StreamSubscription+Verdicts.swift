@@ -43,7 +43,7 @@
       }
     }
 
-    /// The stream may have been made again.
+    /// The stream may have been recreated.
     private func isCurrent(_ item: Inflow.Item) -> Bool { item.consumer == config.name }
 
     /// The message was returned earlier, and has a final verdict now.

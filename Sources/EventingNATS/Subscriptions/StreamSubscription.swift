@@ -26,10 +26,10 @@
       var first: ConsumerConfig
       /// For a new consumer if the server loses this one. Made of the server's last answer.
       var restart: ConsumerConfig
-      /// `nil` if the last attempt succeeded, or there was none. An incident tells of a new reason.
+      /// `nil` if the last attempt succeeded, or there was none. An incident reports a new reason.
       var restoringFailure: String?
-      /// Texts that an incident has told.
-      var toldTexts: Set<String> = []
+      /// Texts that an incident has reported.
+      var reportedTexts: Set<String> = []
       var lastNumber: UInt64 = 0
 
       /// Returns the highest position seen so far if the server, having forgotten earlier

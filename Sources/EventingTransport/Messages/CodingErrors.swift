@@ -1,7 +1,7 @@
 internal import Eventing
 
 /// Texts go to logs and to other processes, and errors of codecs may quote values. So only the kind
-/// and place of the fault are told. A codec that has more to say throws a ``DecodingFailure``.
+/// and place of the fault are given. A codec that has more to say throws a ``DecodingFailure``.
 func withoutContent(_ error: any Error) -> String {
   switch error {
   case let error as DecodingFailure: return error.description
@@ -10,7 +10,7 @@ func withoutContent(_ error: any Error) -> String {
   }
 }
 
-/// The error of a decoder that a handler used is told without content.
+/// The error of a decoder that a handler used is given without content.
 func reason(of error: any Error) -> String {
   error is DecodingError || error is EncodingError ? withoutContent(error) : "\(error)"
 }

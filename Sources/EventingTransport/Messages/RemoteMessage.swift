@@ -66,8 +66,7 @@ public struct RemoteMessage: Sendable {
     get { contents.body }
     _modify { yield &contents.body }
   }
-  /// Differs between a stream and one that is made again with its name. Empty if that never
-  /// happens.
+  /// Differs between a stream and one that is recreated with its name. Empty if that never happens.
   package var streamMark: String {
     get { contents.streamMark }
     set { contents.streamMark = newValue }

@@ -59,7 +59,7 @@ public final class BacklogMonitor: Sendable {
               "expected the group \(group) to keep up; its backlog has grown beyond \(count) messages within \(limit): \(backlog)"
             incidents.post(TransportIncident(kind: .growingBacklog, subject: subject, event: subject, reason: reason))
           }
-          let trouble = growth.isTold ? "grows for more than \(limit)" : ""
+          let trouble = growth.isReported ? "grows for more than \(limit)" : ""
           BacklogTable.shared.show(backlog, trouble: trouble, as: row)
         } catch {
           // The same failure is reported only once.
@@ -90,7 +90,7 @@ public final class BacklogMonitor: Sendable {
 struct BacklogGrowth {
   private let most: Int
   private var counts: [Int] = []
-  private(set) var isTold = false
+  private(set) var isReported = false
 
   init(_ limit: Duration, _ interval: Duration) {
     most = max(4, Int(min(limit / max(interval, .milliseconds(1)), 10_000)) + 1)
@@ -103,10 +103,10 @@ struct BacklogGrowth {
     defer { counts.removeFirst() }
     guard let before = counts.prefix(most / 2).max(), let after = counts.dropFirst(most / 2).min(), after > before
     else {
-      isTold = false
+      isReported = false
       return nil
     }
-    defer { isTold = true }
-    return isTold ? nil : before
+    defer { isReported = true }
+    return isReported ? nil : before
   }
 }

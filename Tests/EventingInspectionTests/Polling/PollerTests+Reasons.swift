@@ -21,7 +21,7 @@ extension PollerTests {
     for await _ in waiting.0 { break }
     let (poller, now) = (Poller(), InspectionClock.now)
     poller.poll(at: now)
-    while !poller.waits.contains(where: { $0.wait.by == caller.id }) {
+    while !poller.waits.contains(where: { $0.row.by == caller.id }) {
       await Task.yield()
       poller.poll(at: now)
     }

@@ -232,7 +232,7 @@ import Testing
     let heard = event.addHandler { (_: Int) in }
     event.post(2)
     let poller = Poller()
-    func edge() throws -> (edge: GraphEdge, version: UInt64) {
+    func edge() throws -> (row: GraphEdge, version: UInt64) {
       let edges = poller.events[try #require(poller.index(of: event.identity.number))].edges
       #expect(edges.count == 1)
       return try #require(edges.first)
@@ -243,7 +243,7 @@ import Testing
     }
     poller.poll()
     let before = try edge()
-    #expect(before.edge.count == 3)
+    #expect(before.row.count == 3)
     // A poll reads the edges (forwards) of an event only if the row of some handler of the event
     // has changed. The lock changes the row of `heard`.
     event.lock(heard)
@@ -251,12 +251,12 @@ import Testing
     #expect(try edge().version == before.version, "an edge that has not changed is not sent again")
     event.post(3)
     poller.poll()
-    #expect(try edge().edge.count == 5)
+    #expect(try edge().row.count == 5)
     // The edge stays. Its count is that of the second forward alone, which forwarded two
     // occurrences.
     event.remove(first)
     poller.poll()
-    #expect(try edge().edge.count == 2 && goneEdges == 0)
+    #expect(try edge().row.count == 2 && goneEdges == 0)
     event.remove(second)
     poller.poll()
     #expect(goneEdges == 1)

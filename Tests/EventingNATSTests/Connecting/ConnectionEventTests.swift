@@ -15,12 +15,12 @@
       events.tell(.lost)  // no receiver yet
       events.receive { kind in
         if case .lost = kind {
-          let isTold = DispatchSemaphore(value: 0)
+          let isReported = DispatchSemaphore(value: 0)
           Foundation.Thread.detachNewThread {
             events.tell(.reconnected)
-            isTold.signal()
+            isReported.signal()
           }
-          isTold.wait()
+          isReported.wait()
         }
         kinds.withLock { $0.append("\(kind)") }
       }

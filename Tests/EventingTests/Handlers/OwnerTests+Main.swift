@@ -27,10 +27,15 @@ extension OwnerTests {
   @Test(arguments: MainKind.allCases) func theOwnerOfAHandlerOnTheMainActorIsReleasedThere(kind: MainKind) async {
     let bus = EventBus()
     let event = bus.event(for: Int.self)
-    let (elsewhere, stop, live) = (Counter(), Gate(), LiveCount())
+    let (elsewhere, stop, live, owners) = (Counter(), Gate(), LiveCount(), Counter())
     let poster = startThread {
       var number = 0
       while !stop.isOpen {
+        // More posts than an owner lives would only wait for the main actor.
+        guard number < owners.value * 100 else {
+          giveWay()
+          continue
+        }
         event.post(number)
         _ = event.handlerCount > 0
         number += 1
@@ -41,6 +46,7 @@ extension OwnerTests {
       await MainActor.run {
         let owner = Owner(live) { if !isOnMainQueue { elsewhere.add() } }
         kind.add(to: event, bus, owner)
+        owners.add()
         let end = ContinuousClock.now + .microseconds(Int.random(in: 0..<60))
         while ContinuousClock.now < end {}
         withExtendedLifetime(owner) {}

@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: [2, 3, 4]) func everyHistoryIsThatOfASequentialEvent(threads: Int) async {
-    let outcome = await HistoryTests.outcome(of: 800, threads: threads)
+    let outcome = await HistoryTests.outcome(of: 400, threads: threads)
     #expect(outcome.failed.isEmpty, "\(outcome.failed.first ?? "")")
     #expect(outcome.undecided * 100 < outcome.judged, "the search gave \(outcome.undecided) up")
     #expect(
