@@ -26,7 +26,7 @@ final class Shop: Sendable {
     ordersPlaced.addHandler(.named("charge the card"), on: .inOrder) { [payments] order in
       await payments.send(order)
     }
-    ordersPlaced.addHandler(.named("statistics"), .buffering(.newest(10)), on: .background(.utility)) { [self] _ in
+    ordersPlaced.addHandler(.named("statistics"), .buffering(.newest(100)), on: .background(.utility)) { [self] _ in
       if isSlow.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.02) }
     }
     payments.addHandler(.named("print the receipt"), on: .background) { [self] _ in
