@@ -25,6 +25,13 @@ public enum TopTable {
       let id = event["id"]?.int ?? 0
       return (event: event, id: id, counts: model.history.counts(of: id))
     }
+    func name(_ event: [String: JSONSlice]) -> String {
+      event["name"]?.string ?? event["type"]?.string ?? "?"
+    }
+    func fullName(_ event: [String: JSONSlice]) -> String {
+      let owner = events.first { $0.id == event["of"]?.int }?.event
+      return name(event) + (owner.map { " of \(name($0))" } ?? "")
+    }
     func rate(_ counts: [Int]) -> Int { counts.count > 1 ? counts[counts.count - 2] : 0 }
     let sorted = events.sorted {
       let (left, right) = (warned.contains($0.id), warned.contains($1.id))
@@ -33,12 +40,11 @@ public enum TopTable {
       return more != less ? more > less : $0.id < $1.id
     }
     for (event, _, counts) in sorted {
-      let name = event["name"]?.string ?? event["type"]?.string ?? "?"
       let marks = (event["locked"]?.bool == true ? "locked " : "") + (event["finished"]?.bool == true ? "finished" : "")
       lines.append(
         row(
-          name, "\(rate(counts))", spark(counts), "\(event["waiting"]?.int ?? 0)", "\(event["handlers"]?.int ?? 0)",
-          "\(event["sequence"]?.int ?? 0)", marks, width))
+          fullName(event), "\(rate(counts))", spark(counts), "\(event["waiting"]?.int ?? 0)",
+          "\(event["handlers"]?.int ?? 0)", "\(event["sequence"]?.int ?? 0)", marks, width))
     }
     if sorted.isEmpty { lines.append("no events") }
     return lines.prefix(max(1, height)).map { String(plain($0).prefix(width)) }

@@ -134,4 +134,15 @@ import Testing
     #expect(lines[1].hasPrefix("! stuck: "))
     #expect(lines[3].hasPrefix("warned"))
   }
+
+  @Test func theTableNamesTheEventThatFailuresBelongTo() throws {
+    let model = try apply(
+      update(
+        1, 1, whole: true,
+        #"{"events":[{"id":1,"name":"orders","type":"Int","of":null},{"id":2,"name":"failures","type":"HandlerFailure","of":1}]}"#
+      ))
+    let lines = TopTable.lines(model, title: "shop", width: 120, height: 50)
+    #expect(lines[2].hasPrefix("orders "))
+    #expect(lines[3].hasPrefix("failures of orders "))
+  }
 }
