@@ -7,6 +7,7 @@ func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)
   import EventingInspection
   import EventingNATS
   import EventingTransport
+  import Synchronization
 
   func text(_ body: [UInt8]) -> String {
     let shown = body.prefix(2_000)
@@ -29,6 +30,10 @@ func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)
 
   func letters(_ count: Int) -> String { count == 1 ? "1 letter" : "\(count) letters" }
 
+  final class Flag: Sendable {
+    let isSet = Atomic(false)
+  }
+
   /// Waits for a signal that asks the command to end. A second one ends it at once.
   func interruption() async {
     let numbers = [SIGINT, SIGTERM, SIGHUP]
@@ -45,12 +50,32 @@ func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)
     for source in sources { source.cancel() }
   }
 
+  /// Whether the stream has a message of the subject. If the server doesn't say, it may have one.
+  func mayHaveMessages(_ subject: String, _ stream: String, _ nats: NATS) async -> Bool {
+    struct Request: Encodable { let last_by_subj: String }
+    struct Answer: Decodable {
+      struct Fault: Decodable { let code: Int }
+      let error: Fault?
+    }
+    guard let body = try? JSONEncoder().encode(Request(last_by_subj: subject)),
+      let reply = try? await nats.plain.request(
+        RemoteMessage(body: Array(body)), to: "$JS.API.STREAM.MSG.GET.\(stream)", within: .seconds(2)),
+      let answer = try? JSONDecoder().decode(Answer.self, from: Data(reply.body))
+    else { return true }
+    return answer.error?.code != 404
+  }
+
   /// Returns whether the command did what it was asked to do.
   func run(_ options: Options) async throws -> Bool {
     let credentials = options.credentials.map { NATS.Credentials.file($0) }
     let nats = try await NATS.connect(options.server, credentials: credentials)
     let target: (any Transport)? = if let name = options.target { try await nats.stream(name) } else { nil }
     let stream = try await nats.stream(options.stream)
+    if options.action != .serve, await !mayHaveMessages(options.subject, options.stream, nats) {
+      say("the stream \(options.stream) has no message of the subject \(options.subject): is this the right one?")
+      await nats.close()
+      return false
+    }
     // Before the queue takes letters, because the path may be refused.
     let inspection = try options.socket.map { try Inspection.serve(at: $0, control: true) }
     let waiting = Task {
@@ -72,13 +97,23 @@ func say(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)
     case .list, .show: await queue.close()  // before the output, which may have to wait for a reader
     case .discard: print("\(letters(queue.discard(chosen))) discarded of \(all.count)")
     case .send:
-      var count = 0
-      for letter in chosen {
-        do { count += try await queue.sendAgain([letter]) } catch {
-          isDone = false
-          say("not sent: \(error)")
-        }
+      var (count, reasons) = (0, [String: Int]())
+      let flag = Flag()
+      let waiting = Task {
+        await interruption()
+        flag.isSet.store(true, ordering: .releasing)
       }
+      defer { waiting.cancel() }
+      for letter in chosen {
+        if flag.isSet.load(ordering: .acquiring) {
+          isDone = false
+          say("interrupted")
+          break
+        }
+        do { count += try await queue.sendAgain([letter]) } catch { reasons["\(error)", default: 0] += 1 }
+      }
+      for (reason, count) in reasons.sorted(by: { $0.value > $1.value }) { say("\(count) not sent: \(reason)") }
+      isDone = isDone && reasons.isEmpty
       print("\(count) of \(chosen.count) messages sent again, of \(letters(all.count))")
     }
     await queue.close()
