@@ -18,7 +18,7 @@ import Testing
     }
     let listening = try await orders.listen(
       as: "billing", retry: .immediately(attempts: 1), deadLetter: "dead.\(subject)")
-    for number in 1...4 { try await orders.publish(number, id: "order-\(number)") }
+    for number in 1...4 { _ = try await orders.publish(number, id: "order-\(number)") }
     let queue = try await DeadLetterQueue.open("dead.\(subject)", over: transport)
     while queue.letters.count < 4 { await Task.yield() }
     await listening.drain()
@@ -89,7 +89,7 @@ import Testing
     orders.addHandler(.named("charge")) { (_: Int) async throws in throw NotAllowed() }
     let listening = try await orders.listen(
       as: "billing", retry: .immediately(attempts: 1), deadLetter: "dead.counted")
-    try await orders.publish(5, id: "order-5")
+    _ = try await orders.publish(5, id: "order-5")
     while queue.letters.count < 5 { await Task.yield() }
     await listening.drain()
     // Polls since then count the new letter.

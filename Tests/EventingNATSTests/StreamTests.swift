@@ -146,7 +146,7 @@
       let nats = try await NATS.connect("nats://127.0.0.1:\(server.port)")
       let event = RemoteEvent<[UInt8]>("a", over: nats.plain, codec: .bytes)
       try await event.publish([65])
-      try await event.publish([66], id: "seven")
+      _ = try await event.publish([66], id: "seven")
       try await eventually("expected both messages, got \(server.received)") { server.received.contains("B\r\n") }
       #expect(server.received.contains("\r\nPUB a 1\r\nA\r\n"))
       #expect(server.received.contains("\r\nHPUB a ") && server.received.contains("Nats-Msg-Id: seven\r\n"))

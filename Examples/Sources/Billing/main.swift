@@ -15,8 +15,8 @@ shop.placed.addHandler { order in
   guard order.cents > 0 else { throw NothingToBill() }
   try await Task.sleep(for: .milliseconds(5))  // stands for the call of a bank
   // An order may be delivered twice. Its bill has an id, so the stream stores the bill once.
-  try await billed.publish(OrderBilled(number: order.number, by: name), id: "bill-\(order.number)")
-  say("\(name) billed order \(order.number)")
+  let receipt = try await billed.publish(OrderBilled(number: order.number, by: name), id: "bill-\(order.number)")
+  say(receipt.isDuplicate ? "order \(order.number) was billed before" : "\(name) billed order \(order.number)")
 }
 let listening = try await shop.placed.listen(
   as: "billing", startingAt: .first, inFlight: 4,

@@ -102,7 +102,8 @@ extension Outbox {
     while true {
       try Task.checkCancellation()
       do {
-        try await target.publish(payload, id: message.id, headers: headers)
+        // A duplicate is an earlier attempt of this relay, or of one that died after it.
+        _ = try await target.publish(payload, id: message.id, headers: headers)
         return nil
       } catch let error as TransportError where endingCodes.contains(error.code) {
         throw error

@@ -40,13 +40,28 @@ extension RemoteEvent {
   ///
   /// - Parameters:
   ///   - payload: The payload.
-  ///   - id: The id of the message; `nil` for a new one.
   ///   - headers: The headers for the receivers.
   ///   - tracer: The tracer; `nil` for the one that the program has bootstrapped.
   /// - Returns: The receipt.
   /// - Throws: `TransportError`.
   @discardableResult public func tracedPublish(
-    _ payload: Payload, id: String? = nil, headers: [String: String] = [:], by tracer: (any Tracer)? = nil
+    _ payload: Payload, headers: [String: String] = [:], by tracer: (any Tracer)? = nil
+  ) async throws -> Receipt {
+    try await tracedPublish(payload, id: nil, headers: headers, by: tracer)
+  }
+
+  /// Publishes a payload with an id inside a span: see ``tracedPublish(_:headers:by:)``.
+  ///
+  /// - Parameters:
+  ///   - payload: The payload.
+  ///   - id: The id of the message; `nil` for a new one.
+  ///   - headers: The headers for the receivers.
+  ///   - tracer: The tracer; `nil` for the one that the program has bootstrapped.
+  /// - Returns: The receipt. Its `isDuplicate` says that the stream had the id before, so that this
+  ///   payload was not stored.
+  /// - Throws: `TransportError`.
+  public func tracedPublish(
+    _ payload: Payload, id: String?, headers: [String: String] = [:], by tracer: (any Tracer)? = nil
   ) async throws -> Receipt {
     let span = EventTracing.start("publish \(subject)", tracer, .producer)
     defer { span.end() }

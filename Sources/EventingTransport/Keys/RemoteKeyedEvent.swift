@@ -32,17 +32,32 @@ public final class RemoteKeyedEvent<Key: RemoteKey, Payload: Sendable>: Sendable
   /// The subject in front of the keys.
   public var subject: String { channel.subject }
 
-  /// Publishes a payload to a key: see ``RemoteEvent/publish(_:id:headers:)``.
+  /// Publishes a payload to a key: see ``RemoteEvent/publish(_:headers:)``.
+  ///
+  /// - Parameters:
+  ///   - payload: The payload.
+  ///   - key: The key. The subject with its escaped text must have at most 255 bytes.
+  ///   - headers: The headers for the receivers.
+  /// - Returns: The receipt. On a stream, the method returns it when the message is stored.
+  /// - Throws: ``TransportError``.
+  @discardableResult public func publish(
+    _ payload: Payload, to key: Key, headers: [String: String] = [:]
+  ) async throws -> Receipt {
+    try await publish(payload, to: key, id: nil, headers: headers)
+  }
+
+  /// Publishes a payload to a key with an id, once: see ``RemoteEvent/publish(_:id:headers:)``.
   ///
   /// - Parameters:
   ///   - payload: The payload.
   ///   - key: The key. The subject with its escaped text must have at most 255 bytes.
   ///   - id: The id of the message; `nil` for a new one.
   ///   - headers: The headers for the receivers.
-  /// - Returns: The receipt. On a stream, the method returns it when the message is stored.
+  /// - Returns: The receipt. Its ``Receipt/isDuplicate`` says that the stream had the id before, so
+  ///   that this payload was not stored.
   /// - Throws: ``TransportError``.
-  @discardableResult public func publish(
-    _ payload: Payload, to key: Key, id: String? = nil, headers: [String: String] = [:]
+  public func publish(
+    _ payload: Payload, to key: Key, id: String?, headers: [String: String] = [:]
   ) async throws -> Receipt {
     try await channel.publish(payload, to: SubjectWord.escaped(key.remoteText), id: id, headers: headers)
   }

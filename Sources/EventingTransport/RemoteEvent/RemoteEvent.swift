@@ -66,17 +66,31 @@ public final class RemoteEvent<Payload: Sendable>: EventSource {
   ///
   /// - Parameters:
   ///   - payload: The payload.
-  ///   - id: The id of the message; `nil` for a new one. A stream that remembers an id stores no
-  ///     second message with this id. So a publisher that retries passes the id of its first
-  ///     attempt.
   ///   - headers: The headers for the receivers. Names that begin with `Eventing-` or `Nats-`
   ///     belong to the library.
   /// - Returns: The receipt. On a stream, the method returns it when the message is stored.
   /// - Throws: ``TransportError``. After ``TransportError/Code/mayBeStored``, the message may or
-  ///   may not be stored.
+  ///   may not be stored. A cancelled task gets this code, too, if the message was sent before, and
+  ///   otherwise a `CancellationError`.
   @discardableResult public func publish(
-    _ payload: Payload, id: String? = nil, headers: [String: String] = [:]
+    _ payload: Payload, headers: [String: String] = [:]
   ) async throws -> Receipt {
+    try await channel.publish(payload, headers: headers)
+  }
+
+  /// Publishes a payload with an id, once: see ``publish(_:headers:)``.
+  ///
+  /// A stream that remembers the id stores no second message with it. So a publisher that retries
+  /// passes the id of its first attempt.
+  ///
+  /// - Parameters:
+  ///   - payload: The payload.
+  ///   - id: The id of the message; `nil` for a new one.
+  ///   - headers: The headers for the receivers.
+  /// - Returns: The receipt. Its ``Receipt/isDuplicate`` says that the stream had the id before, so
+  ///   that this payload was not stored.
+  /// - Throws: ``TransportError``.
+  public func publish(_ payload: Payload, id: String?, headers: [String: String] = [:]) async throws -> Receipt {
     try await channel.publish(payload, id: id, headers: headers)
   }
 
@@ -158,8 +172,13 @@ extension RemoteEvent where Payload == Void {
     self.init(subject, over: transport, codec: .nothing)
   }
 
-  /// Publishes without a payload: see ``publish(_:id:headers:)``.
-  @discardableResult public func publish(id: String? = nil, headers: [String: String] = [:]) async throws -> Receipt {
+  /// Publishes without a payload: see ``publish(_:headers:)``.
+  @discardableResult public func publish(headers: [String: String] = [:]) async throws -> Receipt {
+    try await publish((), headers: headers)
+  }
+
+  /// Publishes without a payload, once: see ``publish(_:id:headers:)``.
+  public func publish(id: String?, headers: [String: String] = [:]) async throws -> Receipt {
     try await publish((), id: id, headers: headers)
   }
 }

@@ -72,7 +72,7 @@ final class RemoteLedger: Sendable {
   func store(_ number: Int, by event: RemoteEvent<[UInt8]>) async {
     while true {
       do {
-        try await event.publish(Array("\(number)".utf8), id: "number.\(number)")
+        _ = try await event.publish(Array("\(number)".utf8), id: "number.\(number)")
         state.withLock { _ = $0.stored.insert(number) }
         return
       } catch let error as TransportError where error.code == .mayBeStored {

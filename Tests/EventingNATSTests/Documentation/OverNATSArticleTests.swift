@@ -25,11 +25,13 @@
       placed.addHandler { order in try await bill(order) }
       try await placed.listen(as: "billing", startingAt: .first, inFlight: 16, deadLetter: "dead.billing")
 
+      let receipt: Receipt
       do {
-        try await placed.publish(order, id: "order-\(order.id)")
+        receipt = try await placed.publish(order, id: "order-\(order.id)")
       } catch let error as TransportError where error.code == .mayBeStored {
-        try await placed.publish(order, id: "order-\(order.id)")
+        receipt = try await placed.publish(order, id: "order-\(order.id)")
       }
+      if receipt.isDuplicate { log("order \(order.id) was stored before") }
 
       #expect(try await placed.publish(order, id: "order-1").isDuplicate)
 

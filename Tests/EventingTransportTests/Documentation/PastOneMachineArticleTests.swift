@@ -12,6 +12,7 @@ import Testing
   // swift-format-ignore
   @Test func theArticle() async throws {
     @Sendable func bill(_ order: OrderPlaced) async throws {}
+    func log(_ text: String) { Issue.record("expected no duplicate, got: \(text)") }
     let checkedOut = Event<Int>("checkedOut")
 
     let bus = InMemoryTransport()
@@ -23,7 +24,8 @@ import Testing
     #expect(receipt == Receipt(position: 1))
 
     try await placed.listen(as: "mail", deduplicating: .last(10_000))
-    try await placed.publish(OrderPlaced(id: 2), id: "order-2", headers: ["traceparent": "00-1"])
+    let second = try await placed.publish(OrderPlaced(id: 2), id: "order-2", headers: ["traceparent": "00-1"])
+    if second.isDuplicate { log("order 2 was stored before") }
 
     try await placed.listen(
       as: "stock", retry: .exponential(from: .milliseconds(100), to: .seconds(30), attempts: 5), deadLetter: "dead.stock")
@@ -74,7 +76,8 @@ import Testing
 
     let shared = RemoteEvent<OrderPlaced>(
       "orders.shared", over: bus, codec: .cloudEvent(type: "com.example.order.placed", source: "/shop"))
-    try await shared.publish(OrderPlaced(id: 5), id: "5")
+    let sharing = try await shared.publish(OrderPlaced(id: 5), id: "5")
+    if sharing.isDuplicate { log("event 5 was stored before") }
 
     shared.remoteOccurrences.addHandler { headers.note($0.headers) }
     try await shared.listen(startingAt: .first)

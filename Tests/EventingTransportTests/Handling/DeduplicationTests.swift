@@ -14,7 +14,7 @@ import Testing
       // The test publishes these ids in this order. The comment behind an id names the two ids that
       // the listening remembers after the message with that id, the older one first.
       for id in ["a", "b", "a" /* a b */, "c" /* b c */, "b", "a" /* c a */, "c", "b" /* a b */, "a", "c"] {
-        try await event.publish(0, id: id)
+        _ = try await event.publish(0, id: id)
         try await clock.sleep(for: .seconds(1))
       }
       try require(notes.values == ["a", "b", "c", "a", "b", "c"], "\(notes.values)")
@@ -88,7 +88,7 @@ import Testing
         let notes = Notes<Int>()
         event.addHandler { notes.note($0) }
         try await event.listen(deduplicating: window)
-        for number in 1...2 { try await event.publish(number, id: "one") }
+        for number in 1...2 { _ = try await event.publish(number, id: "one") }
         try await clock.sleep(for: .seconds(1))
         try require(notes.values == [1, 2], "\(notes.values)")
       }

@@ -26,7 +26,7 @@ import Testing
         var isStored = false
         while !isStored {
           do {
-            try await sender.publish(number, id: "number.\(number)")
+            _ = try await sender.publish(number, id: "number.\(number)")
             isStored = true
           } catch let error as TransportError where error.code == .mayBeStored {}
         }

@@ -99,7 +99,7 @@ import Testing
       let event = RemoteKeyedEvent<Int, String>("numbers", over: InMemoryTransport(clock: clock))
       let notes = Notes<String>()
       try await event.listen(as: "one")
-      try await event.publish("five", to: 5, id: "a", headers: ["Trace": "t"])
+      _ = try await event.publish("five", to: 5, id: "a", headers: ["Trace": "t"])
       try await clock.sleep(for: .seconds(1))
       let token = event.remoteOccurrences.addHandler { found in
         let position = found.position ?? 0

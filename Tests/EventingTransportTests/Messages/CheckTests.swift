@@ -107,7 +107,7 @@ import Testing
 
   @Test(arguments: ["", "a b", "a\n", String(repeating: "a", count: 256)]) func anIDHasNoSpaces(id: String) async {
     let event = RemoteEvent<Int>("good", over: InMemoryTransport())
-    #expect(await Self.error { try await event.publish(1, id: id) }?.code == .badOption)
+    #expect(await Self.error { _ = try await event.publish(1, id: id) }?.code == .badOption)
   }
 
   @Test func optionsThatMakeNoSenseAreRefused() async {

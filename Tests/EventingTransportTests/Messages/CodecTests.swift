@@ -25,7 +25,7 @@ import Testing
       let notes = Notes<RemoteOccurrence<Received>>()
       receiver.remoteOccurrences.addHandler { notes.note($0) }
       try await receiver.listen()
-      try await sender.publish(payload, id: "the-id")
+      _ = try await sender.publish(payload, id: "the-id")
       try await clock.sleep(for: .seconds(1))
       try body(notes.values)
     }

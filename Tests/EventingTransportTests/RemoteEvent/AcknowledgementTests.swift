@@ -55,7 +55,7 @@ import Testing
       }
       try await event.listen(
         as: "one", retry: .exponential(from: .seconds(1), to: .seconds(2), attempts: 4), deadLetter: "dead.numbers")
-      try await event.publish(7, id: "seven", headers: ["mine": "yes"])
+      _ = try await event.publish(7, id: "seven", headers: ["mine": "yes"])
       try await clock.sleep(for: .seconds(1_000))
       try require(attempts.count == 4, "\(attempts.count)")
       let letter = letters.values.first

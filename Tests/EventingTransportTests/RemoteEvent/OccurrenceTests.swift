@@ -15,7 +15,7 @@ import Testing
       let event = RemoteEvent<Int>("numbers", over: bus)
       let (first, second) = (Notes<String>(), Notes<Int>())
       try await event.listen(as: "one")
-      try await event.publish(1, id: "a", headers: ["Trace": "t"])
+      _ = try await event.publish(1, id: "a", headers: ["Trace": "t"])
       try await clock.sleep(for: .seconds(1))
       let tokens = event.remoteOccurrences.add(
         Handler { first.note("\($0.id) \($0.subject) \($0.headers["Trace"] ?? "") \($0.position ?? 0)") },
