@@ -16,6 +16,9 @@
   /// Any thread and any handler may call any method. The connection closes when ``close(within:)``
   /// is called. It also closes when the last reference to it, to its transports and to their
   /// subscriptions is released.
+  ///
+  /// After a reconnection, libnats sends the requests for subscriptions again. If the server does
+  /// not take them, the cancellation of a listening may wait for up to five seconds.
   public final class NATS: Sendable, TransportConnection {
     let engine: Engine
 
@@ -34,7 +37,8 @@
     ///     equally among the servers. When libnats reconnects, each server has this part as its
     ///     limit again.
     ///   - publishTimeout: The longest wait of `publish`. It covers the waits for room, for the
-    ///     server, and for the confirmation that the message is stored.
+    ///     server, and for the confirmation that the message is stored. A server that starts has no
+    ///     streams yet, so a `publish` to a deleted stream fails only after this time.
     ///   - identity: The name of the cluster for forwarding. It must be equal in all processes.
     ///     Only a process that connects to two clusters needs two names.
     /// - Returns: The connection.
@@ -135,6 +139,8 @@
     ///
     /// Received messages of a stream that no handler has begun go back to the server, which
     /// redelivers them. Other received messages and requests are handled first, within the limit.
+    /// Replies that come after the close are lost. When the last responder has returned, an incident
+    /// counts them.
     ///
     /// - Parameter limit: The longest wait for handlers. The method returns shortly after the limit
     ///   at the latest, even if the server is unreachable.

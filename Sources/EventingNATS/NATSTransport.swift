@@ -8,6 +8,10 @@
   /// stream would store the query, and reply that it is stored. If a stream is deleted and made
   /// again, its listenings go on with the first message of the new stream.
   ///
+  /// A listening without a group has a consumer of its own, which ends with it. If its process
+  /// dies, or the connection closes during `listen`, the server deletes that consumer after five
+  /// minutes.
+  ///
   /// A subscription has at most 65,536 messages without a verdict: a larger `inFlight` counts as
   /// that number. Waits and delays of more than a year count as a year.
   public final class NATSTransport: Transport {
@@ -54,7 +58,8 @@
         // A letter that is too large is made smaller, and published again.
         if let origin = message.deadLetterOrigin, (error as? TransportError)?.code != .tooLarge {
           let reason = "a dead letter was not stored: \(error)"
-          engine.incidents.post(TransportIncident(kind: .refused, subject: origin, reason: reason))
+          engine.incidents.post(
+            TransportIncident(kind: .refused, subject: origin, messageID: message.publisherID, reason: reason))
         }
         throw error
       }
@@ -200,8 +205,10 @@
         throw TransportError(.tooLarge, "expected at most \(most) bytes for \(subject), got \(message.body.count)")
       }
       let end = ContinuousClock.now + min(limit, .year)
-      let noReply = TransportError(.timedOut, "expected a reply to \(subject) within \(limit); none came")
-      guard try await engine.reach("ask \(subject)", until: end) else { throw noReply }
+      guard try await engine.reach("ask \(subject)", until: end) else {
+        throw TransportError(
+          .timedOut, "expected a reply to \(subject) within \(limit); the server was away for that time")
+      }
       let outgoing = Outgoing(message, to: subject, needsID: false)
       let cost = PublishBudget.cost(outgoing.size)
       guard await engine.budget.take(cost, until: end) else {
@@ -216,7 +223,8 @@
       case .reply(let arrival) where arrival.status == 503:
         throw TransportError(.noResponders, "expected a process that responds to \(subject); there is none")
       case .reply(let arrival): return arrival.message
-      case .late, .lost: throw noReply
+      case .late, .lost:
+        throw TransportError(.timedOut, "expected a reply to \(subject) within \(limit); none came")
       case .refused(let reason):
         throw TransportError(.refused, "expected to ask \(subject); the server says: \(withoutCredentials(reason))")
       case .unsent(let reason):

@@ -14,6 +14,9 @@ extension EventSource<HandlerFailure> {
   /// The metadata has `event`, `handler`, `attempts`, `file`, `error` and `error.type`. Logging
   /// begins before the method returns. Any thread may call the method.
   ///
+  /// A failure of a remote event doesn't name its message. To log the id, add the handler that may
+  /// fail to `remoteOccurrences`, and let its error have the id.
+  ///
   /// - Parameters:
   ///   - logger: The logger.
   ///   - event: The name of the event, for the metadata.
@@ -39,8 +42,9 @@ extension EventSource<TransportIncident> {
   ///     nats.incidents.log(to: logger)
   ///
   /// Without a given level, a restored connection is logged as a notice, and every other incident
-  /// as a warning. The metadata has `incident`, `subject` and `dropped`. Logging begins before the
-  /// method returns. Any thread may call the method.
+  /// as a warning. The metadata has `incident`, and, if there are any, `subject`, `event`, `stream`,
+  /// `message` (its id) and `dropped`. Logging begins before the method returns. Any thread may call
+  /// the method.
   ///
   /// - Parameters:
   ///   - logger: The logger.
@@ -49,7 +53,10 @@ extension EventSource<TransportIncident> {
   @discardableResult public nonisolated func log(to logger: Logger, at level: Logger.Level? = nil) -> HandlerToken {
     addHandler(.named("log")) { incident in
       var metadata: Logger.Metadata = ["incident": "\(incident.kind)"]
-      if let subject = incident.subject { metadata["subject"] = "\(subject)" }
+      metadata["subject"] = incident.subject.map { "\($0)" }
+      metadata["event"] = incident.event.map { "\($0)" }
+      metadata["stream"] = incident.stream.map { "\($0)" }
+      metadata["message"] = incident.messageID.map { "\($0)" }
       if incident.dropped > 0 { metadata["dropped"] = "\(incident.dropped)" }
       let reason = incident.reason.isEmpty ? "a transport incident" : incident.reason
       logger.log(

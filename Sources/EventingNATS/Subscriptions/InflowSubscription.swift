@@ -63,7 +63,8 @@
       if case .reject(let reason) = verdict {
         engine.incidents.post(
           TransportIncident(
-            kind: .deadLetter, subject: item.message.subject, event: filter, stream: streamName, reason: reason))
+            kind: .deadLetter, subject: item.message.subject, event: filter, stream: streamName,
+            messageID: item.message.publisherID, reason: reason))
       }
       wake()
     }

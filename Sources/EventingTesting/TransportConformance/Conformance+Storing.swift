@@ -48,6 +48,8 @@ extension Conformance {
     }
     try await pause()
     try expect(log.count == 1, "expected the message once, got \(log.count)")
+    let (named, id) = (incidents.withLock { $0.compactMap(\.messageID) }, log.messages[0].publisherID)
+    try expect(named.contains(id), "expected the id \(id) in an incident, got \(named)")
     _ = second.incidents.remove(token)
     subscription.cancel()
   }
@@ -101,7 +103,7 @@ extension Conformance {
     let listening = try await event.listen(as: group, inFlight: 1, retry: .immediately(attempts: 2), deadLetter: dead)
     let beside = try await other.listen(as: "\(check)_other")
     for number in 1...4 {
-      try await event.publish([UInt8(number)], id: "\(check)_\(number)", headers: ["Trace": "t"])
+      _ = try await event.publish([UInt8(number)], id: "\(check)_\(number)", headers: ["Trace": "t"])
     }
 
     func open() async throws -> DeadLetterQueue {

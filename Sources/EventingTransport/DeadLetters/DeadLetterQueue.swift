@@ -180,7 +180,11 @@ public final class DeadLetterQueue: Sendable {
   /// A message may be published twice if the process ends between its receipt and the end of its
   /// letter, and its stream no longer knows the id of the first publication.
   ///
-  /// Calls may overlap: each letter is sent once, and messages of one call are in order.
+  /// Calls may overlap: each letter is sent once. The messages of one call are in order; those of
+  /// two calls may arrive in any order.
+  ///
+  /// A listening to dead letters may give a letter up. The letter of that letter comes back without
+  /// its own subject, group and reason, so it can't be sent again from there.
   ///
   /// - Parameter letters: Letters of this queue. Those that it no longer holds are ignored.
   /// - Returns: The number of messages that were stored.

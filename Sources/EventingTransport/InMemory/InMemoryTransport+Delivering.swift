@@ -77,6 +77,7 @@ extension InMemoryTransport {
       tell(
         TransportIncident(
           kind: .deadLetter, subject: delivery.message.subject, event: subscription.filter.text, stream: streamName,
+          messageID: delivery.message.publisherID,
           reason:
             "expected \(group) to handle the message\(position); it was given up at attempt \(delivery.message.attempt): \(reason)"
         ))

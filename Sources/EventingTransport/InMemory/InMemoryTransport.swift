@@ -8,6 +8,7 @@ import Foundation
 ///     let ticks = RemoteKeyedEvent<String, Tick>("ticks", over: bus.plain)     // at most once
 ///
 /// The transport has one stream, which stores messages in memory: they do not survive the process.
+/// The stream is never deleted and made again.
 /// Several remote events on one transport behave like events in several processes.
 ///
 /// A test that gives a seed, faults and a clock can repeat each duplicate, loss and delay. The

@@ -1,6 +1,6 @@
 extension RemoteMessage {
   /// A CloudEvent has an id of its own.
-  var publisherID: String { isCloudEvent ? headers["ce-id"] ?? ownID : ownID }
+  package var publisherID: String { isCloudEvent ? headers["ce-id"] ?? ownID : ownID }
 
   /// For a CloudEvent its source with its id, which is unique only for that source.
   package var identity: String {

@@ -125,7 +125,8 @@ public final class RemoteQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     if let damage = reply.damage { throw TransportError(.notDecodable, "\(damage), in a reply to \(subject)") }
     if let code = reply.headers[HeaderName.failure] {
       let known: TransportError.Code = code == TransportError.Code.noResponders.name ? .noResponders : .responderFailed
-      throw TransportError(known, headerValue(reply.headers[HeaderName.failureReason] ?? "no reason was given"))
+      let reason = headerValue(reply.headers[HeaderName.failureReason] ?? "no reason was given")
+      throw TransportError(known, "expected an answer to \(subject); a responder says: \(reason)")
     }
     do { return try answers.decode(reply) } catch {
       throw TransportError(

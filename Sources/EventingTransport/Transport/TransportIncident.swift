@@ -40,6 +40,8 @@ public struct TransportIncident: Sendable {
   public let event: String?
   /// The name of the stream that the incident concerns, if any.
   public let stream: String?
+  /// The id of the message that was given up, or that was not stored, if the incident concerns one.
+  public let messageID: String?
   /// A sentence for a log that states what was expected and what was found.
   public let reason: String
   /// The number of messages that were dropped.
@@ -52,16 +54,18 @@ public struct TransportIncident: Sendable {
   ///   - subject: The subject that the incident concerns.
   ///   - event: The subject that the remote event listens to.
   ///   - stream: The name of the stream.
+  ///   - messageID: The id of the message.
   ///   - reason: A sentence for a log that states what was expected and what was found.
   ///   - dropped: The number of messages that were dropped.
   public init(
-    kind: Kind, subject: String? = nil, event: String? = nil, stream: String? = nil, reason: String = "",
-    dropped: Int = 0
+    kind: Kind, subject: String? = nil, event: String? = nil, stream: String? = nil, messageID: String? = nil,
+    reason: String = "", dropped: Int = 0
   ) {
     self.kind = kind
     self.subject = subject
     self.event = event
     self.stream = stream
+    self.messageID = messageID
     self.reason = reason
     self.dropped = dropped
   }
@@ -74,9 +78,9 @@ extension TransportIncident {
   {
     let place = receipt.position.map { " at \($0)" } ?? ""
     return TransportIncident(
-      kind: .reusedID, subject: subject, stream: stream,
+      kind: .reusedID, subject: subject, stream: stream, messageID: message.publisherID,
       reason:
-        "expected a new id for a new message; \(shown(message.id)) is that of the message\(place), which has another body or subject. The new one is not stored"
+        "expected a new id for a new message; this is that of the message\(place), which has another body or subject. The new one is not stored"
     )
   }
 }
@@ -86,7 +90,8 @@ extension TransportIncident: CustomStringConvertible {
   public var description: String {
     let places = [
       subject.map { " on \($0)" }, event == subject ? nil : event.map { " for \($0)" },
-      stream.map { " in the stream \($0)" }, dropped > 0 ? ", \(dropped) dropped" : nil,
+      stream.map { " in the stream \($0)" }, messageID.map { ", message \(shown($0))" },
+      dropped > 0 ? ", \(dropped) dropped" : nil,
     ]
     return onOneLine("\(kind)\(places.compactMap { $0 }.joined()): \(reason)")
   }

@@ -25,7 +25,7 @@ extension RemoteQuestionTests {
         ),
         (
           await Self.error { try await numbers.firstAnswer(to: 1) }, .responderFailed,
-          "expected a Double that can be encoded"
+          "expected an answer to numbers; a responder says: expected a Double that can be encoded"
         ),
         (
           await Self.error { try await words.firstAnswer(to: large) }, .tooLarge,

@@ -17,8 +17,9 @@ import Testing
     let slow = TransportIncident(kind: .slowConsumer, subject: "ticks", reason: "too slow", dropped: 3)
     #expect("\(slow)" == "slowConsumer on ticks, 3 dropped: too slow")
     let dead = TransportIncident(
-      kind: .deadLetter, subject: "ticks.a", event: "ticks.*", stream: "TICKS", reason: "expected a number")
-    #expect("\(dead)" == "deadLetter on ticks.a for ticks.* in the stream TICKS: expected a number")
+      kind: .deadLetter, subject: "ticks.a", event: "ticks.*", stream: "TICKS", messageID: "7",
+      reason: "expected a number")
+    #expect("\(dead)" == "deadLetter on ticks.a for ticks.* in the stream TICKS, message \"7\": expected a number")
     #expect("\(TransportIncident(kind: .init("moved"), reason: "to another server"))" == "moved: to another server")
   }
 

@@ -55,6 +55,13 @@ import Testing
       for task in small { _ = await task.value }
       let isTaken = await large[0].value
       try require(!isTaken && Set(notes.values) == Set(0..<5), "\(notes.values)")
+      let (later, inTurn) = (Notes<Int>(), 0..<5)
+      let equal = await Self.wait(budget, inTurn.count, until: now + .seconds(9), later)
+      for number in inTurn {
+        budget.give(1)
+        _ = await equal[number].value
+        try require(later.values == Array(0...number), "\(later.values)")
+      }
       let rest = await Self.wait(budget, 3, until: now + .seconds(9), notes)
       budget.expire(nil)
       for task in rest { try require(await task.value == false, "a wait that did not end") }
