@@ -192,7 +192,6 @@ extension EventCore {
     if depth < 32 {
       ReleaseDepth.$current.withValue(depth + 1) { unsafe target.release() }
     } else {
-      // This stack already has 32 nested releases, so a block releases the target. The block takes
       // This stack already has 32 nested releases, so a block takes over this object's reference
       // and releases the target. If the block had its own reference, the last release could still
       // happen on this thread and recurse into the next target of the chain. The queue is private

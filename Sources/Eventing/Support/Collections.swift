@@ -8,7 +8,6 @@
   @inlinable package var count: Int { elements.count - head }
   @inlinable package var isEmpty: Bool { head == elements.count }
   @inlinable package var first: Element? { isEmpty ? nil : elements[head] }
-  var capacity: Int { elements.capacity }
 
   @inlinable package mutating func append(_ element: Element) { elements.append(element) }
 
@@ -30,11 +29,6 @@
       elements.removeFirst(head)
       head = 0
     }
-  }
-
-  func first(where isMatch: (Element) -> Bool) -> Element? {
-    for i in head..<elements.count { if let element = elements[i], isMatch(element) { return element } }
-    return nil
   }
 
   package mutating func updateLast(_ change: (inout Element) -> Void) {
@@ -64,15 +58,6 @@
 
   package func forEach(_ body: (Element) -> Void) {
     for i in head..<elements.count { if let element = elements[i] { body(element) } }
-  }
-
-  mutating func update(_ change: (inout Element) -> Void) {
-    for i in head..<elements.count {
-      guard var element = elements[i] else { continue }
-      elements[i] = nil
-      change(&element)
-      elements[i] = element
-    }
   }
 
   mutating func removeAll(where isRemoved: (Element) -> Bool) {

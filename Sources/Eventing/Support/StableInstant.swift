@@ -6,8 +6,6 @@
 
   @inline(never) static var now: StableInstant { StableInstant(.now) }
 
-  init(sinceOrigin: Duration) { self.sinceOrigin = sinceOrigin }
-
   init(_ instant: ContinuousClock.Instant) { sinceOrigin = StableInstant.origin.duration(to: instant) }
 
   func since(_ earlier: StableInstant) -> Duration { sinceOrigin - earlier.sinceOrigin }
