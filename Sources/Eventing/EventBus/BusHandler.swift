@@ -114,14 +114,12 @@ private struct PostedSource<Inner: Sendable, Payload: Sendable>: EventSource {
 // The handlers of all events of a bus: `all(as:)`.
 extension EventBus {
   func add(_ handler: BusHandler) {
-    let (found, first, second) = mutex.withLock {
-      let (first, second) = unsafe (everywhere.nextToSweep(), everywhere.nextToSweep())
-      unsafe everywhere.table.insert(handler, ObjectIdentifier(handler.token.anchor))
-      return (numbered, first, second)
+    sweep()
+    let found = mutex.withLock {
+      unsafe everywhere.insert(handler, ObjectIdentifier(handler.token.anchor))
+      return numbered
     }
     let events = Self.inOrder(found)
-    if let first { endIfOwnerIsGone(first) }
-    if let second { endIfOwnerIsGone(second) }
     for event in events { handler.join(event) }
     // An event removed from the bus before the handler joined it still has the handler.
     let left = Set(events.map { ObjectIdentifier($0) }).subtracting(all.map { ObjectIdentifier($0) })
@@ -129,16 +127,16 @@ extension EventBus {
   }
 
   func forget(_ anchor: ObjectIdentifier) {
-    let gone = mutex.withLock { unsafe everywhere.table.take(anchor) }
+    let gone = mutex.withLock { unsafe everywhere.take(anchor) }
     withExtendedLifetime(gone) {}  // released outside the mutex
   }
 
   /// Never called under a mutex.
-  func endIfOwnerIsGone(_ handler: BusHandler) {
-    if handler.hasLostOwner { handler.end() }
+  func endIfOwnerIsGone(_ handler: BusHandler?) {
+    if let handler, handler.hasLostOwner { handler.end() }
   }
 
-  var busHandlers: [BusHandler] { mutex.withLock { unsafe everywhere.table.all } }
+  var busHandlers: [BusHandler] { mutex.withLock { unsafe everywhere.all } }
 
   /// Runs `insert` under `mutex` once the event has exactly the bus handlers of the bus. Until
   /// then, it lets bus handlers join or leave the event outside the mutex.
@@ -148,8 +146,7 @@ extension EventBus {
     while true {
       var current: [BusHandler] = []
       let result = mutex.withLock { () -> Result? in
-        if unsafe everywhere.table.isEmpty && known.isEmpty { return insert() }
-        current = unsafe everywhere.table.all
+        current = unsafe everywhere.all
         return current.elementsEqual(known, by: ===) ? insert() : nil
       }
       if let result { return result }
@@ -164,18 +161,6 @@ extension EventBus {
   }
 }
 
-// Guarded by: EventBus.mutex.
-struct BusHandlers: Sendable {
-  var table = OrderedTable<BusHandler>()
-  private var swept = 0
-
-  mutating func nextToSweep() -> BusHandler? {
-    if table.isEmpty { return nil }
-    swept = (swept + 1) % table.placeCount
-    return table.element(at: swept)
-  }
-}
-
 final class BusMembers: Sendable {
   private let tokens = Guarded(OrderedTable<HandlerToken>())
 
@@ -184,9 +169,8 @@ final class BusMembers: Sendable {
   func insert(_ token: HandlerToken) { tokens.withLock { $0.insert(token, ObjectIdentifier(token.anchor)) } }
 
   func remove(from event: EventCore) {
-    guard let anchor = event.anchorReference.load(), let taken = tokens.withLock({ $0.take(ObjectIdentifier(anchor)) })
-    else { return }
-    _ = taken.element.anchor.remove(taken.element.record)
+    guard let anchor = event.anchorReference.load() else { return }
+    tokens.withLock { $0.take(ObjectIdentifier(anchor)) }?.remove()
   }
 
   func removeAll() {
@@ -194,21 +178,18 @@ final class BusMembers: Sendable {
       defer { tokens = OrderedTable() }
       return tokens.all
     }
-    for token in taken { _ = token.anchor.remove(token.record) }
+    for token in taken { token.remove() }
   }
 }
 
+/// Keeps its elements in the order in which they were inserted.
 struct OrderedTable<Element: Sendable>: Sendable {
-  typealias Place = (id: ObjectIdentifier, element: Element)
-
-  private var places: [Place?] = []
+  private var places: [(id: ObjectIdentifier, element: Element)?] = []
   private var indices: [ObjectIdentifier: Int] = [:]
+  private var swept = 0
   private(set) var movedCount = 0
 
-  var isEmpty: Bool { indices.isEmpty }
   var all: [Element] { places.compactMap { $0?.element } }
-  var placeCount: Int { places.count }
-  func element(at place: Int) -> Element? { places[place]?.element }
 
   subscript(id: ObjectIdentifier) -> Element? { indices[id].flatMap { places[$0]?.element } }
 
@@ -217,15 +198,30 @@ struct OrderedTable<Element: Sendable>: Sendable {
     places.append((id, element))
   }
 
-  /// The caller releases the results after unlocking.
-  mutating func take(_ id: ObjectIdentifier) -> (element: Element, old: [Place?])? {
+  mutating func update<Result>(_ id: ObjectIdentifier, _ change: (inout Element) -> Result) -> Result? {
+    guard let index = indices[id], var place = places[index] else { return nil }
+    places[index] = nil  // so that the change copies no array
+    defer { places[index] = place }
+    return change(&place.element)
+  }
+
+  /// The caller releases the result after unlocking.
+  mutating func take(_ id: ObjectIdentifier) -> Element? {
     guard let index = indices.removeValue(forKey: id), let place = places[index] else { return nil }
     places[index] = nil
-    guard places.count > 16, places.count > 2 * indices.count else { return (place.element, []) }
-    let old = places
-    movedCount += old.count
-    places = old.filter { $0 != nil }
-    for (index, place) in places.enumerated() { if let place { indices[place.id] = index } }
-    return (place.element, old)
+    if places.count > 16, places.count > 2 * indices.count {
+      movedCount += places.count
+      places = places.filter { $0 != nil }
+      for (index, place) in places.enumerated() { if let place { indices[place.id] = index } }
+      indices.giveBackRoom()
+    }
+    return place.element
+  }
+
+  /// Goes through all elements in turn. `nil` for a place that an element has left.
+  mutating func nextToSweep() -> Element? {
+    if indices.isEmpty { return nil }
+    swept = (swept + 1) % places.count
+    return places[swept]?.element
   }
 }

@@ -19,14 +19,16 @@ public final class EventBus: Sendable {
   public static let shared = EventBus()
 
   let mutex = UnfairMutex()
-  // Safe: all three are guarded by `mutex`. No user code runs under it, and no weak reference is
+  // Safe: all four are guarded by `mutex`. No user code runs under it, and no weak reference is
   // read.
   // Guarded by: mutex.
   @exclusivity(unchecked) nonisolated(unsafe) private var byType: [ObjectIdentifier: NumberedEvent] = [:]
   // Guarded by: mutex.
-  @exclusivity(unchecked) nonisolated(unsafe) private var ofOwners = OwnedEvents()
+  @exclusivity(unchecked) nonisolated(unsafe) private var ofOwners = OrderedTable<OwnedEvents>()
   // Guarded by: mutex.
-  @exclusivity(unchecked) nonisolated(unsafe) var everywhere = BusHandlers()
+  @exclusivity(unchecked) nonisolated(unsafe) var everywhere = OrderedTable<BusHandler>()
+  // Guarded by: mutex.
+  @exclusivity(unchecked) nonisolated(unsafe) private var lastNumber = 0
 
   /// Creates a bus without events.
   public init() {}
@@ -51,7 +53,7 @@ public final class EventBus: Sendable {
     var known: [BusHandler] = []
     let event = publish(made, &known) {
       if let event = unsafe byType[id]?.event { return event }
-      unsafe byType[id] = (ofOwners.nextNumber(), made)
+      unsafe byType[id] = (nextNumber(), made)
       return made
     }
     guard let event = event as? Event<Payload> else { preconditionFailure("the event of a type carries that") }
@@ -80,7 +82,7 @@ public final class EventBus: Sendable {
     _ key: EventKey<Payload>, of owner: some AnyObject & Sendable
   ) throws(EventingError) -> Event<Payload> {
     sweep()
-    let found = events(of: owner) { events in events.first { $0.key == key.name }?.event } ?? nil
+    let found = withEvents(of: owner) { events in events.first { $0.key == key.name }?.event } ?? nil
     var made: Event<Payload>?
     let event: any AnyEvent
     if let found {
@@ -104,7 +106,7 @@ public final class EventBus: Sendable {
   /// - Complexity: O(events of the owner).
   public func events(of owner: some AnyObject & Sendable) -> [any HandlerRegistry] {
     sweep()
-    return events(of: owner) { $0.map(\.event) } ?? []
+    return withEvents(of: owner) { $0.map(\.event) } ?? []
   }
 
   /// Removes an event from the bus, so that the next use of its key creates a new one.
@@ -120,9 +122,10 @@ public final class EventBus: Sendable {
     _ key: EventKey<Payload>, of owner: some AnyObject & Sendable
   ) -> Bool {
     sweep()
-    guard let box = box(of: owner), let removed = mutex.withLock({ unsafe ofOwners.remove(key.name, of: box) }) else {
-      return false
+    let removed = withEvents(of: owner) { events in
+      events.firstIndex { $0.key == key.name }.map { events.remove(at: $0).event }
     }
+    guard let removed = removed ?? nil else { return false }
     leave([removed])
     return true
   }
@@ -133,8 +136,11 @@ public final class EventBus: Sendable {
   /// - Complexity: O(events of the owner).
   @discardableResult public func removeEvents(of owner: some AnyObject & Sendable) -> Int {
     sweep()
-    guard let box = box(of: owner) else { return 0 }
-    let removed = mutex.withLock { unsafe ofOwners.removeAll(of: box) }
+    let removed = withEvents(of: owner) { events in
+      defer { events = [] }
+      return events.map(\.event)
+    }
+    guard let removed else { return 0 }
     leave(removed)
     return removed.count
   }
@@ -142,18 +148,26 @@ public final class EventBus: Sendable {
   // MARK: All
 
   func finishAll() {
-    let (types, owned, handlers) = mutex.withLock {
-      defer { unsafe (byType, ofOwners, everywhere) = ([:], OwnedEvents(), BusHandlers()) }
-      return unsafe (byType, ofOwners, everywhere)
+    let (events, content) = mutex.withLock {
+      defer { unsafe (byType, ofOwners, everywhere) = ([:], OrderedTable(), OrderedTable()) }
+      return unsafe (numbered, (byType, ofOwners, everywhere))
     }
-    for event in Self.inOrder(types.values + owned.all) { event.core.finish() }
-    withExtendedLifetime(handlers) {}  // released outside the mutex
+    for event in Self.inOrder(events) { event.core.finish() }
+    withExtendedLifetime(content) {}  // released outside the mutex
   }
 
   var all: [any AnyEvent] { Self.inOrder(mutex.withLock { numbered }) }
 
   /// The caller holds `mutex`.
-  @inline(never) var numbered: [NumberedEvent] { unsafe byType.values + ofOwners.all }
+  @inline(never) var numbered: [NumberedEvent] {
+    unsafe byType.values + ofOwners.all.flatMap { $0.events.map { ($0.number, $0.event) } }
+  }
+
+  /// The caller holds `mutex`.
+  private func nextNumber() -> Int {
+    unsafe lastNumber += 1
+    return unsafe lastNumber
+  }
 
   static func inOrder(_ events: [NumberedEvent]) -> [any AnyEvent] {
     events.sortedUnspecialized { $0.number < $1.number }.map(\.event)
@@ -165,54 +179,62 @@ public final class EventBus: Sendable {
     let address = ObjectIdentifier(owner)
     let box = Owner(owner)
     var known: [BusHandler] = []
-    var stale: OwnedEvents.Entry?
+    var stale: OwnedEvents?
     // The entry of a released owner at this address. Its events may still be in use, so `leave`
     // removes the bus handlers from them. The entry is released outside the mutex.
     defer { if let stale { leave(stale.events.map(\.event)) } }
     while true {
-      let seen = mutex.withLock { unsafe ofOwners.owner(at: address) }
-      let newOwner = seen?.isSame(as: owner) == true ? nil : box
+      let seen = mutex.withLock { unsafe ofOwners[address]?.owner }
+      let isNew = seen?.isSame(as: owner) != true
       let event = publish(made, &known) { () -> (any AnyEvent)? in
-        guard unsafe ofOwners.owner(at: address) === seen else { return nil }  // another thread was faster: retry
-        return unsafe ofOwners.add(made, name, at: address, newOwner: newOwner, stale: &stale)
+        guard unsafe ofOwners[address]?.owner === seen else { return nil }  // another thread was faster: retry
+        if isNew {
+          stale = unsafe ofOwners.take(address)
+          unsafe ofOwners.insert(OwnedEvents(owner: box), address)
+        }
+        return unsafe ofOwners.update(address) { owned in
+          if let found = owned.events.first(where: { $0.key == name }) { return found.event }
+          owned.events.append((name, made, nextNumber()))
+          return made
+        }
       }
       if let event { return event }
     }
   }
 
-  /// The box may belong to an earlier object at this address. Checking that reads a weak reference,
-  /// so it's done outside the mutex.
-  private func box(of owner: some AnyObject & Sendable) -> Owner? {
-    guard let box = mutex.withLock({ unsafe ofOwners.owner(at: ObjectIdentifier(owner)) }), box.isSame(as: owner) else {
-      return nil
-    }
-    return box
-  }
-
-  /// `body` runs under `mutex` and must not let the array escape.
-  private func events<Result>(
-    of owner: some AnyObject & Sendable, _ body: ([(key: String, event: any AnyEvent, number: Int)]) -> Result
+  /// `body` runs under `mutex` and must not let the array escape, because it's modified in place:
+  /// see ``Guarded``. `nil` if the bus has no events of the owner.
+  private func withEvents<Result>(
+    of owner: some AnyObject & Sendable, _ body: (inout [OwnedEvents.Element]) -> Result
   ) -> Result? {
-    guard let box = box(of: owner) else { return nil }
-    return mutex.withLock { unsafe ofOwners.with(box, body) }
+    let address = ObjectIdentifier(owner)
+    // The entry may belong to an earlier object at this address. Checking that reads a weak
+    // reference, so it's done outside the mutex. As the owner exists, no entry that comes later is
+    // that of another object.
+    guard let box = mutex.withLock({ unsafe ofOwners[address]?.owner }), box.isSame(as: owner) else { return nil }
+    return mutex.withLock { unsafe ofOwners.update(address) { body(&$0.events) } }
   }
 
-  private func sweep() {
-    var (candidates, first, second) = mutex.withLock {
-      unsafe (ofOwners.nextToSweep(), everywhere.nextToSweep(), everywhere.nextToSweep())
+  /// Never called under a mutex.
+  func sweep() {
+    let (first, second, owner, other) = mutex.withLock {
+      unsafe (
+        everywhere.nextToSweep(), everywhere.nextToSweep(), ofOwners.nextToSweep()?.owner,
+        ofOwners.nextToSweep()?.owner
+      )
     }
-    if let first { endIfOwnerIsGone(first) }
-    if let second { endIfOwnerIsGone(second) }
-    if candidates.isEmpty { return }
-    Sweep.step {
-      candidates.popLast()
-    } isGone: { candidate in
-      candidate.owner.object == nil
-    } remove: { candidate in
-      // `gone` is released outside the mutex.
-      let gone = mutex.withLock { unsafe ofOwners.take(candidate.owner, at: candidate.index) }
-      if let gone { leave(gone.events.map(\.event)) }
-    }
+    endIfOwnerIsGone(first)
+    endIfOwnerIsGone(second)
+    removeEventsIfGone(owner)
+    removeEventsIfGone(other)
+  }
+
+  private func removeEventsIfGone(_ owner: Owner?) {
+    guard let owner, owner.object == nil else { return }
+    let address = owner.objectID
+    // `gone` is released outside the mutex.
+    let gone = mutex.withLock { unsafe ofOwners[address]?.owner === owner ? ofOwners.take(address) : nil }
+    if let gone { leave(gone.events.map(\.event)) }
   }
 }
 
@@ -255,7 +277,7 @@ extension EventBus: HandlerRegistry {
 
   func event(of token: HandlerToken, orBusHandler: Bool) -> (any AnyEvent)? {
     if let event = all.first(where: { $0.core.owns(token) }) { return event }
-    return orBusHandler ? mutex.withLock { unsafe everywhere.table[ObjectIdentifier(token.anchor)] }?.registration : nil
+    return orBusHandler ? mutex.withLock { unsafe everywhere[ObjectIdentifier(token.anchor)] }?.registration : nil
   }
 
   func removeHandlers(where filter: HandlerFilter) -> Int {
@@ -289,81 +311,11 @@ extension EventKey: CustomStringConvertible {
 /// Events are visited by number, because the order of dictionaries depends on addresses.
 typealias NumberedEvent = (number: Int, event: any AnyEvent)
 
-/// No weak reference to an owner is read here: under a mutex, the read could run the owner's
-/// `deinit`. Guarded by: EventBus.mutex.
-struct OwnedEvents: Sendable {
-  struct Entry: Sendable {
-    let owner: Owner
-    var events: [(key: String, event: any AnyEvent, number: Int)] = []
-  }
+/// No weak reference to an owner is read under the mutex: the read could run the owner's `deinit`.
+/// Guarded by: EventBus.mutex.
+private struct OwnedEvents: Sendable {
+  typealias Element = (key: String, event: any AnyEvent, number: Int)
 
-  private var entries: [ObjectIdentifier: Entry] = [:]
-  private var addresses: [ObjectIdentifier] = []
-  private var swept = 0
-
-  private var lastNumber = 0
-
-  mutating func nextNumber() -> Int {
-    lastNumber += 1
-    return lastNumber
-  }
-
-  var all: [NumberedEvent] { entries.values.flatMap { $0.events.map { ($0.number, $0.event) } } }
-
-  func owner(at address: ObjectIdentifier) -> Owner? { entries[address]?.owner }
-
-  /// `body` must not let the array escape, because it's modified in place under the mutex: see
-  /// ``Guarded``.
-  func with<Result>(
-    _ owner: Owner, _ body: ([(key: String, event: any AnyEvent, number: Int)]) -> Result
-  ) -> Result? {
-    entries[owner.objectID].flatMap { $0.owner === owner ? body($0.events) : nil }
-  }
-
-  /// - Parameter stale: Set to the entry of an earlier object at the address. The caller releases
-  ///   it after unlocking.
-  mutating func add(
-    _ made: any AnyEvent, _ name: String, at address: ObjectIdentifier, newOwner owner: Owner?,
-    stale: inout Entry?
-  ) -> any AnyEvent {
-    if let owner {
-      stale = entries.updateValue(Entry(owner: owner), forKey: address)
-      if stale == nil { addresses.append(address) }
-    }
-    if let found = entries[address]?.events.first(where: { $0.key == name }) { return found.event }
-    let number = nextNumber()
-    entries[address]?.events.append((name, made, number))
-    return made
-  }
-
-  mutating func remove(_ name: String, of owner: Owner) -> (any AnyEvent)? {
-    guard let at = with(owner, { $0.firstIndex { $0.key == name } }) ?? nil else { return nil }
-    return entries[owner.objectID]?.events.remove(at: at).event
-  }
-
-  mutating func removeAll(of owner: Owner) -> [any AnyEvent] {
-    guard let events = with(owner, { $0.map(\.event) }) else { return [] }
-    entries[owner.objectID]?.events = []
-    return events
-  }
-
-  // MARK: Sweeping
-
-  mutating func nextToSweep() -> [(index: Int, owner: Owner)] {
-    if addresses.isEmpty { return [] }
-    return (0..<Sweep.count).compactMap { _ in
-      swept = (swept + 1) % addresses.count
-      return entries[addresses[swept]].map { (swept, $0.owner) }
-    }
-  }
-
-  mutating func take(_ owner: Owner, at index: Int) -> Entry? {
-    guard index < addresses.count, let entry = entries[addresses[index]], entry.owner === owner else { return nil }
-    entries[addresses[index]] = nil
-    addresses.swapAt(index, addresses.count - 1)
-    addresses.removeLast()
-    entries.giveBackRoom()
-    addresses.giveBackRoom()
-    return entry
-  }
+  let owner: Owner
+  var events: [Element] = []
 }

@@ -223,7 +223,7 @@ extension BusTests {
       #expect(bus.remove(token) && !bus.remove(token))
     }
     #if DEBUG
-      let moved = bus.mutex.withLock { unsafe bus.everywhere.table.movedCount }
+      let moved = bus.mutex.withLock { unsafe bus.everywhere.movedCount }
       #expect(moved > 0 && moved <= 2 * count)
     #endif
     bus.post(1)
