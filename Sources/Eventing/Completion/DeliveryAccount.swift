@@ -83,12 +83,7 @@ extension Event {
       if unsafe core.table.hasHandler(countsLocked) { return true }
       guard let rareState = core.pendingWorkReference.load() else { return false }
       if unsafe !rareState.mailbox.newHandlers.isEmpty { return true }
-      var next = unsafe rareState.keyIndex?.first
-      while let keyTable = next {
-        if unsafe keyTable.table.hasHandler(countsLocked) { return true }
-        next = unsafe keyTable.next
-      }
-      return false
+      return unsafe rareState.keyIndex?.tables.contains { unsafe $0.table.hasHandler(countsLocked) } ?? false
     }
   }
 

@@ -11,11 +11,8 @@ import Synchronization
   /// The epoch of posts to this key: see ``EventAnchor/postFastPathEpoch``. Isolation: core.
   @exclusivity(unchecked) var fastPathEpoch: UInt64 = 0
 
-  // Guarded like `table`.
-  @exclusivity(unchecked) var isLinked = false
-  @exclusivity(unchecked) var next: KeyTable?
-  // Safe: a table is unlinked before it is released.
-  @exclusivity(unchecked) unowned(unsafe) var before: KeyTable?
+  /// The place in the index; -1 if it isn't there. Guarded like `table`.
+  @exclusivity(unchecked) fileprivate var place = -1
 
   init(_ key: AnyKeyBox) { self.key = key }
 
@@ -156,61 +153,44 @@ extension KeyTable {
 }
 
 /// The thread inside the core finds a table by its key, never under the mutex, because `==` and
-/// `hash(into:)` are user code. Threads outside walk the linked list of tables under the mutex.
+/// `hash(into:)` are user code. Threads outside walk the list of tables under the mutex.
 // Safe: each field says what guards it.
 @usableFromInline package final class KeyIndex: @unchecked Sendable {
   // Isolation: core.
   let lookup: any KeyTableLookup
   /// Read inside the core or under `core.mutex`. Changed inside, under the mutex.
-  @exclusivity(unchecked) var first: KeyTable?
-  // Isolation: core.
-  @exclusivity(unchecked) private var sweptTable: KeyTable?
+  @exclusivity(unchecked) private(set) var tables: [KeyTable] = []
+  /// The place of the table whose handlers are being checked. Goes down, so that a table which
+  /// fills the place of one that was unlinked is not left out. Isolation: core.
+  @exclusivity(unchecked) private var swept = 0
 
   init(_ lookup: any KeyTableLookup) { self.lookup = lookup }
 
-  deinit {
-    // Iterative, because a million tables, each released by the previous one, would overflow the
-    // stack.
-    var table = unsafe first
-    while let here = table {
-      table = unsafe here.next
-      unsafe here.next = nil
-    }
-  }
-
   // The callers of `link` and `unlink` are inside the core and hold `core.mutex`.
   func link(_ table: KeyTable) {
-    guard unsafe !table.isLinked else { return }
-    unsafe table.isLinked = true
-    unsafe table.next = first
-    unsafe first?.before = table
-    unsafe first = table
+    guard unsafe table.place < 0 else { return }
+    unsafe table.place = tables.count
+    unsafe tables.append(table)
   }
 
+  /// The caller retains the table.
   func unlink(_ table: KeyTable) {
-    guard unsafe table.isLinked else { return }
-    unsafe table.isLinked = false
-    if unsafe sweptTable === table { unsafe sweptTable = table.next }
-    unsafe table.next?.before = table.before
-    if let before = unsafe table.before { unsafe before.next = table.next } else { unsafe first = table.next }
-    unsafe table.next = nil
-    unsafe table.before = nil
-  }
-
-  /// The caller is inside the core, or holds `core.mutex`.
-  func forEach(_ body: (KeyTable) -> Void) {
-    var table = unsafe first
-    while let here = table {
-      table = unsafe here.next
-      body(here)
-    }
+    let place = unsafe table.place
+    guard place >= 0 else { return }
+    unsafe tables.swapAt(place, tables.count - 1)
+    unsafe tables[place].place = place
+    unsafe tables.removeLast()
+    unsafe tables.giveBackRoom()
+    unsafe table.place = -1
   }
 
   // Isolation: core.
   func nextToSweep(_ mutex: borrowing UnfairMutex) -> (record: HandlerRecord, keyTable: KeyTable)? {
-    guard let table = unsafe sweptTable ?? first else { return nil }
+    if unsafe !tables.indices.contains(swept) { unsafe swept = tables.count - 1 }
+    guard unsafe swept >= 0 else { return nil }
+    let table = unsafe tables[swept]
     let (record, isLast) = mutex.withLock { unsafe (table.table.nextToSweep(), table.table.isSweepDone) }
-    if isLast { unsafe sweptTable = table.next }
+    if isLast { unsafe swept -= 1 }
     return record.map { ($0, table) }
   }
 }

@@ -7,7 +7,7 @@ extension EventCore {
   // Callers of the next two functions are inside the core or hold `mutex`.
   @inline(never) package func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
     unsafe table.forEachSlot(body)
-    unsafe pendingWorkReference.load()?.keyIndex?.forEach { unsafe $0.table.forEachSlot(body) }
+    unsafe pendingWorkReference.load()?.keyIndex?.tables.forEach { unsafe $0.table.forEachSlot(body) }
   }
 
   @inline(never) func forEachRecord(_ body: (HandlerRecord) -> Void) {

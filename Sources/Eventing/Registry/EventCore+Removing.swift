@@ -270,7 +270,7 @@ extension EventCore {
   func sweepAllKeys() {
     guard let index = unsafe pendingWorkReference.load()?.keyIndex else { return }
     var found: [(record: HandlerRecord, keyTable: KeyTable)] = []
-    index.forEach { keyTable in
+    for keyTable in unsafe index.tables {
       unsafe keyTable.table.forEachSlot { slot in
         if unsafe slot.pointee.record.index >= 0 { unsafe found.append((slot.pointee.record, keyTable)) }
       }
