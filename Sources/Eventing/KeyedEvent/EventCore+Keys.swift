@@ -41,23 +41,8 @@ extension EventCore {
 
   // MARK: Inspecting
 
-  /// Weak references are read and keys compared after unlocking.
   func livingKeyBoxes() -> [AnyKeyBox] {
-    var found: [(box: AnyKeyBox, record: HandlerRecord)] = []
-    mutex.lock()
-    if let rareState = pendingWorkReference.load() {
-      unsafe rareState.keyIndex?.forEach { keyTable in
-        unsafe keyTable.table.forEachSlot { slot in
-          let record = unsafe slot.pointee.record
-          if unsafe record.index >= 0 { found.append((keyTable.key, record)) }
-        }
-      }
-      unsafe rareState.mailbox.newHandlers.forEach { handler in
-        if let box = unsafe handler.record.details?.key { found.append((box, handler.record)) }
-      }
-    }
-    mutex.unlock()
-    return found.filter { isAlive($0.record) }.map(\.box)
+    candidates().compactMap { candidate in candidate.key.flatMap { isAlive(candidate.record) ? $0 : nil } }
   }
 
   // MARK: Delivering

@@ -190,7 +190,7 @@ extension KeyedEvent {
   ///
   /// Callable from any thread, without waiting. Reflects every handler added before the call.
   ///
-  /// - Complexity: O(handlers of all keys).
+  /// - Complexity: O(handlers of all keys and of ``anyKey``).
   public var keys: [Key] {
     var seen: Set<Key> = []
     return event.core.livingKeyBoxes().compactMap { box in
@@ -203,7 +203,7 @@ extension KeyedEvent {
   ///
   /// Callable from any thread, without waiting. Reflects every handler added before the call.
   ///
-  /// - Complexity: O(handlers of all keys).
+  /// - Complexity: O(handlers of all keys and of ``anyKey``).
   public func handlerCount(for key: Key) -> Int {
     event.core.livingKeyBoxes().count { ($0 as? KeyBox<Key>)?.key == key }
   }

@@ -34,9 +34,8 @@ extension EventCore {
     return unsafe bucket.pointee.slots + Int(record.index)
   }
 
-  @inline(never) func records(
-    orBetweenAttempts: Bool = false, where isIncluded: (HandlerFilter.Candidate) -> Bool
-  ) -> [HandlerRecord] {
+  /// Weak references are read and keys compared after unlocking, by the caller.
+  @inline(never) func candidates(orBetweenAttempts: Bool = false) -> [HandlerFilter.Candidate] {
     var found: [HandlerFilter.Candidate] = []
     var isSomeEnded = false
     @inline(never) func include(_ record: HandlerRecord) {
@@ -45,18 +44,22 @@ extension EventCore {
       guard !record.has(HandlerFlags.ended) || isBetweenAttempts else { return isSomeEnded = true }
       found.append(.init(record: record, key: unsafe record.details?.key))
     }
-    var isKeyed = false
     mutex.lock()
     forEachRecord(include)
-    if let rareState = pendingWorkReference.load() {
-      isKeyed = unsafe rareState.keyIndex != nil
-      unsafe rareState.mailbox.newHandlers.forEach { include($0.record) }
-    }
+    unsafe pendingWorkReference.load()?.mailbox.newHandlers.forEach { include($0.record) }
     mutex.unlock()
     // The thread that deactivated an ended handler may not have called `noteChange()` yet.
     if isSomeEnded { withAnchor { $0.noteChange() } }
+    return found
+  }
+
+  func records(
+    orBetweenAttempts: Bool = false, where isIncluded: (HandlerFilter.Candidate) -> Bool
+  ) -> [HandlerRecord] {
+    let found = candidates(orBetweenAttempts: orBetweenAttempts)
     let records = found.filter(isIncluded).map(\.record)
-    return isKeyed ? records.sortedUnspecialized(by: HandlerRecord.isCalledBefore) : records
+    // Without keys, they are already in their order.
+    return found.contains { $0.key != nil } ? records.sortedUnspecialized(by: HandlerRecord.isCalledBefore) : records
   }
 
   @inline(never) package func livingRecords(where isIncluded: (HandlerFilter.Candidate) -> Bool) -> [HandlerRecord] {
