@@ -13,7 +13,7 @@ extension EventCore {
 
   package func begin(_ reason: LockReason, of record: HandlerRecord, _ holding: Buffering?) -> Bool {
     let (isAlive, isHolding): (Bool, Bool)
-    if holding == nil, let before = record.changeUnlessHolding(reason.begun) {
+    if holding == nil, let before = record.change(unless: HandlerFlags.hasHoldingBuffer, reason.begun) {
       (isAlive, isHolding) = (before & HandlerFlags.ended == 0, false)
     } else {
       let rareState = rareState
@@ -33,7 +33,7 @@ extension EventCore {
     guard !record.has(HandlerFlags.ended) else {
       // A spent once handler may be waiting for a second attempt. The lock holds nothing for it but
       // prevents further attempts.
-      if record.details?.delays != nil { _ = record.changeUnlessHolding(reason.begun) }
+      if record.details?.delays != nil { _ = record.change(unless: HandlerFlags.hasHoldingBuffer, reason.begun) }
       return (false, false)
     }
     let buffer = unsafe rareState.holding.makeBuffer(for: record, type)
@@ -48,7 +48,9 @@ extension EventCore {
   @discardableResult package func end(_ reason: LockReason, of records: [HandlerRecord]) -> Int {
     var held: [HandlerRecord] = []
     let count = records.count { record in
-      if let before = record.changeUnlessHolding(reason.ended) { return before & HandlerFlags.ended == 0 }
+      if let before = record.change(unless: HandlerFlags.hasHoldingBuffer, reason.ended) {
+        return before & HandlerFlags.ended == 0
+      }
       held.append(record)
       return !record.has(HandlerFlags.ended)
     }
@@ -76,12 +78,9 @@ extension EventCore {
     unsafe rareState?.holding.eventLockHolding = holding
     forEachRecord { record in
       if isOn {
-        var isHolding = false
-        if holding != nil || record.changeUnlessHolding(LockReason.event.begun) == nil, let rareState {
-          isHolding = begin(.event, of: record, holding, rareState).isHolding
-        }
+        let isHolding = applyEventLock(to: record)
         if let some = record.details?.delays { delays.append((some, isHolding)) }
-      } else if record.changeUnlessHolding(LockReason.event.ended) == nil {
+      } else if record.change(unless: HandlerFlags.hasHoldingBuffer, LockReason.event.ended) == nil {
         held.append((record, unsafe rareState?.holding[record]?.locks.end(.event) ?? 0))
       }
     }
@@ -96,12 +95,14 @@ extension EventCore {
     if !locks.isEmpty, enqueue(.release(LockEnd(reason, locks), by: Thread.current)) { OverloadControl.slowDown() }
   }
 
-  /// The caller holds `mutex`.
-  func applyEventLock(to record: HandlerRecord) {
+  /// Returns whether the lock holds occurrences. The caller holds `mutex`.
+  @discardableResult func applyEventLock(to record: HandlerRecord) -> Bool {
     let rareState = pendingWorkReference.load()
     let holding = unsafe rareState?.holding.eventLockHolding
-    if holding == nil, record.changeUnlessHolding(LockReason.event.begun) != nil { return }
-    if let rareState { _ = begin(.event, of: record, holding, rareState) }
+    if holding == nil, record.change(unless: HandlerFlags.hasHoldingBuffer, LockReason.event.begun) != nil {
+      return false
+    }
+    return rareState.map { begin(.event, of: record, holding, $0).isHolding } ?? false
   }
 
   var isLocked: Bool {
@@ -169,7 +170,7 @@ extension EventCore {
     var ended = end.locks.compactMap { record, number in
       mutex.withLock { endLock(end.reason, number, of: record) }.map { (record: record, buffer: $0) }
     }
-    if ended.count > 1 { ended = ended.sortedUnspecialized { isBefore($0.record, $1.record) } }
+    if ended.count > 1 { ended = ended.sortedUnspecialized { HandlerRecord.isCalledBefore($0.record, $1.record) } }
     deliver(ended)
     for (record, buffer) in ended {
       if !record.has(HandlerFlags.notCallable) { unsafe record.details?.route?.target?.resume() }
@@ -195,11 +196,6 @@ extension EventCore {
     let flag = buffer.holdingFlag
     record.change { reason.ended(in: $0) & ~HandlerFlags.isHolding | flag }
     return buffer
-  }
-
-  private func isBefore(_ a: HandlerRecord, _ b: HandlerRecord) -> Bool {
-    let (first, second) = (a.details?.options.priority ?? 0, b.details?.options.priority ?? 0)
-    return first != second ? first > second : a.id < b.id
   }
 
   private func deliver(_ held: [(record: HandlerRecord, buffer: HoldingBuffer)]) {

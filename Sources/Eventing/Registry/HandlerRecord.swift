@@ -61,23 +61,15 @@ package import Synchronization
 
   final func deactivate() -> Bool { set(HandlerFlags.removed) & HandlerFlags.ended == 0 }
 
-  final func changeUnlessHolding(_ change: (UInt32) -> UInt32) -> UInt32? {
+  /// `nil` if the record has one of `flags`; it isn't changed in that case.
+  @discardableResult final func change(unless flags: UInt32 = 0, _ change: (UInt32) -> UInt32) -> UInt32? {
     var seen = state.load(ordering: .acquiring)
-    while seen & HandlerFlags.hasHoldingBuffer == 0 {
+    while seen & flags == 0 {
       let (done, now) = state.compareExchange(expected: seen, desired: change(seen), ordering: .acquiringAndReleasing)
       if done { return seen }
       seen = now
     }
     return nil
-  }
-
-  @discardableResult final func change(_ change: (UInt32) -> UInt32) -> UInt32 {
-    var seen = state.load(ordering: .acquiring)
-    while true {
-      let (done, now) = state.compareExchange(expected: seen, desired: change(seen), ordering: .acquiringAndReleasing)
-      if done { return seen }
-      seen = now
-    }
   }
 }
 
