@@ -71,18 +71,15 @@ extension EventSource {
       .inline,
       .relay { record, anchor in
         TransformedHandler(target: nil) { payload, _, delivery in
-          guard let other = transform(payload.payload(Payload.self)) else {
-            delivery.noteLeftOut()
-            return false
-          }
-          let farEnd = farEnd(other)
-          if delivery.path?.contains(farEnd: farEnd) == true {
+          guard let other = transform(payload.payload(Payload.self)), case let farEnd = farEnd(other),
+            delivery.path?.contains(farEnd: farEnd) != true
+          else {
             delivery.noteLeftOut()
             return false
           }
           guard record.claim() else { return false }
-          let path = ForwardingPath(farEnd: farEnd, after: ForwardingPath(anchor, after: delivery.path))
-          body(other, ForwardingContext(path, &delivery))
+          let path = ForwardingPath(.farEnd(farEnd), after: ForwardingPath(.event(anchor), after: delivery.path))
+          body(other, delivery.forwardingContext(path))
           delivery.report.delivered &+= 1
           return true
         }
@@ -121,31 +118,22 @@ package struct ForwardingContext: Sendable {
   fileprivate let path: ForwardingPath
   fileprivate let sender: (any AnyObject & Sendable)?
   fileprivate let waiting: Completion?
+}
 
-  fileprivate init(from farEnd: some Hashable & Sendable) {
-    path = ForwardingPath(farEnd: farEnd, after: nil)
-    sender = nil
-    waiting = nil
-  }
-
-  fileprivate init(_ path: ForwardingPath, _ delivery: inout Delivery) {
-    self.path = path
-    sender = delivery.sender
-    waiting = delivery.completionIfAwaited()
+extension Delivery {
+  fileprivate mutating func forwardingContext(_ path: ForwardingPath) -> ForwardingContext {
+    ForwardingContext(path: path, sender: sender, waiting: completionIfAwaited())
   }
 }
 
 extension Event {
   package nonisolated func enter(_ payload: Payload, _ context: ForwardingContext) {
-    if !context.path.contains(core.anchor) { take(payload, context) }
+    if !context.path.contains(core.anchor) { lend(payload) { core.take($0, context) } }
   }
 
   package nonisolated func enter(_ payload: Payload, from farEnd: some Hashable & Sendable) {
-    take(payload, ForwardingContext(from: farEnd))
-  }
-
-  private nonisolated func take(_ payload: Payload, _ context: ForwardingContext) {
-    lend(payload) { core.take($0, context) }
+    let path = ForwardingPath(.farEnd(farEnd), after: nil)
+    enter(payload, ForwardingContext(path: path, sender: nil, waiting: nil))
   }
 }
 
@@ -153,13 +141,13 @@ extension EventCore {
   func takeOver(
     _ payload: BorrowedPayload, from record: DetailedRecord, _ anchor: EventAnchor, _ delivery: inout Delivery
   ) -> Bool {
-    let path = ForwardingPath(anchor, after: delivery.path)
+    let path = ForwardingPath(.event(anchor), after: delivery.path)
     guard !path.contains(self.anchor) else {
       delivery.noteLeftOut()
       return false
     }
     guard record.claim() else { return false }
-    take(payload, ForwardingContext(path, &delivery))
+    take(payload, delivery.forwardingContext(path))
     delivery.report.delivered &+= 1
     return true
   }
@@ -233,7 +221,7 @@ final class Entrance: Sendable {
 
 /// An occurrence never re-enters an event or a far end on its path (G23).
 @usableFromInline package final class ForwardingPath: Sendable {
-  private enum Step {
+  enum Step {
     case event(EventAnchor)
     case farEnd(any Hashable & Sendable)
     case paths([ForwardingPath])
@@ -242,19 +230,13 @@ final class Entrance: Sendable {
   private let last: Step
   private let before: ForwardingPath?
 
-  private init(_ last: Step, after before: ForwardingPath?) {
+  init(_ last: Step, after before: ForwardingPath?) {
     self.last = last
     self.before = before
   }
 
-  convenience init(_ anchor: EventAnchor, after before: ForwardingPath?) { self.init(.event(anchor), after: before) }
-
   convenience init(_ anchor: EventAnchor, afterAll paths: [ForwardingPath]) {
     self.init(.event(anchor), after: paths.isEmpty ? nil : ForwardingPath(.paths(paths), after: nil))
-  }
-
-  convenience init(farEnd: some Hashable & Sendable, after before: ForwardingPath?) {
-    self.init(.farEnd(farEnd), after: before)
   }
 
   func contains(_ anchor: EventAnchor) -> Bool {
