@@ -39,19 +39,17 @@ extension Event {
 final class DeadLetters: Sendable {
   let event: any AnyObject & Sendable
   let core: EventCore
-  private let postWhole: @Sendable (BorrowedPayload, HandlerFailure) -> Void
+  let post: @Sendable (BorrowedPayload, HandlerFailure) -> Void
 
   init<Payload: Sendable>(_ type: Payload.Type) {
     let event = Event<DeadLetter<Payload>>("dead letters")
     self.event = event
     core = event.core
-    postWhole = { payload, failure in event.post(DeadLetter(payload: payload.payload(), failure: failure)) }
+    post = { payload, failure in event.post(DeadLetter(payload: payload.payload(), failure: failure)) }
   }
 
-  func post(_ payload: BorrowedPayload, _ failure: HandlerFailure) { postWhole(payload, failure) }
-
   func post(_ received: BorrowedPayload, _ letter: LetterPayload, _ failure: HandlerFailure) {
-    letter.withPayload(from: received) { if let whole = $0 { postWhole(whole, failure) } }
+    letter.withPayload(from: received) { if let whole = $0 { post(whole, failure) } }
   }
 }
 
@@ -59,7 +57,8 @@ final class DeadLetters: Sendable {
   case same
   /// `nil` if the event's payload can't be recreated.
   case made(@Sendable (BorrowedPayload) -> OwnedPayload?)
-  case lost
+
+  @usableFromInline static var lost: LetterPayload { .made { _ in nil } }
 
   static func cast<Payload: Sendable, Received: Sendable>(
     of type: Payload.Type, to received: Received.Type
@@ -77,7 +76,6 @@ final class DeadLetters: Sendable {
     case .made(let make):
       guard let whole = make(received) else { return body(nil) }
       return body(whole.borrowed)
-    case .lost: return body(nil)
     }
   }
 
@@ -90,7 +88,6 @@ final class DeadLetters: Sendable {
         guard let whole = inner(received) else { return nil }
         return outer(whole.borrowed)
       }
-    case (.lost, _), (_, .lost): .lost
     }
   }
 }

@@ -235,15 +235,6 @@ enum HandlerSetting: Sendable {
   case several([HandlerSetting])
 }
 
-extension HandlerSetting {
-  var isAboutCalls: Bool {
-    switch self {
-    case .name, .tags, .priority, .once, .several: false
-    case .buffering, .retry, .timeLimit, .pace, .key, .cancellingPrevious: true
-    }
-  }
-}
-
 extension [HandlerSetting] {
   var priority: Int? {
     reduce(nil) { found, setting in
@@ -282,14 +273,15 @@ extension AnyHandler {
   }
 
   private mutating func apply(_ setting: HandlerSetting) {
-    if body.isTransformed, setting.isAboutCalls {
-      return warn("\(setting) does nothing: the handler has a view in front of it, and is asked for its options there")
-    }
     switch setting {
     case .name(let name): options.name = name
     case .tags(let tags): if !tags.isEmpty { options.tags = (options.tags ?? []).union(tags) }
     case .priority(let priority): options.priority = priority
     case .once: isOnce = true
+    case .several(let settings): for setting in settings { apply(setting) }
+    // The others are about the calls.
+    case _ where body.isTransformed:
+      warn("\(setting) does nothing: the handler has a view in front of it, and is asked for its options there")
     case .buffering(let buffering):
       place = place.buffered(buffering)
       if place.buffering != buffering { warn("\(setting) does nothing: nothing waits for this handler") }
@@ -307,7 +299,6 @@ extension AnyHandler {
         return warn("\(setting) does nothing: an inline handler has ended before the next call")
       }
       options.modifiers.isRestarting = true
-    case .several(let settings): for setting in settings { apply(setting) }
     }
   }
 
