@@ -235,18 +235,6 @@ enum HandlerSetting: Sendable {
   case several([HandlerSetting])
 }
 
-extension [HandlerSetting] {
-  var priority: Int? {
-    reduce(nil) { found, setting in
-      switch setting {
-      case .priority(let priority): priority
-      case .several(let settings): settings.priority ?? found
-      default: found
-      }
-    }
-  }
-}
-
 extension HandlerSetting: CustomStringConvertible {
   var description: String {
     switch self {

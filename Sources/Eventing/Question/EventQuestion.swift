@@ -47,12 +47,12 @@ public struct EventQuestion<Query: Sendable, Answer: Sendable>: Sendable {
     _ options: [HandlerOption<Other>], fileID: StaticString, line: UInt,
     _ body: @escaping @Sendable (Query) async throws -> Answer?
   ) -> HandlerToken {
-    let settings = options.map(\.setting)
-    let rank = Inquiry<Query, Answer>.Rank(
-      priority: settings.priority ?? 0, number: HandlerRecord.nextID.wrappingAdd(1, ordering: .relaxed).oldValue)
     var responder = Handler<Inquiry<Query, Answer>>(
       AsyncDelivery.inOrder.place, HandlerBody(async: { (_: Inquiry<Query, Answer>) in }), [], SourceLine(fileID, line))
-    responder.any.apply(settings)
+    responder.any.apply(options.map(\.setting))
+    let rank = Inquiry<Query, Answer>.Rank(
+      priority: responder.options.priority,
+      number: HandlerRecord.nextID.wrappingAdd(1, ordering: .relaxed).oldValue)
     // Its calls come in order anyway, and its payload isn't a query.
     if responder.options.modifierBox != nil { responder.options.modifiers.key = nil }
     let timedOut = responder.options.modifierBox?.modifiers.timeLimit?.error
