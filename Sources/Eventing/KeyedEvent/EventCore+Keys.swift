@@ -15,19 +15,13 @@ extension EventCore {
     leave(own)
   }
 
-  @inlinable func send(
+  func send(
     _ payload: BorrowedPayload, from sender: (any AnyObject & Sendable)?,
     to table: () -> Unmanaged<KeyTable>?
   ) -> PendingSend {
     let own = enter()
     guard own != 0 else { return sendBusy(payload, from: sender) }
-    return unsafe send(payload, to: table(), own, sender)
-  }
-
-  @usableFromInline func send(
-    _ payload: BorrowedPayload, to table: Unmanaged<KeyTable>?, _ own: UInt,
-    _ sender: (any AnyObject & Sendable)?
-  ) -> PendingSend {
+    let table = unsafe table()
     if DeliveryDepth.isTooDeep {
       let completion = Completion(.send, from: sender)
       noteWait(.send, completion)

@@ -85,7 +85,12 @@ extension KeyedEvent {
   ///   - sender: The sender, for handlers that receive whole occurrences. It's held weakly.
   /// - Complexity: O(*n*) for the *n* handlers reached.
   @inlinable public func post(_ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil) {
-    post(KeyedPayload(key, payload), from: sender)
+    let keyed = KeyedPayload(key, payload)
+    lend(keyed) { payload in
+      unsafe event.core.post(payload, from: sender) {
+        unsafe tables.table(of: keyed.key)
+      }
+    }
   }
 
   /// Sends a payload to several keys without waiting, as one occurrence per key, in the order of
@@ -110,7 +115,7 @@ extension KeyedEvent {
   /// - Complexity: O(*n*) for the *n* handlers reached.
   @discardableResult public nonisolated(nonsending) func send(
     _ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil
-  ) async -> SendReport { await send(KeyedPayload(key, payload), from: sender) }
+  ) async -> SendReport { await beginSend(KeyedPayload(key, payload), from: sender).wait() }
 
   /// Sends a payload to several keys, as one occurrence per key, in the order of the keys. It waits
   /// for all of them at once and returns when every handler that they reached has finished. See
@@ -134,18 +139,6 @@ extension KeyedEvent {
   public func submit(_ payload: Payload, to key: Key, from sender: (any AnyObject & Sendable)? = nil) -> SendTicket {
     event.submit(KeyedPayload(key, payload), from: sender)
   }
-
-  @inlinable func post(_ keyed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?) {
-    lend(keyed) { payload in
-      unsafe event.core.post(payload, from: sender) {
-        unsafe tables.table(of: keyed.key)
-      }
-    }
-  }
-
-  nonisolated(nonsending) func send(
-    _ keyed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?
-  ) async -> SendReport { await beginSend(keyed, from: sender).wait() }
 
   private func beginSend(
     _ keyed: KeyedPayload<Key, Payload>, from sender: (any AnyObject & Sendable)?
