@@ -33,19 +33,16 @@ extension FailurePolicy: CustomStringConvertible {
   }
 }
 
-// Safe: `failedCounts` is guarded by `mutex`.
-@usableFromInline package final class Failures: @unchecked Sendable {
+@usableFromInline package final class Failures: Sendable {
   let deadLettersReference = OnceReference<DeadLetters>()
   private let eventReference = OnceReference<Event<HandlerFailure>>()
   /// For a private event behind a view of several sources: the event of the first source, in whose
   /// failures users look.
   let visible = OnceReference<EventAnchor>()
   let policy: FailurePolicy
-  private let mutex = UnfairMutex()
-  // Guarded by: mutex.
-  @exclusivity(unchecked) private var failedCounts: [UInt64: Count] = [:]
+  private let failedCounts = Guarded<[UInt64: Count]>([:])
 
-  private struct Count {
+  private struct Count: Sendable {
     /// Counts failed calls, for `FailurePolicy.removeHandler(afterFailures:)`.
     var errors = 0
     /// Counts the payloads of a failed batch individually.
@@ -61,13 +58,13 @@ extension FailurePolicy: CustomStringConvertible {
   func note(_ failure: HandlerFailure, calls: Int = 1) -> Bool {
     eventReference.load()?.post(failure)
     if let visible = visible.load() { return visible.failures().note(failure, calls: calls) }
-    let count = mutex.withLock { () -> Int in
+    let count = failedCounts.withLock { failedCounts -> Int in
       // The count of an ended handler has been discarded.
       guard !failure.handler.record.has(HandlerFlags.ended) else { return 0 }
-      var counted = unsafe failedCounts[failure.handler.id] ?? Count()
+      var counted = failedCounts[failure.handler.id] ?? Count()
       counted.errors += 1
       counted.calls += calls
-      unsafe failedCounts[failure.handler.id] = counted
+      failedCounts[failure.handler.id] = counted
       return counted.errors
     }
     switch policy.kind {
@@ -79,10 +76,10 @@ extension FailurePolicy: CustomStringConvertible {
     }
   }
 
-  package var counts: [UInt64: Int] { mutex.withLock { unsafe failedCounts.mapValues(\.calls) } }
+  package var counts: [UInt64: Int] { failedCounts.withLock { $0.mapValues(\.calls) } }
 
   func forget(_ record: HandlerRecord) {
-    mutex.withLock { unsafe failedCounts[record.id] = nil }
+    failedCounts.withLock { $0[record.id] = nil }
     visible.load()?.failures().forget(record)
   }
 }
