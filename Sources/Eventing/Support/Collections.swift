@@ -31,18 +31,14 @@
     }
   }
 
-  package mutating func updateLast(_ change: (inout Element) -> Void) {
-    guard head < elements.count, var last = elements[elements.count - 1] else { return }
-    elements[elements.count - 1] = nil
-    change(&last)
-    elements[elements.count - 1] = last
-  }
+  package mutating func updateLast(_ change: (inout Element) -> Void) { update(elements.count - 1, change) }
+  mutating func updateFirst(_ change: (inout Element) -> Void) { update(head, change) }
 
-  mutating func updateFirst(_ change: (inout Element) -> Void) {
-    guard var first else { return }
-    elements[head] = nil
-    change(&first)
-    elements[head] = first
+  private mutating func update(_ index: Int, _ change: (inout Element) -> Void) {
+    guard !isEmpty, var element = elements[index] else { return }
+    elements[index] = nil
+    change(&element)
+    elements[index] = element
   }
 
   mutating func prepend(_ new: [Element]) {
