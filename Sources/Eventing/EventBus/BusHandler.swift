@@ -52,9 +52,6 @@ final class BusHandler: Sendable {
     if token.record.has(HandlerFlags.spent) { registration.core.requestUnregistration(token.record) }
   }
 
-  /// Never read under a mutex.
-  var hasLostOwner: Bool { token.record.details?.options.owner.map { !$0.isAlive } ?? false }
-
   @discardableResult func end() -> Bool { registration.remove(token) }
 
 }
@@ -133,7 +130,7 @@ extension EventBus {
 
   /// Never called under a mutex.
   func endIfOwnerIsGone(_ handler: BusHandler?) {
-    if let handler, handler.hasLostOwner { handler.end() }
+    if let handler, handler.token.record.hasLostOwner { handler.end() }
   }
 
   var busHandlers: [BusHandler] { mutex.withLock { unsafe everywhere.all } }

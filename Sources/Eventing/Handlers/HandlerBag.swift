@@ -58,9 +58,7 @@ extension HandlerBag {
   /// - Complexity: O(tokens).
   public var count: Int {
     let tokens = mutex.withLock { unsafe self.tokens.map { $0 } }
-    return tokens.count {
-      !$0.record.has(HandlerFlags.ended) && $0.record.details?.options.owner.map(\.isAlive) != false
-    }
+    return tokens.count { !$0.record.has(HandlerFlags.ended) && !$0.record.hasLostOwner }
   }
 }
 

@@ -73,9 +73,7 @@ extension EventCore {
       withAnchor { $0.noteChange() }  // the thread that deactivated the handler may not have called this yet
       return false
     }
-    guard let details = record.details else { return true }
-    if let owner = details.options.owner, !owner.isAlive { return false }
-    return isReachable(details)
+    return !record.hasLostOwner && record.details.map(isReachable) ?? true
   }
 
   /// Never called under the mutex: see ``isAlive(_:)``.

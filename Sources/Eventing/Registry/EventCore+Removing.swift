@@ -245,25 +245,15 @@ extension EventCore {
 // Isolation: core.
 extension EventCore {
   func sweepOwners() {
-    Sweep.step {
-      mutex.withLock { unsafe table.nextToSweep() }
-    } isGone: { record in
-      hasLostOwner(record)
-    } remove: { record in
-      record.set(HandlerFlags.removed)
-      unregister(record)
+    for _ in 0..<2 {
+      if let record = mutex.withLock({ unsafe table.nextToSweep() }) { unregisterIfGone(record) }
     }
   }
 
   func sweepKeys() {
     guard let index = unsafe rareState.keyIndex else { return }
-    Sweep.step {
-      index.nextToSweep(mutex)
-    } isGone: { record, keyTable in
-      !index.lookup.isReachable(keyTable) || hasLostOwner(record)
-    } remove: { record, _ in
-      record.set(HandlerFlags.removed)
-      unregister(record)
+    for _ in 0..<2 {
+      if let (record, keyTable) = index.nextToSweep(mutex) { unregisterIfGone(record, keyTable, index) }
     }
   }
 
@@ -275,24 +265,14 @@ extension EventCore {
         if unsafe slot.pointee.record.index >= 0 { unsafe found.append((slot.pointee.record, keyTable)) }
       }
     }
-    for (record, keyTable) in found where !index.lookup.isReachable(keyTable) || hasLostOwner(record) {
-      record.set(HandlerFlags.removed)
-      unregister(record)
-    }
+    for (record, keyTable) in found { unregisterIfGone(record, keyTable, index) }
   }
 
-  private func hasLostOwner(_ record: HandlerRecord) -> Bool {
-    record.details?.options.owner.map { !$0.isAlive } ?? false
-  }
-}
-
-/// `isGone` and `remove` may run a user's `deinit`, so neither is called under a mutex.
-enum Sweep {
-  static var count: Int { 2 }
-
-  static func step<Element>(_ next: () -> Element?, isGone: (Element) -> Bool, remove: (Element) -> Void) {
-    for _ in 0..<count {
-      if let element = next(), isGone(element) { remove(element) }
-    }
+  /// May run a user's `deinit`, so it's never called under a mutex.
+  private func unregisterIfGone(_ record: HandlerRecord, _ keyTable: KeyTable? = nil, _ index: KeyIndex? = nil) {
+    let isReachable = if let keyTable, let index { index.lookup.isReachable(keyTable) } else { true }
+    guard !isReachable || record.hasLostOwner else { return }
+    record.set(HandlerFlags.removed)
+    unregister(record)
   }
 }

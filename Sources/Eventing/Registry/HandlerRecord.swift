@@ -142,6 +142,9 @@ extension HandlerRecord {
   }
 
   final var wantsPrior: Bool { details?.options.wantsPrior ?? false }
+
+  /// Never read under a mutex: see ``Owner/object``.
+  final var hasLostOwner: Bool { details?.options.owner.map { !$0.isAlive } ?? false }
 }
 
 @usableFromInline package struct HandlerOptions: Sendable {
