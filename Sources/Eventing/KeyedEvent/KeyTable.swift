@@ -88,14 +88,10 @@ final class KeyTables<Key: Hashable & Sendable, Payload: Sendable>: KeyTableLook
   }
 
   @usableFromInline func table(for payload: BorrowedPayload) -> Unmanaged<KeyTable>? {
-    unsafe table(of: key(in: payload).pointee)
-  }
-
-  /// Returns a pointer because copying the payload would retain its references.
-  private func key(in payload: BorrowedPayload) -> UnsafePointer<Key> {
     payload.check(KeyedPayload<Key, Payload>.self)
-    // Safe: the key is the first property of `KeyedPayload`.
-    return unsafe payload.address.assumingMemoryBound(to: Key.self)
+    // Copying the whole payload would retain its references. Safe: the key is the first property of
+    // `KeyedPayload`.
+    return unsafe table(of: payload.address.assumingMemoryBound(to: Key.self).pointee)
   }
 
   @usableFromInline func find(_ box: AnyKeyBox) -> KeyTable {
