@@ -27,8 +27,7 @@ extension Event {
   /// to this property create no letters. The source doesn't keep the event alive.
   public nonisolated var deadLetters: some EventSource<DeadLetter<Payload>> {
     let failures = core.anchor.failures()
-    let made = DeadLetters(Payload.self)
-    let letters = failures.deadLettersReference.load() ?? failures.deadLettersReference.set(made)
+    let letters = failures.deadLettersReference.load() ?? failures.deadLettersReference.set(DeadLetters(Payload.self))
     guard let event = letters.event as? Event<DeadLetter<Payload>> else {
       preconditionFailure("the dead letters of an event have its payloads")
     }
