@@ -136,7 +136,7 @@ extension Handler {
     handler.options.isForward = options.isForward
     handler.options.bridge = options.bridge
     let event = Event<Payload>(untold: nil)
-    handler.options.sharedClaim = record.map { SharedClaim(ofBatches: $0, in: event.core.anchor) }
+    handler.options.sharedClaim = record.map { SharedClaim($0, of: nil, in: event.core.anchor) }
     event.add(handler)
     return event
   }

@@ -213,17 +213,11 @@ extension HandlerRecord {
   private weak let handler: BusHandler?
   private weak let own: EventAnchor?
 
-  init(_ record: HandlerRecord, of handler: BusHandler, in event: EventAnchor) {
+  /// - Parameter handler: `nil` for the record of batches.
+  init(_ record: HandlerRecord, of handler: BusHandler?, in event: EventAnchor) {
     self.record = record
-    isClaimed = false
+    isClaimed = handler == nil
     self.handler = handler
-    own = event
-  }
-
-  init(ofBatches record: HandlerRecord, in event: EventAnchor) {
-    self.record = record
-    isClaimed = true
-    handler = nil
     own = event
   }
 
