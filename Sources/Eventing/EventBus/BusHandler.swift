@@ -52,8 +52,10 @@ final class BusHandler: Sendable {
     if token.record.has(HandlerFlags.spent) { registration.core.requestUnregistration(token.record) }
   }
 
-  @discardableResult func end() -> Bool { registration.remove(token) }
+  /// Never called under a mutex.
+  func endIfOwnerIsGone() { if token.record.hasLostOwner { end() } }
 
+  @discardableResult func end() -> Bool { registration.remove(token) }
 }
 
 /// Retained only by the closure of the private handler, so it ends when that is unregistered.
@@ -126,11 +128,6 @@ extension EventBus {
   func forget(_ anchor: ObjectIdentifier) {
     let gone = mutex.withLock { unsafe everywhere.take(anchor) }
     withExtendedLifetime(gone) {}  // released outside the mutex
-  }
-
-  /// Never called under a mutex.
-  func endIfOwnerIsGone(_ handler: BusHandler?) {
-    if let handler, handler.token.record.hasLostOwner { handler.end() }
   }
 
   var busHandlers: [BusHandler] { mutex.withLock { unsafe everywhere.all } }

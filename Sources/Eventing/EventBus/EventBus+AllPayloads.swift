@@ -56,8 +56,9 @@ private struct AllPayloads<Payload: Sendable>: EventSource {
     if case .sequence(let hub) = handler.any.body { return add(handler, of: hub) }
     let busHandler = BusHandler(
       on: bus, handler.options, isOnce: handler.isOnce, handler.any.source
-    ) { [member = handler.inSeveralEvents] busHandler, event in
-      var member = member
+    ) { [place = handler.any.place.inSeveralEvents] busHandler, event in
+      var member = handler
+      member.any.place = place
       member.options.sharedClaim = busHandler.sharedClaim(in: event)
       return event.source(of: Payload.self, for: busHandler).add(member)
     }
@@ -84,12 +85,4 @@ private struct AllPayloads<Payload: Sendable>: EventSource {
   }
 
   func remove(_ token: HandlerToken) -> Bool { bus.remove(token) }
-}
-
-extension Handler {
-  fileprivate var inSeveralEvents: Handler {
-    var copy = self
-    copy.any.place = any.place.inSeveralEvents
-    return copy
-  }
 }

@@ -223,8 +223,8 @@ public final class EventBus: Sendable {
         ofOwners.nextToSweep()?.owner
       )
     }
-    endIfOwnerIsGone(first)
-    endIfOwnerIsGone(second)
+    first?.endIfOwnerIsGone()
+    second?.endIfOwnerIsGone()
     removeEventsIfGone(owner)
     removeEventsIfGone(other)
   }
