@@ -3,9 +3,9 @@ import Synchronization
 /// A worker reuses one object for all its calls. Only a call that outlives its worker's drain
 /// leaves the worker: one that is between two attempts or that a lock holds.
 // Safe: the worker that has the call owns all fields that don't say otherwise. While no worker has
-// the call, `lane.mutex` guards them. Callers of `beginBatch`, `dropFirstOfBatch` and `detach` hold
-// the mutex. Callers of `makeBatch` and of the functions that clear don't, because those copy or
-// destroy payloads.
+// the call, `lane.mutex` guards them. Callers of `beginBatch`, `dropFirstOfBatch`, `detach` and
+// `passBarriers` hold the mutex. Callers of `makeBatch` and of the functions that clear don't,
+// because those copy or destroy payloads.
 @safe final class Call: WaitNode, @unchecked Sendable {
   @exclusivity(unchecked) private(set) var queue: Unmanaged<HandlerQueue>?
   @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer?
@@ -158,16 +158,20 @@ import Synchronization
     return all
   }
 
-  func detach() -> [Completion] {
-    var waiters = DetachedWaiters()
-    unsafe completion = waiters.detach(completion)
-    if unsafe isRare {
-      unsafe rare.completions = unsafe rare.completions.compactMap { waiters.detach($0) }
-      for i in unsafe 0..<(rare.isBatch ? gathered?.count ?? 0 : 0) {
-        unsafe gathered?[i].completion = waiters.detach(gathered?[i].completion)
-      }
+  func detach(from queue: HandlerQueue, _ after: inout HandlerLane.After) {
+    let node = node
+    unsafe completion = after.detach(completion, at: node, of: queue)
+    guard unsafe isRare else { return }
+    unsafe rare.completions = unsafe rare.completions.compactMap { after.detach($0, at: node, of: queue) }
+    for i in unsafe 0..<(rare.isBatch ? gathered?.count ?? 0 : 0) {
+      unsafe gathered?[i].completion = after.detach(gathered?[i].completion, at: node, of: queue)
     }
-    return waiters.calls
+  }
+
+  @inline(__always) func passBarriers(_ after: inout HandlerLane.After) {
+    guard unsafe !barriers.isEmpty else { return }
+    after.add { unsafe $0.passed += barriers.map { ($0, self) } }
+    unsafe barriers = []
   }
 
   @inline(__always) func clearPayload() {

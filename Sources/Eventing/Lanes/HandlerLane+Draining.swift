@@ -253,10 +253,7 @@ extension ExecutionPlace {
   @inline(__always) func end(_ after: inout HandlerLane.After) {
     unsafe owesEnd = false
     withCall { call in
-      if unsafe !call.barriers.isEmpty {
-        after.add { unsafe $0.passed += call.barriers.map { ($0, call) } }
-        unsafe call.barriers = []
-      }
+      call.passBarriers(&after)
       unsafe call.queue.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.noteEnd(of: call, on: self, &after) }
     }
   }

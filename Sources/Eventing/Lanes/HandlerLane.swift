@@ -147,6 +147,7 @@ import Synchronization
 
   func removeFromOrder(_ queue: HandlerQueue) {
     guard isShared else { return }
+    unsafe queue.debt = 0
     let queue = unsafe Unmanaged.passUnretained(queue).toOpaque()
     unsafe order.removeAll { unsafe $0.queue.toOpaque() == queue }
   }
@@ -342,18 +343,31 @@ import Synchronization
 
     /// A separate object, because its fields would otherwise cost each call 60 instructions.
     final class Rare {
-      var passed: [(completion: Completion, node: WaitNode)] = []
-      var over: [HandlerQueue] = []
-      var reached: [(completion: Completion, node: WaitNode, queue: HandlerQueue)] = []
-      var idle: [HandlerQueue] = []
       var timers: [Delay] = []
-      var gathering: (queue: HandlerQueue, key: KeyQueue)?
+      var held: [(completion: Completion, node: WaitNode, queue: HandlerQueue)] = []
+      var passed: [(completion: Completion, node: WaitNode)] = []
+      var reached: [(completion: Completion, node: WaitNode, queue: HandlerQueue)] = []
+      var over: [HandlerQueue] = []
+      var idle: [HandlerQueue] = []
+      var gathering: (queue: HandlerQueue, key: KeyQueue?)?
     }
 
     @inline(never) mutating func add(_ change: (Rare) -> Void) {
       let rare = rare ?? Rare()
       self.rare = rare
       change(rare)
+    }
+
+    mutating func cancel(_ timer: Delay?) {
+      if let timer { add { $0.timers.append(timer) } }
+    }
+
+    /// Returns what stays with an occurrence that a lock holds. After the mutex is unlocked,
+    /// observers are notified, and sends count the occurrence as held.
+    mutating func detach(_ completion: Completion?, at node: WaitNode, of queue: HandlerQueue) -> Completion? {
+      guard let completion, completion.isToBeTold else { return completion }
+      add { $0.held.append((completion, node, queue)) }
+      return completion.withoutWaiting
     }
 
     @inline(__always) func run(_ lane: HandlerLane, _ worker: Worker?) {
@@ -364,11 +378,12 @@ import Synchronization
 
     @inline(never) private func runRare() {
       guard let rare else { return }
+      for timer in rare.timers { timer.cancel() }
+      for (completion, node, queue) in rare.held { queue.reportHeld(completion, at: node) }
       for (completion, node) in rare.passed { completion.arrive(node, nil) }
       for (completion, node, queue) in rare.reached { queue.pass(completion, at: node) }
       for queue in rare.over { queue.closeLate() }
       for queue in rare.idle { queue.sweepKeys() }
-      for timer in rare.timers { timer.cancel() }
       if let (queue, key) = rare.gathering { queue.startTimer(key) }
     }
   }

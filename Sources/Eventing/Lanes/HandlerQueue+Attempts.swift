@@ -282,7 +282,7 @@ extension HandlerQueue {
     }
   }
 
-  private func lastOutcome(_ call: Call) -> Outcome {
+  func lastOutcome(_ call: Call) -> Outcome {
     guard unsafe call.isRare, let error = unsafe call.rare.lastError else { return .skipped }
     return failure(error, call, of: .refused)
   }

@@ -5,44 +5,41 @@
 // Unless a function says otherwise, its caller holds the mutex.
 
 extension HandlerQueue {
-  struct Gathering {
-    var key: KeyQueue?
-  }
-
   private var largestBatch: Int { (modifiers.batch?.count ?? 1) + (mutant(.batchIsTooLarge) ? 1 : 0) }
 
-  /// The caller cancels `timers` after unlocking.
   func gather(
-    _ item: Item, _ payload: BorrowedPayload, _ batch: BatchRule, _ key: KeyQueue?, _ timers: inout [Delay]
-  ) -> Gathering? {
+    _ item: Item, _ payload: BorrowedPayload, _ batch: BatchRule, _ key: KeyQueue?,
+    _ after: inout HandlerLane.After
+  ) {
     // A full lane has no room for more payloads, so its batches must not wait for more.
     let isFull = unsafe buffering.isBounded && buffering.isFull(waiting: waiting)
     let begins = unsafe batchQueue == nil || phase != .active || isFull
     guard let key else {
       unsafe inbox.append(item, payload)
       unsafe gathering += 1
-      if unsafe begins || gathering >= batch.count { openBatch(&timers) }
-      return unsafe gathering == 1 ? Gathering() : nil
+      if unsafe begins || gathering >= batch.count { openBatch(&after) }
+      if unsafe gathering == 1 { after.add { $0.gathering = (self, nil) } }
+      return
     }
     unsafe lastNumber += 1
     unsafe running += 1
     unsafe key.park(item, lastNumber, payload)
     unsafe parkedKeys[ObjectIdentifier(key)] = key
-    if isFull { openAll(&timers) }
-    if begins || key.waitingCount >= batch.count { openBatch(key, &timers) }
-    return unsafe !key.isOpen && key.waitingCount == 1 ? Gathering(key: key) : nil
+    if isFull { openAll(&after) }
+    if begins || key.waitingCount >= batch.count { openBatch(key, &after) }
+    if unsafe !key.isOpen, key.waitingCount == 1 { after.add { $0.gathering = (self, key) } }
   }
 
-  private func openBatch(_ timers: inout [Delay]) {
+  private func openBatch(_ after: inout HandlerLane.After) {
     if unsafe gathering > 0, unsafe !isPaused { unsafe lane.addToOrder(self, gathering) }
     unsafe gathering = 0
-    if let timer = unsafe gatherTimer.take() { timers.append(timer) }
+    unsafe after.cancel(gatherTimer.take())
   }
 
-  private func openBatch(_ key: KeyQueue, _ timers: inout [Delay]) {
+  private func openBatch(_ key: KeyQueue, _ after: inout HandlerLane.After) {
     guard unsafe !key.isOpen, key.hasCalls else { return }
     unsafe key.isOpen = true
-    if let timer = unsafe key.timer.take() { timers.append(timer) }
+    unsafe after.cancel(key.timer.take())
     if unsafe !key.isActive, unsafe !key.isQueued, unsafe !isPaused {
       enqueue(key)
       lane.addToOrder(self)
@@ -55,10 +52,10 @@ extension HandlerQueue {
     unsafe followers += 1
   }
 
-  func openAll(_ timers: inout [Delay]) {
+  func openAll(_ after: inout HandlerLane.After) {
     guard modifiers.batch != nil else { return }
-    openBatch(&timers)
-    for key in keysInOrder { openBatch(key, &timers) }
+    openBatch(&after)
+    for key in keysInOrder { openBatch(key, &after) }
   }
 
   /// Never called under the mutex.
@@ -80,18 +77,18 @@ extension HandlerQueue {
 
   /// Never called under the mutex.
   private func gatherEnded(_ key: KeyQueue?) {
-    var ended: [Delay] = []
+    var after = HandlerLane.After()
     lane.mutex.withLock {
       // If the stored timer is still waiting, it belongs to a later batch, and this one fired too
       // late.
       if unsafe (key.map { unsafe $0.timer } ?? gatherTimer)?.isWaiting == true { return }
-      guard let key else { return openBatch(&ended) }
-      openBatch(key, &ended)
+      guard let key else { return openBatch(&after) }
+      openBatch(key, &after)
       // All gathered payloads may have been dropped, and the key must not keep the timer.
-      if let timer = unsafe key.timer.take() { ended.append(timer) }
+      unsafe after.cancel(key.timer.take())
     }
+    after.run(lane, nil)
     lane.wake()
-    withExtendedLifetime(ended) {}
   }
 
   func assignBatch(_ batch: BatchRule, _ worker: Worker, _ after: inout HandlerLane.After) -> HandlerLane.Found {
@@ -101,7 +98,7 @@ extension HandlerQueue {
     if number > opened {
       // The batch has room, so it also takes payloads that are still gathering.
       unsafe gathering -= number - opened
-      if unsafe gathering == 0, let timer = unsafe gatherTimer.take() { after.add { $0.timers.append(timer) } }
+      if unsafe gathering == 0 { unsafe after.cancel(gatherTimer.take()) }
     }
     if lane.isShared { unsafe debt += min(number, opened) - 1 }
     noteDequeued(number)
@@ -113,7 +110,7 @@ extension HandlerQueue {
     -> HandlerLane.Found
   {
     key.popFollowers(&after)
-    if let timer = unsafe key.timer.take() { after.add { $0.timers.append(timer) } }
+    unsafe after.cancel(key.timer.take())
     // During a pause, the payloads stay open, and the end of the pause enqueues the key.
     unsafe (key.isActive, key.isOpen) = unsafe (false, isPaused && key.hasCalls)
     guard key.hasCalls, unsafe !isPaused else { return .follower }

@@ -4,12 +4,7 @@ import Synchronization
 
 extension HandlerQueue {
   func assign(_ count: Int, _ worker: Worker, _ after: inout HandlerLane.After) -> HandlerLane.Found {
-    defer {
-      if unsafe !probes.isEmpty, openCount <= 0 {
-        after.add { unsafe $0.reached += probes.map { ($0.completion, $0.node, self) } }
-        unsafe probes = []
-      }
-    }
+    defer { if openCount <= 0 { passProbes(&after) } }
     worker.withCall { $0.reserve(for: self) }
     if unsafe inbox.isEmpty || isPaused { return .nothing }
     if dequeuesAll { return makeReady(count, worker) }

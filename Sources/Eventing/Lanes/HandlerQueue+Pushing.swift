@@ -66,7 +66,6 @@ extension HandlerQueue {
   }
 
   private func push(_ payload: BorrowedPayload, _ completion: Completion?, _ key: Unmanaged<KeyQueue>?) -> Bool {
-    let node: WaitNode = unsafe key?.takeUnretainedValue() ?? self
     var effects = Effects()
     lane.mutex.lock()
     switch buffering.decision(waiting: unsafe waiting, completion) {
@@ -75,12 +74,13 @@ extension HandlerQueue {
     case .dropOldest: dropOldest(&effects)
     }
     if effects.isDropped {
+      effects.dropped = unsafe (completion, key?.takeUnretainedValue() ?? self)
       unsafe key?._withUnsafeGuaranteedRef { $0.noteEnd() }
     } else {
       unsafe append(payload, completion, key, &effects)
     }
     lane.mutex.unlock()
-    return finish(effects, completion, at: node)
+    return finish(effects)
   }
 
   private func addToBatch(_ payload: BorrowedPayload) -> Bool {
@@ -126,13 +126,10 @@ extension HandlerQueue {
 
   private struct Effects: ~Copyable {
     var isDropped = false
-    var isHeld = false
     var dropped: (completion: Completion?, node: WaitNode)?
     var droppedPayload: OwnedPayload?
     var droppedCall: Call?
     var start: Worker?
-    var gathering: Gathering?
-    var timers: [Delay] = []
     var after = HandlerLane.After()
     var replaced: (delay: Delay?, attempt: AttemptTask?)?
     var wakes = false
@@ -142,11 +139,13 @@ extension HandlerQueue {
     _ payload: BorrowedPayload, _ completion: Completion?, _ key: Unmanaged<KeyQueue>?, _ effects: inout Effects
   ) {
     // Nothing waits for an occurrence that a lock holds.
-    effects.isHeld = unsafe isPaused && completion?.isToBeTold == true
-    let item = unsafe Item(effects.isHeld ? completion?.withoutWaiting : completion, key)
+    let kept =
+      unsafe isPaused
+      ? effects.after.detach(completion, at: key?.takeUnretainedValue() ?? self, of: self) : completion
+    let item = unsafe Item(kept, key)
     unsafe waiting &+= 1
     if let batch = modifiers.batch {
-      effects.gathering = unsafe gather(item, payload, batch, key?.takeUnretainedValue(), &effects.timers)
+      unsafe gather(item, payload, batch, key?.takeUnretainedValue(), &effects.after)
     } else {
       unsafe inbox.append(item, payload)
       if unsafe !isPaused { lane.addToOrder(self) }
@@ -195,36 +194,28 @@ extension HandlerQueue {
 
   private func dropHeld(_ index: Int, _ effects: inout Effects) {
     let call = unsafe held[index]
-    unsafe call.key?._withUnsafeGuaranteedRef { $0.noteEnd() }
     if unsafe call.isRare, unsafe call.rare.isBatch, unsafe call.count > 1 {
+      unsafe call.key?._withUnsafeGuaranteedRef { $0.noteEnd() }
       effects.droppedPayload = call.dropFirstOfBatch(&effects.dropped)
       return
     }
     effects.dropped = (call.completions.first, call.node)
     effects.droppedCall = unsafe held.remove(at: index)
-    if isTracked { unsafe running -= 1 }
-    if unsafe entering == call.number { unsafe entering = 0 }
-    unsafe call.number = 0
-    unsafe call.key?._withUnsafeGuaranteedRef { unsafe $0.isActive = false }
+    free(call, &effects.after)
   }
 
-  private func finish(_ effects: consuming Effects, _ completion: Completion?, at node: WaitNode) -> Bool {
+  private func finish(_ effects: consuming Effects) -> Bool {
     effects.droppedCall?.clear()
-    for timer in effects.timers { timer.cancel() }  // before the next line, which may start a batch
+    if let dropped = effects.dropped { drop(dropped.completion, at: dropped.node) }
+    effects.after.run(lane, nil)  // cancels the timer of a batch before the next line starts it
     if let start = effects.start { begin(start) }
     if effects.wakes { lane.wake() }
-    if let gathering = effects.gathering { startTimer(gathering.key) }
-    if effects.isHeld, let completion { reportHeld(completion, at: node) }
     if let replaced = effects.replaced {
       // Cancellation handlers are user code and must not delay the delivering thread.
       if let attempt = replaced.attempt { Scheduling.concurrentBlock { attempt.cancel() } }
       replaced.delay?.fireNow()
     }
-    if let dropped = effects.dropped { drop(dropped.completion, at: dropped.node) }
-    effects.after.run(lane, nil)
-    guard effects.isDropped else { return true }
-    drop(completion, at: node)
-    return false
+    return !effects.isDropped
   }
 }
 

@@ -77,12 +77,20 @@ import Synchronization
     unsafe call.beginBatch(number, of: &parked, .passUnretained(self), queue.layout)
   }
 
-  func popAll(into queue: inout PayloadQueue<Item>) -> Int {
-    let count = unsafe numbers.count
-    unsafe swap(&parked, &queue)
+  /// Barriers that wait for the key's running call stay.
+  func popAll(into queue: inout PayloadQueue<Item>, _ after: inout HandlerLane.After) {
+    noteEnd(waitingCount)
+    for _ in unsafe 0..<parked.count {
+      let item = unsafe parked.takeFirst()
+      if item.isCall {
+        unsafe queue.append(item, takenFrom: &parked)
+      } else if item.kind == .barrier, let completion = item.completion {
+        if unsafe isActive { unsafe parked.append(item) } else { after.add { $0.passed.append((completion, self)) } }
+      }
+    }
+    unsafe parked.recycle()
     unsafe (isOpen, isQueued) = (false, false)
     unsafe numbers = Deque()
-    return count
   }
 
   /// The lane may still refer to the key after its occurrences have been dropped. Isolation: core.
