@@ -108,11 +108,7 @@ import Synchronization
   /// Called after the claim, because until then a lock may hold the payloads and a bounded buffer
   /// may drop some.
   func makeBatch(_ rule: BatchRule) {
-    guard unsafe rare.isBatch, var taken = unsafe gathered.take() else { return }
-    guard !taken.isEmpty else {
-      unsafe gathered = consume taken
-      return
-    }
+    guard unsafe rare.isBatch, unsafe gathered?.isEmpty == false, var taken = unsafe gathered.take() else { return }
     for i in 0..<taken.count { if let completion = taken[i].completion { unsafe rare.completions.append(completion) } }
     unsafe batch = rule.make(&taken)
     taken.recycle()
@@ -139,13 +135,6 @@ import Synchronization
     let node = node
     unsafe hasMoved = true
     for completion in completions where completion.isAwaited { completion.moveOutstanding(of: node, on: self) }
-  }
-
-  var isUnboundBatch: Bool {
-    for i in unsafe 0..<(gathered?.count ?? 0) {
-      if let completion = unsafe gathered?[i].completion, completion.isBound { return false }
-    }
-    return true
   }
 
   var completions: [Completion] {
@@ -181,15 +170,13 @@ import Synchronization
   func clear() {
     unsafe completion = nil
     guard unsafe isRare else { return clearPayload() }
-    guard unsafe rare.isBatch else {
+    if unsafe rare.isBatch {
+      unsafe batch = nil
+      if unsafe gathered?.isEmpty == false { unsafe gathered = nil }
+      unsafe rare.completions = []
+    } else {
       clearPayload()
-      return unsafe (rare.lastError, rare.timer) = (nil, nil)
     }
-    unsafe batch = nil
-    if let layout = unsafe queue?._withUnsafeGuaranteedRef({ $0.layout }), unsafe gathered?.isEmpty == false {
-      unsafe gathered = PayloadQueue(layout)
-    }
-    unsafe rare.completions = []
     unsafe (rare.lastError, rare.timer) = (nil, nil)
   }
 }

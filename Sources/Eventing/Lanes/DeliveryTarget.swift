@@ -68,26 +68,6 @@ package import Synchronization
 
   final var isOver: Bool { over.load(ordering: .acquiring) }
 
-  /// The caller retains `owner` for the duration of the call.
-  @inline(__always) final func claim(_ owner: inout (any AnyObject & Sendable)?) -> Bool {
-    if let box = record.options.owner {
-      owner = box.object
-      // Unregistered immediately, because the next delivery may be on a thread that must not look
-      // at the owner.
-      if owner == nil { _ = anchor.remove(record) }
-    }
-    return record.claim()
-  }
-
-  @inline(never) final func failure(
-    _ error: any Error, _ payload: BorrowedPayload
-  ) -> Outcome {
-    let failure = HandlerFailure(HandlerToken(record, anchor), error, record.options, attempts: 1)
-    _ = anchor.report(failure)  // on a lane, it's too late for the policy to stop the occurrence
-    anchor.deadLetters?.post(payload, record.options.letter, failure)
-    return .failed(failure)
-  }
-
   package final var endedCalls: Int { ended.load(ordering: .acquiring) & .max }
 
   /// A load and a store cost less than an atomic addition, but no other thread may count at the

@@ -3,26 +3,11 @@ import Synchronization
 // The attempts of a call: retries, time limits and restarts.
 
 struct AttemptResult: Sendable {
-  enum End: Sendable {
-    case returned(Outcome)
-    case threw(any Error)
-    case refused
-  }
+  typealias Observed = (occurrence: ObservedOccurrence, call: WatchedCall)
 
-  struct Observed: Sendable {
-    let occurrence: ObservedOccurrence
-    let call: WatchedCall
-  }
-
-  let end: End
-  let observed: [Observed]
-
-  init(_ end: End, _ observed: [Observed]) {
-    self.end = end
-    self.observed = observed
-  }
-
-  static var refused: AttemptResult { AttemptResult(.refused, []) }
+  /// `nil` if the claim was refused.
+  let end: Result<Outcome, any Error>?
+  var observed: [Observed] = []
 }
 
 enum NextStep: Sendable {
@@ -34,15 +19,18 @@ enum NextStep: Sendable {
 extension HandlerQueue {
   func run(_ worker: Worker, on place: isolated (any Actor)?) async -> NextStep {
     while true {
-      if isReplaced(worker.call) { return .ended(.dropped) }
-      if let step = step(after: await attempt(worker.call, on: place), on: worker) { return step }
+      let call = worker.call
+      if isReplaced(call) { return .ended(.dropped) }
+      let isInTask = limitQueue != nil || modifiers.isRestarting
+      let result = isInTask ? await attemptInTask(call, on: place) : await attempt(call, on: place)
+      if let step = step(after: result, on: worker) { return step }
     }
   }
 
   @inline(never) func run(
     _ worker: Worker, after error: any Error, on place: isolated (any Actor)?
   ) async -> NextStep {
-    if let step = step(after: AttemptResult(.threw(error), []), on: worker) { return step }
+    if let step = step(after: AttemptResult(end: .failure(error)), on: worker) { return step }
     return await run(worker, on: place)
   }
 
@@ -57,84 +45,78 @@ extension HandlerQueue {
   func runNow(_ worker: Worker) -> NextStep {
     while true {
       let call = worker.call
-      if isReplaced(call) { return .ended(.dropped) }
-      let attempt: AttemptResult
-      if modifiers.batch == nil, let context = unsafe call.completion?.context {
-        attempt = context.run { attemptInCell(call) }
-      } else {
-        attempt = attemptInCell(call)
-      }
-      if let step = step(after: attempt, on: worker) { return step }
+      let cell = newCell(for: call)
+      let result = bound(call, cell) { callHandler(call, cell) }
+      if let step = step(after: result, on: worker) { return step }
     }
   }
 
   @inline(never) func runNow(_ worker: Worker, after error: any Error) -> NextStep {
-    step(after: AttemptResult(.threw(error), []), on: worker) ?? runNow(worker)
+    step(after: AttemptResult(end: .failure(error)), on: worker) ?? runNow(worker)
   }
 
   // MARK: One attempt
 
-  private func claimAttempt(_ call: Call, _ owner: inout (any AnyObject & Sendable)?) -> Bool {
+  /// `nil` if the claim is refused.
+  private func beginAttempt(_ call: Call, _ cell: CallCell?)
+    -> (body: HandlerBody, owner: (any AnyObject & Sendable)?, observed: [AttemptResult.Observed])?
+  {
+    guard let body = unsafe body else { return nil }
+    let box = record.options.owner
+    // The handler behind the batches retains the owner for its own calls.
+    let owner = isPassage ? nil : box?.object
+    // Unregistered immediately, because the next delivery may be on a thread that must not look at
+    // the owner.
+    if let box, isPassage ? !box.isAlive : owner == nil { _ = anchor.remove(record) }
     if unsafe call.attempts == 0 {
-      guard isPassage ? claimWithoutOwner() : claim(&owner) else { return false }
+      guard record.claim() else { return nil }
       countBegin(of: call)
     } else {
-      if let box = record.options.owner {
-        owner = box.object
-        if owner == nil { _ = anchor.remove(record) }
-      }
       // There is no second claim, because the first attempt has already used up a once handler.
       let isGivenUp = call.isGivenUp
       if let shared = record.options.sharedClaim, shared.isRemoved { shared.end(record) }
-      guard !isGivenUp, !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else { return false }
+      guard !isGivenUp, !record.has(HandlerFlags.removed | HandlerFlags.lockedAtAll) else { return nil }
       // An attempt that was pending when the event ended is the last one.
       if lane.mutex.withLock({ unsafe endsDelays }) { unsafe call.rare.isLastAttempt = true }
     }
     unsafe call.attempts += 1
     if let batch = modifiers.batch { call.makeBatch(batch) }
     if modifiers.retry != nil { attempt.store(unsafe call.attempts, ordering: .relaxed) }
-    return true
+    let observed = began(call, cell)
+    if unsafe call.attempts == 1 { unregisterIfSpent() }
+    return (body, owner, observed)
   }
 
-  /// The handler behind the batches retains the owner for its own calls.
-  private func claimWithoutOwner() -> Bool {
-    if record.options.owner?.isAlive == false { _ = anchor.remove(record) }
-    return record.claim()
-  }
-
-  private func attemptInCell(_ call: Call) -> AttemptResult {
-    guard let cell = newCell(for: call) else { return callHandler(call, nil) }
-    return CallCell.$current.withValue(cell) { callHandler(call, cell) }
+  /// Binds what the occurrence carries and, if observers trace it, the cell of the call.
+  private func bound<Value>(_ call: Call, _ cell: CallCell?, _ body: () -> Value) -> Value {
+    func inCell() -> Value {
+      guard let cell else { return body() }
+      return CallCell.$current.withValue(cell) { body() }
+    }
+    guard modifiers.batch == nil, let context = unsafe call.completion?.context else { return inCell() }
+    return context.run { inCell() }
   }
 
   @inline(never) private func callHandler(_ call: Call, _ cell: CallCell?) -> AttemptResult {
-    var owner: (any AnyObject & Sendable)?
-    guard let body = unsafe body, claimAttempt(call, &owner) else { return .refused }
-    let observed = began(call, cell)
-    if unsafe call.attempts == 1 { unregisterIfSpent() }
+    guard let (body, owner, observed) = beginAttempt(call, cell) else { return AttemptResult(end: nil) }
     do {
       switch body {
       case .direct(let body): try withExtendedLifetime(owner) { try body(call.payload) }
       case .sync(let body): try body(HandlerArguments(call.payload, owner))
       default: preconditionFailure("a queue runs synchronous handlers only")
       }
-      return AttemptResult(.returned(.delivered), observed)
+      return AttemptResult(end: .success(.delivered), observed: observed)
     } catch {
-      return AttemptResult(.threw(error), observed)
+      return AttemptResult(end: .failure(error), observed: observed)
     }
   }
 
   private func attempt(_ call: Call, on place: isolated (any Actor)?) async -> AttemptResult {
-    if limitQueue != nil || modifiers.isRestarting { return await attemptInTask(call, on: place) }
-    return await attemptOnActor(call, on: place)
-  }
-
-  private func attemptOnActor(_ call: Call, on place: isolated (any Actor)?) async -> AttemptResult {
     guard case .isolated? = unsafe body else { return await attemptInContext(call, on: place) }
     // The lane retains the owner only for the duration of an attempt.
     if let actor = record.options.owner?.actor { return await attemptInContext(call, on: actor) }
     _ = anchor.remove(record)
-    return .refused
+    return AttemptResult(end: nil)
   }
 
   @inline(never) private func attemptInContext(_ call: Call, on place: isolated (any Actor)?) async -> AttemptResult {
@@ -160,10 +142,7 @@ extension HandlerQueue {
   @inline(never) private func callHandler(_ call: Call, _ cell: CallCell?, on place: isolated (any Actor)?) async
     -> AttemptResult
   {
-    var owner: (any AnyObject & Sendable)?
-    guard let body = unsafe body, claimAttempt(call, &owner) else { return .refused }
-    let observed = began(call, cell)
-    if unsafe call.attempts == 1 { unregisterIfSpent() }
+    guard let (body, owner, observed) = beginAttempt(call, cell) else { return AttemptResult(end: nil) }
     defer { withExtendedLifetime(owner) {} }
     do {
       switch body {
@@ -175,14 +154,16 @@ extension HandlerQueue {
         try await body(place, HandlerArguments(call.payload, owner))
       case .passing(let body):
         let outcome = await body(call.payload, call.completions, unsafe call.count)
-        guard case .failed(let failure) = outcome else { return AttemptResult(.returned(outcome), observed) }
+        guard case .failed(let failure) = outcome else {
+          return AttemptResult(end: .success(outcome), observed: observed)
+        }
         unsafe call.attempts = failure.attempts
         throw failure.error
       default: preconditionFailure("a task runs asynchronous handlers only")
       }
-      return AttemptResult(.returned(.delivered), observed)
+      return AttemptResult(end: .success(.delivered), observed: observed)
     } catch {
-      return AttemptResult(.threw(error), observed)
+      return AttemptResult(end: .failure(error), observed: observed)
     }
   }
 
@@ -201,7 +182,7 @@ extension HandlerQueue {
       }
     }
     if let timer, let limit = modifiers.timeLimit { timer.start(after: limit.duration) }
-    let task = Scheduling.innerTask(on: lane.taskExecutor) { await self.attemptOnActor(call, on: place) }
+    let task = Scheduling.innerTask(on: lane.taskExecutor) { await self.attempt(call, on: place) }
     attempt.set(task)
     let result = await withTaskCancellationHandler {
       await task.value
@@ -210,9 +191,10 @@ extension HandlerQueue {
     }
     timer?.cancel()
     lane.mutex.withLock { unsafe call.rare.attempt = nil }
-    guard attempt.isLate.load(ordering: .acquiring), let limit = modifiers.timeLimit else { return result }
-    if case .refused = result.end { return result }
-    return AttemptResult(.threw(limit.error), result.observed)
+    guard result.end != nil, attempt.isLate.load(ordering: .acquiring), let limit = modifiers.timeLimit else {
+      return result
+    }
+    return AttemptResult(end: .failure(limit.error), observed: result.observed)
   }
 
   private func isReplaced(_ call: Call) -> Bool {
@@ -233,26 +215,22 @@ extension HandlerQueue {
       guard var observed = unsafe completion.observed else { return nil }
       if let cell, observed.cell != nil { observed.cell = cell }
       defer { isFurther = true }
-      return AttemptResult.Observed(
-        occurrence: observed,
-        call: observed.began(
-          HandlerToken(record, anchor), on: self, attempt: unsafe call.attempts, isFurther: isFurther))
+      let call = observed.began(
+        HandlerToken(record, anchor), on: self, attempt: unsafe call.attempts, isFurther: isFurther)
+      return (observed, call)
     }
   }
 
   /// Called once the outcome is decided rather than where the handler returns, because a time limit
   /// or a newer occurrence may still change it, and observers, reports and counts must agree.
   private func tellEnd(of attempt: AttemptResult, of call: Call, isReplaced: Bool) {
-    for observed in attempt.observed.reversed() {
-      if isReplaced {
-        unsafe (call.isRare, call.rare.isDropReported) = (true, true)
-        observed.occurrence.ended(observed.call, .dropped)
-      } else if case .threw(let error) = attempt.end {
-        observed.occurrence.ended(observed.call, .threw(error))
-      } else {
-        observed.occurrence.ended(observed.call, .returned)
-      }
+    var end = WatchedCall.End.returned
+    if case .failure(let error)? = attempt.end { end = .threw(error) }
+    if isReplaced {
+      unsafe (call.isRare, call.rare.isDropReported) = (true, true)
+      end = .dropped
     }
+    for observed in attempt.observed.reversed() { observed.occurrence.ended(observed.call, end) }
   }
 
   // MARK: After an attempt
@@ -263,17 +241,17 @@ extension HandlerQueue {
     if !attempt.observed.isEmpty { tellEnd(of: attempt, of: call, isReplaced: isReplaced) }
     if isReplaced { return .ended(.dropped) }
     switch attempt.end {
-    case .returned(let outcome): return .ended(outcome)
-    case .refused:
+    case .success(let outcome)?: return .ended(outcome)
+    case nil:
       switch refused(worker) {
       case .retry: return nil
       case .pause: return .held
       case .skip: return .ended(lastOutcome(call))
       }
-    case .threw(let error):
+    case .failure(let error)?:
       guard let retry = modifiers.retry, unsafe !(call.isRare && call.rare.isLastAttempt),
         !call.isGivenUp, retry.tries(error, after: unsafe call.attempts)
-      else { return .ended(failure(error, call, of: attempt)) }
+      else { return .ended(failure(error, call, in: attempt.observed.last?.occurrence.cell)) }
       unsafe call.isRare = true
       unsafe call.rare.lastError = error
       unsafe call.rare.isLastAttempt = lane.mutex.withLock { unsafe endsDelays }
@@ -284,32 +262,30 @@ extension HandlerQueue {
 
   func lastOutcome(_ call: Call) -> Outcome {
     guard unsafe call.isRare, let error = unsafe call.rare.lastError else { return .skipped }
-    return failure(error, call, of: .refused)
+    return failure(error, call, in: nil)
   }
 
   func givenUp(_ worker: Worker) -> NextStep { .ended(lastOutcome(worker.call)) }
 
-  func failure(_ error: any Error, _ call: Call, of attempt: AttemptResult) -> Outcome {
-    func inCell() -> Outcome {
-      guard let cell = attempt.observed.last?.occurrence.cell else { return failure(error, call) }
-      return CallCell.$current.withValue(cell) { failure(error, call) }
+  private func failure(_ error: any Error, _ call: Call, in cell: CallCell?) -> Outcome {
+    bound(call, cell) {
+      unsafe failure(error, call.payload, attempts: max(1, call.attempts), calls: call.count)
     }
-    guard modifiers.batch == nil, let context = unsafe call.completion?.context else { return inCell() }
-    return context.run { inCell() }
   }
 
-  func failure(_ error: any Error, _ call: Call) -> Outcome {
-    let failure = HandlerFailure(
-      HandlerToken(record, anchor), error, record.options, attempts: unsafe max(1, call.attempts))
+  @inline(never) func failure(
+    _ error: any Error, _ payload: BorrowedPayload, attempts: Int = 1, calls: Int = 1
+  ) -> Outcome {
+    let failure = HandlerFailure(HandlerToken(record, anchor), error, record.options, attempts: attempts)
     // The result says whether the failure policy stops the occurrence. It's ignored, because a call
     // on a lane doesn't hold up the delivery to later handlers.
-    _ = anchor.failures().note(failure, calls: unsafe call.count)
+    _ = anchor.failures().note(failure, calls: calls)
     guard let letters = anchor.deadLetters else { return .failed(failure) }
     let letter = record.options.letter
     if let batch = modifiers.batch {
-      batch.forEach(call.payload) { letters.post($0, letter, failure) }
+      batch.forEach(payload) { letters.post($0, letter, failure) }
     } else {
-      letters.post(call.payload, letter, failure)
+      letters.post(payload, letter, failure)
     }
     return .failed(failure)
   }
@@ -318,12 +294,9 @@ extension HandlerQueue {
 
   /// The key stays active during the delay. Returns whether the worker is free for other calls.
   func delay(_ worker: Worker, _ delay: Duration) -> Bool {
-    guard let queue = retryQueue, let delays else { preconditionFailure("only a retried call is delayed") }
     let call = worker.call
     let isKept = lane.keepsWorkerInDelay && !mutant(.retryLosesItsPlace)
-    let timer = Delay(queue, delaying: delayedNodes(call, isKept ? worker : nil)) { self.delayEnded(call) }
-    lane.mutex.withLock {
-      unsafe (call.rare.timer, call.isDelayed) = (timer, true)
+    _ = beginDelay(of: call, delay, isKept ? worker : nil) {
       if isKept {
         unsafe call.rare.keptWorker = worker
       } else {
@@ -332,28 +305,37 @@ extension HandlerQueue {
         if !isTracked { unsafe running += 1 }  // only if a test has planted a fault
         worker.leaveCall()
       }
+    } then: {
+      self.delayEnded(call)
     }
-    delays.insert(timer)
-    timer.start(after: delay)
-    endNeedless(timer, of: call)
     return !isKept
   }
 
-  private func delayedNodes(_ call: Call, _ worker: Worker?) -> [WaitNode] {
-    let key: WaitNode? = unsafe call.key?.takeUnretainedValue()
-    return [worker ?? call] + [key].compactMap { $0 }
-  }
-
-  private func endNeedless(_ timer: Delay, of call: Call) {
+  /// `change` is called under the mutex.
+  private func beginDelay(
+    of call: Call, _ delay: Duration, _ worker: Worker?, _ change: () -> Void = {},
+    then action: @escaping @Sendable () -> Void
+  ) -> Delay {
+    guard let queue = retryQueue, let delays else { preconditionFailure("only a retried call is delayed") }
+    let nodes: [WaitNode?] = unsafe [worker ?? call, call.key?.takeUnretainedValue()]
+    let timer = Delay(queue, delaying: nodes.compactMap { $0 }, action)
+    lane.mutex.withLock {
+      unsafe (call.rare.timer, call.isDelayed) = (timer, true)
+      change()
+    }
+    delays.insert(timer)
+    timer.start(after: delay)
     let mustEnd = lane.mutex.withLock { unsafe call.isReplaced || endsDelays }
     let flags = record.state.load(ordering: .acquiring)
     let isLocked = flags & HandlerFlags.lockedAtAll != 0
-    guard mustEnd || isLocked || flags & HandlerFlags.removed != 0 else { return }
-    // A thread that locks the handler ends the delays that it finds in `delays`. If this one was
-    // added later, the thread that added it must end it here. The flag prevents another attempt
-    // even if the lock has ended by then.
-    if isLocked, flags & HandlerFlags.isHolding == 0 { timer.isGivenUp.publish(true) }
-    timer.fireNow()
+    if mustEnd || isLocked || flags & HandlerFlags.removed != 0 {
+      // A thread that locks the handler ends the delays that it finds in `delays`. If this one was
+      // added later, the thread that added it must end it here. The flag prevents another attempt
+      // even if the lock has ended by then.
+      if isLocked, flags & HandlerFlags.isHolding == 0 { timer.isGivenUp.publish(true) }
+      timer.fireNow()
+    }
+    return timer
   }
 
   private func delayEnded(_ call: Call) {
@@ -367,26 +349,21 @@ extension HandlerQueue {
         return (timer, worker)
       }
       lane.addUrgent(call)
-      return (timer, lane.isTaskForEachCall ? nil : lane.wakeWorker())
+      return (timer, nil)
     }
     if let timer { delays?.remove(timer) }
-    if let worker { lane.start(worker) } else if lane.isTaskForEachCall { lane.wake() }
+    if let worker { lane.start(worker) } else { lane.wake() }
   }
 
   func sleep(_ worker: Worker, for delay: Duration) async -> Bool {
-    guard let queue = retryQueue, let delays else { return true }
     let (call, sleeper) = (worker.call, Sleeper())
-    let timer = Delay(queue, delaying: delayedNodes(call, worker)) { sleeper.wake(isPosting: true) }
-    lane.mutex.withLock { unsafe (call.rare.timer, call.isDelayed) = (timer, true) }
-    delays.insert(timer)
-    timer.start(after: delay)
-    endNeedless(timer, of: call)
+    let timer = beginDelay(of: call, delay, worker) { sleeper.wake(isPosting: true) }
     await withTaskCancellationHandler {
       await sleeper.sleep()
     } onCancel: {
       timer.fireNow()
     }
-    delays.remove(timer)
+    delays?.remove(timer)
     lane.mutex.withLock {
       unsafe call.isDelayed = false
       if unsafe endsDelays { unsafe call.rare.isLastAttempt = true }
@@ -415,16 +392,18 @@ extension HandlerQueue {
     if modifiers.isRestarting { lane.mutex.withLock { if unsafe current === call { unsafe current = nil } } }
     call.clear()
     switch outcome {
-    case .skipped where !isPassed: skipped.wrappingAdd(count - completions.count, ordering: .relaxed)
-    case .dropped where !isPassed: dropped.wrappingAdd(count - completions.count, ordering: .relaxed)
-    case .skipped, .dropped, .delivered, .held, .failed: break
-    }
-    for completion in completions {
-      if case .skipped = outcome, !isPassed { countSkipped(completion) }
-      if case .dropped = outcome, !isPassed {
+    case .skipped where !isPassed:
+      skipped.wrappingAdd(count - completions.count, ordering: .relaxed)
+      for completion in completions { countSkipped(completion) }
+    case .dropped where !isPassed:
+      dropped.wrappingAdd(count - completions.count, ordering: .relaxed)
+      for completion in completions {
         countDropped(completion, isReplaced: keepsOnlyTheNewest, isReported: isDropReported)
       }
-      if completion.isAwaited { completion.arrive(node, outcome, isAfterCall: outcome.isOfCall) }
+    case .skipped, .dropped, .delivered, .held, .failed: break
+    }
+    for completion in completions where completion.isAwaited {
+      completion.arrive(node, outcome, isAfterCall: outcome.isOfCall)
     }
   }
 }
@@ -435,7 +414,7 @@ extension HandlerQueue {
   @inline(__always) func beginFirstAttempt(_ worker: Worker) -> BorrowedPayload? {
     let isUnbound = worker.withCall { call in
       unsafe call.attempts == 0 && !(call.completion?.isBound ?? false)
-        && (modifiers.batch == nil || call.isUnboundBatch)
+        && (modifiers.batch == nil || !call.completions.contains { $0.isBound })
     }
     guard isUnbound, record.claim() else { return nil }
     let payload = worker.withCall { call in
@@ -464,27 +443,22 @@ extension HandlerQueue {
   }
 }
 
-// Safe: each field says what guards it.
-final class AttemptTask: @unchecked Sendable {
-  private let mutex = UnfairMutex()
-  // Guarded by: mutex.
-  @exclusivity(unchecked) private var task: Task<AttemptResult, Never>?
-  // Guarded by: mutex.
-  @exclusivity(unchecked) private var isCancelled = false
+final class AttemptTask: Sendable {
+  private let state = Guarded<(task: Task<AttemptResult, Never>?, isCancelled: Bool)>((nil, false))
   let isLate = Atomic<Bool>(false)
 
   func set(_ task: Task<AttemptResult, Never>) {
-    let isLate = mutex.withLock { () -> Bool in
-      unsafe self.task = task
-      return unsafe isCancelled
+    let isCancelled = state.withLock { state in
+      state.task = task
+      return state.isCancelled
     }
-    if isLate { task.cancel() }
+    if isCancelled { task.cancel() }
   }
 
   func cancel() {
-    let task = mutex.withLock { () -> Task<AttemptResult, Never>? in
-      unsafe isCancelled = true
-      return unsafe self.task
+    let task = state.withLock { state in
+      state.isCancelled = true
+      return state.task
     }
     task?.cancel()
   }
