@@ -45,8 +45,7 @@ import Synchronization
   let mutex = UnfairMutex()
 
   // The fields up to `nodes` are guarded by `mutex`.
-  @exclusivity(unchecked) private var queues: [ObjectIdentifier: (number: Int, queue: HandlerQueue)] = [:]
-  @exclusivity(unchecked) private var lastNumber = 0
+  @exclusivity(unchecked) private var queues: [ObjectIdentifier: HandlerQueue] = [:]
   @exclusivity(unchecked) private var onlyQueue: HandlerQueue?
   @exclusivity(unchecked) private var only: Unmanaged<HandlerQueue>?
   @exclusivity(unchecked) private var order = Deque<Stretch>()
@@ -111,8 +110,7 @@ import Synchronization
         unsafe only = .passUnretained(queue)
         return
       }
-      unsafe lastNumber += 1
-      unsafe queues[ObjectIdentifier(queue)] = unsafe (lastNumber, queue)
+      unsafe queues[ObjectIdentifier(queue)] = queue
     }
   }
 
@@ -123,7 +121,7 @@ import Synchronization
         return unsafe onlyQueue.take()
       }
       if queue.modifiers.batch != nil { removeFromOrder(queue) }  // an earlier batch may have left places there
-      return unsafe queues.removeValue(forKey: ObjectIdentifier(queue))?.queue
+      return unsafe queues.removeValue(forKey: ObjectIdentifier(queue))
     }
     withExtendedLifetime(removed) {}  // released after unlocking
   }
@@ -214,7 +212,7 @@ import Synchronization
     if let worker = unsafe idle.popLast() { return worker }
     let worker = Worker(of: isShared ? 0 : unsafe onlyQueue?.record.id ?? 0)
     #if DEBUG
-      worker.target = unsafe onlyQueue ?? queues.values.first?.queue
+      worker.target = unsafe onlyQueue ?? queues.values.first
     #endif
     unsafe worker.index = workers.count
     unsafe workers.append(worker)
@@ -288,30 +286,10 @@ import Synchronization
   }
 
   func wake() {
-    if isTaskForEachCall {
-      while let worker = nextStart() { start(worker) }
-    } else if let worker = mutex.withLock({ openCount > 0 ? wakeWorker() : nil }) {
-      start(worker)
-    }
-  }
-
-  private func nextStart() -> Worker? {
-    while true {
-      var after = After()
-      var found = Found.nothing
-      var dropped: Worker?
-      let worker = mutex.withLock { () -> Worker? in
-        guard openCount > 0 else { return nil }
-        let worker = occupyWorker()
-        found = assign(worker, 1, &after)
-        if found == .call { return worker }
-        if !free(worker) { dropped = worker }
-        return nil
-      }
-      if let worker { unsafe worker.hasCall = true }
-      if let dropped { forget(dropped) }
-      after.run(self, worker)
-      if worker != nil || found == .nothing { return worker }
+    while let worker = mutex.withLock({ openCount > 0 ? isTaskForEachCall ? occupyWorker() : wakeWorker() : nil }) {
+      guard isTaskForEachCall else { return start(worker) }
+      var quota = DrainQuota(isMain: false, spins: false)
+      _ = search(worker, &quota)  // starts a task for the call
     }
   }
 
@@ -549,7 +527,7 @@ extension HandlerLane {
   }
 
   private var allQueues: [HandlerQueue] {
-    mutex.withLock { unsafe Array(queues.values) }.sortedUnspecialized { $0.number < $1.number }.map(\.queue)
+    mutex.withLock { unsafe Array(queues.values) }.sortedUnspecialized { $0.record.id < $1.record.id }
   }
 
   /// Callable from any thread that holds no mutex.
