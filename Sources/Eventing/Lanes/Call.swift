@@ -84,7 +84,7 @@ import Synchronization
   /// Valid until ``clear()``.
   @inline(__always) var payload: BorrowedPayload {
     if unsafe isRare, unsafe rare.isBatch, let batch = unsafe batch?.borrowed { return batch }
-    return unsafe BorrowedPayload(place, queue.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.type })
+    return unsafe BorrowedPayload(place, queue.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.layout.type })
   }
 
   // MARK: Batches

@@ -59,9 +59,9 @@ package import Synchronization
   /// The caller holds the lane's mutex or, for a pace, is inside the core. ``resume()`` takes the
   /// mutex after the flags have changed, so a lane that pauses because of flags read under the
   /// mutex is sure to be resumed.
-  final func refusal(isEnding: Bool) -> ClaimRefusal {
+  final func refusal(isEnding: Bool, endedBy end: UInt32 = HandlerFlags.ended) -> ClaimRefusal {
     let flags = record.state.load(ordering: .acquiring)
-    if flags & HandlerFlags.ended != 0 { return .skip }
+    if flags & end != 0 { return .skip }
     if flags & HandlerFlags.lockedAtAll == 0 { return .retry }
     return flags & HandlerFlags.isHolding != 0 && !isEnding ? .pause : .skip
   }

@@ -41,14 +41,10 @@ extension HandlerQueue {
   }
 
   private func refusal(of call: Call) -> ClaimRefusal {
-    if unsafe call.attempts == 0 || record.has(HandlerFlags.removed) {
-      return unsafe refusal(isEnding: phase != .active)
-    }
     if call.isGivenUp { return .skip }
     // The first attempt uses up a once handler, but further attempts may still follow.
-    let flags = record.state.load(ordering: .acquiring)
-    if flags & HandlerFlags.lockedAtAll == 0 { return .retry }
-    return unsafe flags & HandlerFlags.isHolding != 0 && phase == .active ? .pause : .skip
+    let end = unsafe call.attempts == 0 ? HandlerFlags.ended : HandlerFlags.removed
+    return unsafe refusal(isEnding: phase != .active, endedBy: end)
   }
 
   private func detach(_ queue: inout PayloadQueue<Item>, _ node: WaitNode, _ after: inout HandlerLane.After) {
@@ -131,9 +127,7 @@ extension HandlerQueue {
   func pass(_ completion: Completion, at node: WaitNode) {
     typealias Begun = (call: Call, number: UInt64)
     let (begun, keys) = lane.mutex.withLock { () -> ([Begun], [KeyQueue]) in
-      let onWorkers = unsafe lane.workers.filter { has($0) }.map { unsafe ($0.call, $0.call.number) as Begun }
-      let others = unsafe away.map { unsafe ($0, $0.number) as Begun }
-      return unsafe (onWorkers + others, isPaused ? [] : keysInOrder)
+      unsafe (begunCalls.map { unsafe ($0, $0.number) }, isPaused ? [] : keysInOrder)
     }
     for (call, _) in begun { completion.expect(call) }
     for key in keys { completion.expect(key) }

@@ -1,12 +1,11 @@
 import Synchronization
 
 // Safe: `lane.mutex` guards everything from `inbox` on; the notes on `body` and `ready` say who
-// uses those. Callers of `noteDequeued`, `has`, `openCount` and `keysInOrder` hold the mutex.
+// uses those. Callers of `noteDequeued`, `begunCalls`, `openCount` and `keysInOrder` hold the mutex.
 @safe @usableFromInline package final class HandlerQueue: DeliveryTarget, @unchecked Sendable {
   let lane: HandlerLane
   let modifiers: HandlerModifiers
   let buffering: Buffering
-  let type: PayloadType
   let layout: PayloadLayout
   let keys: LaneKeys?
   let delays: HandlerDelays?
@@ -73,7 +72,6 @@ import Synchronization
     isPaced = modifiers.pace != nil
     let lane = record.place.makeLane(isSynchronous: body.isSynchronous)
     self.lane = lane
-    self.type = type
     layout = PayloadLayout(type)
     delays = record.delays
     retryQueue = modifiers.retry.map { DelayQueues.of($0.clock, for: anchor) }
@@ -154,10 +152,8 @@ import Synchronization
     if count == 0 || !isTracked { return RunningCount(count: count, oldest: count == 0 ? 0 : UInt64(begun)) }
     // Other calls may begin and end while the oldest one hangs, so it is identified by its own
     // number rather than by the number of calls that have begun.
-    let oldest = lane.mutex.withLock { () -> UInt64? in
-      var numbers = unsafe away.map { unsafe $0.number } + held.map { unsafe $0.number }
-      for worker in unsafe lane.workers where has(worker) { unsafe numbers.append(worker.call.number) }
-      return numbers.filter { $0 > 0 }.min()
+    let oldest = lane.mutex.withLock {
+      unsafe (begunCalls + held).map { unsafe $0.number }.filter { $0 > 0 }.min()
     }
     return RunningCount(count: count, oldest: oldest ?? UInt64(begun))
   }
@@ -166,8 +162,7 @@ import Synchronization
 
   package var delaysAndOldestCall: (delayed: Int, oldest: UInt64) {
     lane.mutex.withLock {
-      let own = unsafe Unmanaged.passUnretained(self).toOpaque()
-      let onWorkers = unsafe lane.workers.map(\.call).filter { unsafe $0.queue?.toOpaque() == own }
+      let onWorkers = unsafe lane.workers.filter { $0.isBusy(with: self) }.map(\.call)
       var (delayed, oldest) = (0, UInt64.max)
       for call in unsafe onWorkers + away {
         if unsafe call.isDelayed {
@@ -180,9 +175,10 @@ import Synchronization
     }
   }
 
-  func has(_ worker: Worker) -> Bool {
-    unsafe worker.owesEnd && worker.call.queue?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
-  }
+  private func has(_ worker: Worker) -> Bool { unsafe worker.owesEnd && worker.isBusy(with: self) }
+
+  /// Maintained only if ``isTracked``. Without the calls that a lock holds.
+  var begunCalls: [Call] { unsafe lane.workers.filter { has($0) }.map(\.call) + away }
 
   package var runningWorker: Worker? {
     lane.mutex.withLock {

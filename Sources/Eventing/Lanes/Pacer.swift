@@ -8,7 +8,6 @@ import Synchronization
   let inner: HandlerRoute
   let lane: DeliveryTarget?
   private let queue: DelayQueue
-  let type: PayloadType
   @exclusivity(unchecked) var pending: PayloadQueue<PacedOccurrence>
   @exclusivity(unchecked) var isHeldReported = false
   /// If it fires while a lock holds the waiting occurrence, no timer runs until the lock ends
@@ -23,7 +22,6 @@ import Synchronization
     self.pace = pace
     self.inner = inner
     lane = inner.target
-    self.type = type
     queue = DelayQueues.of(pace.clock, for: anchor)
     unsafe pending = PayloadQueue(type)
     super.init(record, anchor)
@@ -207,17 +205,11 @@ extension Pacer {
   /// The core unregisters an ended handler at its next `unregisterDead()`. Isolation: core.
   func deliverPending(_ reason: Reason, for observers: Observers?) {
     guard unsafe !pending.isEmpty, reason == .end || !holdPending() else { return }
-    var taken = PayloadQueue<PacedOccurrence>(type)
-    unsafe swap(&taken, &pending)
+    var taken = unsafe pending.takeAll()
     let occurrence = taken.takeFirst()
     let payload = taken.taken
-    let isHeld =
-      if let context = occurrence.completion?.context {
-        context.run { deliver(payload, occurrence, for: observers, reason) }
-      } else {
-        deliver(payload, occurrence, for: observers, reason)
-      }
-    guard isHeld else {
+    func deliver() -> Bool { self.deliver(payload, occurrence, for: observers, reason) }
+    guard occurrence.completion?.context?.run(deliver) ?? deliver() else {
       unsafe isHeldReported = false
       return taken.destroyTaken()
     }
@@ -238,37 +230,30 @@ extension Pacer {
     defer { completion?.endPassing() }
     let letter = anchor.deadLetters == nil ? LetterPayload.lost : record.options.letter
     return letter.withPayload(from: payload) { whole in
-      deliver(payload, occurrence, occurrence.delivery(whole), for: observers, reason, completion)
-    }
-  }
-
-  private func deliver(
-    _ payload: BorrowedPayload, _ occurrence: PacedOccurrence, _ delivery: consuming Delivery,
-    for observers: Observers?, _ reason: Reason, _ completion: Completion?
-  ) -> Bool {
-    var delivery = delivery
-    // Only occurrences that wait for the pace may be replaced, not those that reached the lane in
-    // time.
-    if reason != .inTime { delivery.needNoRoom() }
-    delivery.observed = observers.map { ObservedOccurrence(observers: $0, sequence: occurrence.sequence) }
-    let box = record.options.owner.flatMap { $0.isElsewhere ? nil : $0 }
-    let owner = box?.object
-    if box != nil, owner == nil { record.set(HandlerFlags.removed) }
-    attempts: while record.has(HandlerFlags.notCallable) || !passAlone(payload, owner, &delivery) {
-      // A lock that holds occurrences ends inside the core, where this thread is. A lock seen here
-      // therefore ends after this delivery, and its end calls resume().
-      switch refusal(isEnding: reason == .end) {
-      case .retry: continue
-      case .pause: return true
-      case .skip:
-        delivery.report.skipped += 1
-        counters.countSkipped(occurrence.completion)
-        break attempts
+      var delivery = occurrence.delivery(whole)
+      // Only occurrences that wait for the pace may be replaced, not those that reached the lane in
+      // time.
+      if reason != .inTime { delivery.needNoRoom() }
+      delivery.observed = observers.map { ObservedOccurrence(observers: $0, sequence: occurrence.sequence) }
+      let box = record.options.owner.flatMap { $0.isElsewhere ? nil : $0 }
+      let owner = box?.object
+      if box != nil, owner == nil { record.set(HandlerFlags.removed) }
+      attempts: while record.has(HandlerFlags.notCallable) || !passAlone(payload, owner, &delivery) {
+        // A lock that holds occurrences ends inside the core, where this thread is. A lock seen here
+        // therefore ends after this delivery, and its end calls resume().
+        switch refusal(isEnding: reason == .end) {
+        case .retry: continue
+        case .pause: return true
+        case .skip:
+          delivery.report.skipped += 1
+          counters.countSkipped(occurrence.completion)
+          break attempts
+        }
       }
+      if record.has(HandlerFlags.ended), reason != .end { anchor.core?.noteDead(record) }
+      completion?.arrive(self, delivery.outcomeOfOneHandler)
+      return false
     }
-    if record.has(HandlerFlags.ended), reason != .end { anchor.core?.noteDead(record) }
-    completion?.arrive(self, delivery.outcomeOfOneHandler)
-    return false
   }
 
   private func passAlone(
@@ -279,9 +264,7 @@ extension Pacer {
   }
 
   func holdPending() -> Bool {
-    let flags = record.state.load(ordering: .acquiring)
-    guard flags & HandlerFlags.ended == 0, flags & HandlerFlags.lockedAtAll != 0, flags & HandlerFlags.isHolding != 0
-    else { return false }
+    guard case .pause = refusal(isEnding: false) else { return false }
     noteHeld()
     return true
   }

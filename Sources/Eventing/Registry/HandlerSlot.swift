@@ -52,7 +52,7 @@ package import Synchronization
   }
 
   @inline(never) private mutating func setPostBody(_ record: Unmanaged<DetailedRecord>, _ lane: HandlerQueue) {
-    body = .of({ lane.deliverPost($0) }, lane.type)
+    body = .of({ lane.deliverPost($0) }, lane.layout.type)
     unsafe record._withUnsafeGuaranteedRef { unsafe $0.hasPostBody = true }
   }
 
