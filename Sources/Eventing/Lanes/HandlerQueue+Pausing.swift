@@ -274,9 +274,4 @@ extension Completion {
     if staysInHand { return self }
     return unsafe isBound || path != nil ? Completion(withoutWaiting: context, observed, along: path) : nil
   }
-
-  static func late(_ observed: ObservedOccurrence?) -> Completion? {
-    let context = CarriedContext.current()
-    return context != nil || observed != nil ? Completion(withoutWaiting: context, observed) : nil
-  }
 }
