@@ -1,7 +1,7 @@
 /// The token belongs to the only handler of a private event, to which nothing is sent. Each call in
 /// an event of the bus claims that handler, too (``SharedClaim``), so a removal takes effect before
-/// it returns, and a `once` handler is called once across all events. Retained by the bus and by
-/// the closures of its handlers.
+/// it returns, and a `once` handler is called once across all events. Retained by the bus and,
+/// beside their closures, by its handlers.
 final class BusHandler: Sendable {
   let token: HandlerToken
   let registration: Event<NoPayload>

@@ -3,7 +3,6 @@
   case directAsync(ErasedAsyncHandler)
   case sync(@Sendable (HandlerArguments) throws -> Void)
   case async(@Sendable (HandlerArguments) async throws -> Void)
-  case mainAsync(@MainActor @Sendable (HandlerArguments) async throws -> Void)
   case isolated(@Sendable (isolated any Actor, HandlerArguments) async throws -> Void)
   case passing(BatchPassage)
   case perRecord(@Sendable (DetailedRecord, EventAnchor) -> HandlerBody)
@@ -29,7 +28,7 @@ extension HandlerBody {
     self.init(sync: RuntimeSPI.withoutMainActor(body))
   }
   @inlinable init<Payload: Sendable>(mainAsync body: @escaping @MainActor @Sendable (Payload) async throws -> Void) {
-    self = .mainAsync { try await body($0.payload.payload()) }
+    self = .async { try await body($0.payload.payload()) }
   }
   @inlinable init<Owner: AnyObject, Payload: Sendable>(sync body: @escaping @Sendable (Owner, Payload) throws -> Void) {
     self = .sync { try body($0.owner(), $0.payload.payload()) }
@@ -47,7 +46,7 @@ extension HandlerBody {
   @inlinable init<Owner: AnyObject, Payload: Sendable>(
     mainAsync body: @escaping @MainActor @Sendable (Owner, Payload) async throws -> Void
   ) {
-    self = .mainAsync { try await body($0.owner(), $0.payload.payload()) }
+    self = .async { try await body($0.owner(), $0.payload.payload()) }
   }
   init<Isolation: Actor, Payload: Sendable>(
     isolated body: @escaping @Sendable (isolated Isolation, Payload) async throws -> Void
@@ -60,32 +59,13 @@ extension HandlerBody {
 }
 
 extension HandlerBody {
-  func retaining(_ object: (any AnyObject & Sendable)?) -> HandlerBody {
+  /// For a handler without a lane, which would keep the object itself.
+  func inlineCall(keeping object: (any AnyObject & Sendable)?) -> (@Sendable (HandlerArguments) throws -> Void)? {
     switch self {
-    case .direct(let body): .direct(body.retaining(object))
-    case .directAsync(let body): .directAsync(body.retaining(object))
-    case .sync(let body): .sync { call in try withExtendedLifetime(object) { try body(call) } }
-    case .async(let body):
-      .async { call in
-        defer { withExtendedLifetime(object) {} }
-        try await body(call)
-      }
-    case .mainAsync(let body):
-      .mainAsync { call in
-        defer { withExtendedLifetime(object) {} }
-        try await body(call)
-      }
-    case .isolated(let body):
-      .isolated { actor, call in
-        defer { withExtendedLifetime(object) {} }
-        try await body(actor, call)
-      }
-    case .passing(let body):
-      .passing { batch, completions, count in
-        defer { withExtendedLifetime(object) {} }
-        return await body(batch, completions, count)
-      }
-    case .intercept, .sequence, .view, .relay, .perRecord: self
+    case .sync(let body) where object == nil: body
+    case .sync(let body): { call in try withExtendedLifetime(object) { try body(call) } }
+    case .direct(let body): { call in try withExtendedLifetime(object) { try body(call.payload) } }
+    default: nil
     }
   }
 }
@@ -108,7 +88,7 @@ extension HandlerBody {
   var isSynchronous: Bool {
     switch self {
     case .direct, .sync, .intercept, .view, .relay, .sequence: true
-    case .directAsync, .async, .mainAsync, .isolated, .passing, .perRecord: false
+    case .directAsync, .async, .isolated, .passing, .perRecord: false
     }
   }
 }

@@ -449,8 +449,7 @@ import Synchronization
   }
 
   private func putBackReady(of queue: HandlerQueue) {
-    let count = queue.putBackReady()
-    if isShared, count > 0 { unsafe order.prepend([Stretch(queue: .passUnretained(queue), count: count)]) }
+    putFirst([], queue, queue.putBackReady())
   }
 
   /// The caller holds `mutex`.

@@ -148,7 +148,6 @@ extension HandlerQueue {
       switch body {
       case .directAsync(let body): try await body(call.payload, on: place)
       case .async(let body): try await body(HandlerArguments(call.payload, owner))
-      case .mainAsync(let body): try await body(HandlerArguments(call.payload, owner))
       case .isolated(let body):
         guard let place else { preconditionFailure("the owner is the actor") }
         try await body(place, HandlerArguments(call.payload, owner))

@@ -20,13 +20,14 @@ import Synchronization
   /// False for batches: a batch begins in a later block, with all payloads waiting by then.
   let mayRunHere: Bool
   let mayCallHere: Bool
-  let isPaced: Bool
   let isPipeline: Bool
   /// A handler behind the batches makes the calls.
   let isPassage: Bool
   /// Read only by workers.
   @exclusivity(unchecked) private(set) var body: HandlerBody?
   @exclusivity(unchecked) private(set) var direct: DirectBody?
+  /// Retained as long as `body`.
+  @exclusivity(unchecked) private var keeper: (any AnyObject & Sendable)?
   /// Owned by the worker that took these items and, while a call runs, by the thread that holds the
   /// mutex if ``mayEmptyReady()`` returned true.
   @exclusivity(unchecked) var ready: PayloadQueue<Item>
@@ -69,7 +70,6 @@ import Synchronization
     buffering = modifiers.isRestarting ? .latest : record.place.buffering
     if body.isSynchronous { modifiers.isRestarting = false }  // its calls cannot be cancelled
     self.modifiers = modifiers
-    isPaced = modifiers.pace != nil
     let lane = record.place.makeLane(isSynchronous: body.isSynchronous)
     self.lane = lane
     layout = PayloadLayout(type)
@@ -94,17 +94,14 @@ import Synchronization
       !isTracked && modifiers.batch == nil && !buffering.isBounded
       && !mutant(lane.isShared ? .sharedLaneOverlaps : .laneRunsTwice)
     mayRunHere = if case .mainBlocks = lane.executor { modifiers.batch == nil } else { false }
-    if case .direct = body {
-      mayCallHere = mayRunHere && dequeuesAll && modifiers.retry == nil
-    } else {
-      mayCallHere = false
-    }
     isPipeline = record.options.isForward && !lane.isInOrder
     isPassage = if case .passing = body { true } else { false }
     unsafe self.body = body
+    unsafe keeper = record.options.sharedClaim?.keeper
     if record.options.owner == nil, !isPipeline, modifiers.timeLimit == nil, !modifiers.isRestarting {
       unsafe direct = DirectBody(body)
     }
+    mayCallHere = unsafe mayRunHere && dequeuesAll && modifiers.retry == nil && direct != nil
     unsafe inbox = PayloadQueue(layout)
     unsafe ready = PayloadQueue(layout)
     super.init(record, anchor)
@@ -226,7 +223,7 @@ import Synchronization
   func close() {
     record.set(HandlerFlags.removed)
     over.publish(true)
-    unsafe (body, direct) = (nil, nil)
+    unsafe (body, direct, keeper) = (nil, nil, nil)
     lane.remove(self)
   }
 

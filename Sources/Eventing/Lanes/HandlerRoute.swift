@@ -11,8 +11,7 @@
     _ body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord, _ anchor: EventAnchor,
     _ modifiers: HandlerModifiers?
   ) {
-    let made = if case .perRecord(let make) = body { make(record, anchor) } else { body }
-    let body = record.options.sharedClaim?.kept(by: made) ?? made
+    let body = if case .perRecord(let make) = body { make(record, anchor) } else { body }
     if let modifiers, !body.isTransformed {
       let route = HandlerRoute(unpaced: body, type, record, anchor, modifiers)
       self = modifiers.pace.map { .paced(Pacer(record, anchor, $0, route, type)) } ?? route
@@ -30,12 +29,10 @@
     unpaced body: HandlerBody, _ type: PayloadType, _ record: DetailedRecord, _ anchor: EventAnchor,
     _ modifiers: HandlerModifiers
   ) {
-    switch (record.place, body, modifiers.retry) {
-    case (.inline, .sync(let body), let retry?): self = .retried(retry, body)
-    case (.inline, .direct(let body), let retry?): self = .retried(retry) { try body($0.payload) }
-    case (.inline, .sync(let body), nil): self = .call(body)
-    case (.inline, .direct(let body), nil): self = .call { try body($0.payload) }
-    default: self = .lane(HandlerQueue(record, anchor, body, type, modifiers))
+    if case .inline = record.place, let call = body.inlineCall(keeping: record.options.sharedClaim?.keeper) {
+      self = modifiers.retry.map { .retried($0, call) } ?? .call(call)
+    } else {
+      self = .lane(HandlerQueue(record, anchor, body, type, modifiers))
     }
   }
 

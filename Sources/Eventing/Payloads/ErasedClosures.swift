@@ -26,7 +26,7 @@ import Synchronization
 }
 
 @safe @usableFromInline struct HandlerClosure<Payload: ~Copyable>: Sendable {
-  @usableFromInline var call: @Sendable (borrowing Payload) throws -> Void
+  @usableFromInline let call: @Sendable (borrowing Payload) throws -> Void
   #if DEBUG
     @usableFromInline let type: Any.Type?
   #endif
@@ -70,12 +70,6 @@ extension HandlerClosure where Payload == Opaque {
       if let type { payload.check(type) }
     #endif
     try unsafe call(payload.address.assumingMemoryBound(to: Opaque.self).pointee)
-  }
-
-  func retaining(_ object: (any AnyObject & Sendable)?) -> ErasedHandler {
-    var copy = self
-    copy.call = { [call] payload in try withExtendedLifetime(object) { try call(payload) } }
-    return copy
   }
 
   static let none = ErasedHandler({ _ in }, of: nil)
@@ -159,7 +153,7 @@ extension ViewClosure where Payload == Opaque {
 }
 
 @safe @usableFromInline struct AsyncHandlerClosure<Payload: ~Copyable>: Sendable {
-  @usableFromInline var call: @Sendable (borrowing Payload) async throws -> Void
+  @usableFromInline let call: @Sendable (borrowing Payload) async throws -> Void
   #if DEBUG
     @usableFromInline let type: Any.Type?
   #endif
@@ -199,15 +193,6 @@ extension AsyncHandlerClosure where Payload: Sendable {
 }
 
 extension AsyncHandlerClosure where Payload == Opaque {
-  func retaining(_ object: (any AnyObject & Sendable)?) -> ErasedAsyncHandler {
-    var copy = self
-    copy.call = { [call] payload in
-      defer { withExtendedLifetime(object) {} }
-      try await call(payload)
-    }
-    return copy
-  }
-
   @inline(__always) func callAsFunction(_ payload: BorrowedPayload, on place: isolated (any Actor)?) async throws {
     #if DEBUG
       if let type { payload.check(type) }

@@ -230,7 +230,8 @@ extension HandlerRecord {
     return shared.isRemoved || record.has(HandlerFlags.removed) && !shared.record.has(HandlerFlags.spent)
   }
 
-  func kept(by body: HandlerBody) -> HandlerBody { body.retaining(handler) }
+  /// Retained with the closure of each handler. Never read under a mutex.
+  var keeper: BusHandler? { handler }
 
   /// Works even if the handler's own claim has used it up. Never called under a mutex.
   func end(_ handler: HandlerRecord) {
