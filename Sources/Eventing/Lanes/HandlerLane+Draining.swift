@@ -17,15 +17,11 @@ extension HandlerLane {
   func drain(_ worker: Worker, isHere: Bool = false) {
     var quota = DrainQuota(isMain: isMain, spins: !isHere)
     var goesOn = worker.beginsWithCall() || search(worker, &quota)
-    while goesOn {
+    queues: while goesOn {
       // Retains the queue and its closure once for many calls.
       let queue = worker.queue
-      guard case .now(let direct)? = unsafe queue.direct else {
-        goesOn = queue.follow(queue.runNow(worker), worker) && next(worker, &quota)
-        continue
-      }
-      repeat {
-        if let payload = queue.beginFirstAttempt(worker) {
+      if case .now(let direct)? = unsafe queue.direct {
+        while let payload = queue.beginFirstAttempt(worker) {
           var isFree = true
           do {
             try direct(payload)
@@ -34,10 +30,10 @@ extension HandlerLane {
             isFree = queue.follow(queue.runNow(worker, after: error), worker)
           }
           goesOn = isFree && next(worker, &quota)
-        } else {
-          goesOn = queue.follow(queue.runNow(worker), worker) && next(worker, &quota)
+          guard goesOn && worker.isBusy(with: queue) else { continue queues }
         }
-      } while goesOn && worker.isBusy(with: queue)
+      }
+      goesOn = queue.follow(queue.runNow(worker), worker) && next(worker, &quota)
     }
   }
 
@@ -56,17 +52,11 @@ extension HandlerLane {
       _ = place
       let references = unsafe RuntimeSPI.references(to: invocation)
       var (goesOn, leftTask) = (true, false)
-      repeat {
+      queues: repeat {
         // Retains the queue and its closure once for many calls.
         let queue = worker.queue
-        guard case .async(let direct)? = unsafe queue.direct else {
-          let step = await queue.runInEntrance(worker, on: place)
-          leftTask = unsafe Invocation.endIfShared(invocation, since: references)
-          goesOn = queue.follow(step, worker) && next(worker, &quota)
-          continue
-        }
-        repeat {
-          if let payload = queue.beginFirstAttempt(worker) {
+        if case .async(let direct)? = unsafe queue.direct {
+          while let payload = queue.beginFirstAttempt(worker) {
             var isFree = true
             do {
               try await direct(payload, on: place)
@@ -79,12 +69,12 @@ extension HandlerLane {
               isFree = queue.follow(step, worker)
             }
             goesOn = isFree && next(worker, &quota)
-          } else {
-            let step = await queue.run(worker, on: place)
-            leftTask = unsafe Invocation.endIfShared(invocation, since: references)
-            goesOn = queue.follow(step, worker) && next(worker, &quota)
+            guard goesOn && !leftTask && worker.isBusy(with: queue) else { continue queues }
           }
-        } while goesOn && !leftTask && worker.isBusy(with: queue)
+        }
+        let step = await queue.runInEntrance(worker, on: place)
+        leftTask = unsafe Invocation.endIfShared(invocation, since: references)
+        goesOn = queue.follow(step, worker) && next(worker, &quota)
       } while goesOn && !leftTask
       unsafe invocation._withUnsafeGuaranteedRef { $0.end() }
       return goesOn
@@ -171,8 +161,6 @@ enum LaneExecutor: Sendable {
     case .tasks, .taskForEachCall: false
     }
   }
-
-  var isTaskForEachCall: Bool { if case .taskForEachCall = self { true } else { false } }
 }
 
 extension ExecutionPlace {

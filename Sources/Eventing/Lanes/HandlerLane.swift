@@ -82,15 +82,13 @@ import Synchronization
     self.init(.tasks(nil), limit: max(1, limit), named: name, isShared: true)
   }
 
-  convenience init(priority: UInt8?) { self.init(.tasks(priority), named: nil, isShared: true) }
-
   @inline(never) init(
     _ executor: LaneExecutor, limit: Int = 1, freesWorkerInDelay: Bool = false, named name: String? = nil,
     isShared: Bool = false
   ) {
     (self.executor, self.limit, self.name, self.isShared) = (executor, limit, name, isShared)
     taskExecutor = Scheduling.executor
-    isTaskForEachCall = executor.isTaskForEachCall
+    isTaskForEachCall = if case .taskForEachCall = executor { true } else { false }
     isMain = executor.isMain
     keepsWorkerInDelay = !freesWorkerInDelay
   }

@@ -43,7 +43,7 @@ extension ExecutionPlace {
   var inSeveralEvents: ExecutionPlace {
     switch self {
     case .background(let priority, let buffering): .queue(Scheduling.backgroundQueue(priority), buffering)
-    case .inOrder(let priority, let buffering): .lane(HandlerLane(priority: priority), buffering)
+    case .inOrder(let priority, let buffering): .lane(HandlerLane(.tasks(priority), isShared: true), buffering)
     default: self
     }
   }
