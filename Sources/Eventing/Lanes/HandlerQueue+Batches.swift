@@ -21,10 +21,8 @@ extension HandlerQueue {
       if unsafe gathering == 1 { after.add { $0.gathering = (self, nil) } }
       return
     }
-    unsafe lastNumber += 1
-    unsafe running += 1
-    unsafe key.park(item, lastNumber, payload)
-    unsafe parkedKeys[ObjectIdentifier(key)] = key
+    unsafe key.parked.append(item, payload)
+    noteParked(key)
     if isFull { openAll(&after) }
     if begins || key.waitingCount >= batch.count { openBatch(key, &after) }
     if unsafe !key.isOpen, key.waitingCount == 1 { after.add { $0.gathering = (self, key) } }

@@ -115,11 +115,16 @@ extension HandlerQueue {
       unsafe key.isActive = true
       return false
     }
+    unsafe key.parked.append(item, moving: payload)
+    noteParked(key)
+    return true
+  }
+
+  func noteParked(_ key: KeyQueue) {
     unsafe running &+= 1
     unsafe lastNumber &+= 1
-    unsafe key.park(item, lastNumber, moving: payload)
+    unsafe key.numbers.append(lastNumber)
     unsafe parkedKeys[ObjectIdentifier(key)] = key
-    return true
   }
 
   @inline(__always) func begun(_ worker: Worker, _ hasCompletion: Bool, _ after: inout HandlerLane.After)
@@ -156,7 +161,6 @@ extension HandlerQueue {
     }
     noteDequeued(1)
     unsafe running &-= 1
-    if !key.hasCalls { unsafe parkedKeys[ObjectIdentifier(key)] = nil }
     worker.withCall { $0.begin(item) }
     return begun(worker, item.completion != nil, &after) == .call
   }
@@ -224,12 +228,8 @@ extension HandlerQueue {
   // MARK: Pipelines
 
   func openEntrance(of number: UInt64) {
-    let worker = lane.mutex.withLock { () -> Worker? in
-      guard unsafe entering == number else { return nil }
-      unsafe entering = 0
-      return openCount > 0 ? lane.wakeWorker() : nil
-    }
-    if let worker { lane.start(worker) }
+    lane.mutex.withLock { if unsafe entering == number { unsafe entering = 0 } }
+    lane.wake()
   }
 
   func entrance(of worker: Worker) -> Entrance? {

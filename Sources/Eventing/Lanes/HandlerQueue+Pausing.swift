@@ -76,7 +76,6 @@ extension HandlerQueue {
         call.begin(item)
         unsafe call.number = number
         unsafe key.isActive = true
-        if !key.hasCalls { unsafe parkedKeys[ObjectIdentifier(key)] = nil }
         unsafe held.append(call)
       }
       for call in unsafe held where unsafe call.attempts == 0 { unsafe noteDequeued(call.count) }

@@ -173,7 +173,6 @@ extension HandlerQueue {
       item = popped
       unsafe running -= 1
       if !key.hasCalls {
-        unsafe parkedKeys[ObjectIdentifier(key)] = nil
         unsafe key.isOpen = false
         // Under a lock, no worker would reach them.
         if unsafe !key.isActive { key.popFollowers(&effects.after) }

@@ -9,7 +9,7 @@ import Synchronization
   /// For a handler that takes batches, all items of the key. Guarded by: lane.mutex.
   @exclusivity(unchecked) var parked: PayloadQueue<Item>
   // Guarded by: lane.mutex.
-  @exclusivity(unchecked) private(set) var numbers = Deque<UInt64>()
+  @exclusivity(unchecked) var numbers = Deque<UInt64>()
   /// The waiting payloads may begin as a batch. Guarded by: lane.mutex.
   @exclusivity(unchecked) var isOpen = false
   /// An item for the key is in the handler's queue. Guarded by: lane.mutex.
@@ -45,18 +45,9 @@ import Synchronization
   var hasBarrier: Bool { unsafe parked.count > numbers.count }
   var firstNumber: UInt64 { unsafe numbers.first ?? .max }
 
-  func park(_ item: Item, _ number: UInt64, moving payload: UnsafeMutableRawPointer) {
-    unsafe parked.append(item, moving: payload)
-    unsafe numbers.append(number)
-  }
-
-  func park(_ item: Item, _ number: UInt64, _ payload: BorrowedPayload) {
-    unsafe parked.append(item, payload)
-    unsafe numbers.append(number)
-  }
-
   func popCall(to address: UnsafeMutableRawPointer) -> Item? {
     guard unsafe numbers.popFirst() != nil else { return nil }
+    if !hasCalls { unsafe queue.parkedKeys[ObjectIdentifier(self)] = nil }
     return unsafe parked.popCall(to: address)
   }
 
