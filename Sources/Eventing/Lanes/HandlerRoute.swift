@@ -161,19 +161,19 @@ extension Handler {
     }
   }
 
-  @usableFromInline typealias Conversion =
-    @Sendable (BorrowedPayload, String?, inout Delivery, (BorrowedPayload, inout Delivery) -> Bool) -> Bool
-
-  @usableFromInline init(converting inner: AnyHandler, _ view: ErasedView?, _ conversion: @escaping Conversion) {
+  @usableFromInline init(
+    converting inner: AnyHandler, _ view: ErasedView?, _ conversion: @escaping AnyHandler.Conversion
+  ) {
     any = AnyHandler(converting: inner, view, Payload.self, conversion)
   }
 }
 
 extension AnyHandler {
+  @usableFromInline typealias Conversion =
+    @Sendable (BorrowedPayload, String?, inout Delivery, (BorrowedPayload, inout Delivery) -> Bool) -> Bool
+
   init(
-    converting inner: AnyHandler, _ view: ErasedView?, _ outer: PayloadType,
-    _ conversion:
-      @escaping @Sendable (BorrowedPayload, String?, inout Delivery, (BorrowedPayload, inout Delivery) -> Bool) -> Bool
+    converting inner: AnyHandler, _ view: ErasedView?, _ outer: PayloadType, _ conversion: @escaping Conversion
   ) {
     let (body, type, modifiers) = (inner.body, inner.type, inner.options.modifierBox?.modifiers)
     let makeTransformed: @Sendable (DetailedRecord, EventAnchor) -> TransformedHandler = { record, anchor in

@@ -170,13 +170,7 @@ import Synchronization
 
   /// A probe leaves the pending occurrence alone.
   override func sendBarrier(_ completion: Completion) {
-    if completion.purpose != .probe, unsafe !pending.isEmpty, !holdPending() {
-      if case .throttle(let interval) = pace.kind {
-        unsafe timer?.cancel()
-        startTimer(after: interval)
-      }
-      deliverPending(.early, for: unsafe anchor.observers)
-    }
+    if completion.purpose != .probe, unsafe !pending.isEmpty, !holdPending() { deliverEarly() }
     lane?.sendBarrier(completion)
   }
 
@@ -185,11 +179,16 @@ import Synchronization
   override func endDelays() { lane?.endDelays() }
 
   override func resume() {
-    if unsafe timer == nil, unsafe !pending.isEmpty {
-      if case .throttle(let interval) = pace.kind { startTimer(after: interval) }
-      deliverPending(.early, for: unsafe anchor.observers)
-    }
+    if unsafe timer == nil, unsafe !pending.isEmpty { deliverEarly() }
     lane?.resume()
+  }
+
+  private func deliverEarly() {
+    if case .throttle(let interval) = pace.kind {
+      unsafe timer?.cancel()
+      startTimer(after: interval)
+    }
+    deliverPending(.early, for: unsafe anchor.observers)
   }
 }
 

@@ -44,10 +44,9 @@ public struct RetryPolicy: Hashable, Sendable {
 
   func fullDelay(after attempts: Int) -> Duration {
     guard let delays else { return .zero }
-    var delay = delays.lowerBound
-    var left = attempts - 1
+    var (delay, left) = (delays.lowerBound, attempts - 1)
     while left > 0, delay > .zero, delay < delays.upperBound {
-      delay = delay > delays.upperBound / 2 ? delays.upperBound : delay * 2
+      delay = min(delay * 2, delays.upperBound)
       left -= 1
     }
     return delay
