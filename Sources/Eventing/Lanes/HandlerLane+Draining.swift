@@ -128,17 +128,15 @@ package struct DrainQuota {
         ? CLOCK_MONOTONIC_COARSE : CLOCK_MONOTONIC
     }()
 
-    static var now: UInt64 {
+    private static func read(_ clock: clockid_t) -> UInt64 {
       var time = timespec()
       _ = unsafe clock_gettime(clock, &time)
       return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
     }
 
-    package static var exactNow: UInt64 {
-      var time = timespec()
-      _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-      return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
-    }
+    static var now: UInt64 { read(clock) }
+
+    package static var exactNow: UInt64 { read(CLOCK_MONOTONIC) }
   #else
     static var now: UInt64 { clock_gettime_nsec_np(CLOCK_UPTIME_RAW) }
 

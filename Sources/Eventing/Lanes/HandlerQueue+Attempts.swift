@@ -17,7 +17,10 @@ enum NextStep: Sendable {
 }
 
 extension HandlerQueue {
-  func run(_ worker: Worker, on place: isolated (any Actor)?) async -> NextStep {
+  func run(
+    _ worker: Worker, after error: (any Error)? = nil, on place: isolated (any Actor)?
+  ) async -> NextStep {
+    if let error, let step = step(after: AttemptResult(end: .failure(error)), on: worker) { return step }
     while true {
       let call = worker.call
       if isReplaced(call) { return .ended(.dropped) }
@@ -25,13 +28,6 @@ extension HandlerQueue {
       let result = isInTask ? await attemptInTask(call, on: place) : await attempt(call, on: place)
       if let step = step(after: result, on: worker) { return step }
     }
-  }
-
-  @inline(never) func run(
-    _ worker: Worker, after error: any Error, on place: isolated (any Actor)?
-  ) async -> NextStep {
-    if let step = step(after: AttemptResult(end: .failure(error)), on: worker) { return step }
-    return await run(worker, on: place)
   }
 
   @inline(__always) func runInEntrance(_ worker: Worker, on place: isolated (any Actor)?) async -> NextStep {
@@ -42,17 +38,14 @@ extension HandlerQueue {
     }
   }
 
-  func runNow(_ worker: Worker) -> NextStep {
+  @inline(never) func runNow(_ worker: Worker, after error: (any Error)? = nil) -> NextStep {
+    if let error, let step = step(after: AttemptResult(end: .failure(error)), on: worker) { return step }
     while true {
       let call = worker.call
       let cell = newCell(for: call)
       let result = bound(call, cell) { callHandler(call, cell) }
       if let step = step(after: result, on: worker) { return step }
     }
-  }
-
-  @inline(never) func runNow(_ worker: Worker, after error: any Error) -> NextStep {
-    step(after: AttemptResult(end: .failure(error)), on: worker) ?? runNow(worker)
   }
 
   // MARK: One attempt

@@ -271,15 +271,15 @@ extension Pacer {
   private func noteHeld() {
     guard unsafe !isHeldReported else { return }
     unsafe isHeldReported = true
-    let occurrence = unsafe pending.takeFirst()
-    if let completion = occurrence.completion, completion.isToBeTold { reportHeld(completion, at: self) }
-    unsafe pending.untake(occurrence.withoutWaiting)
+    let completion = unsafe pending.first.completion
+    unsafe pending[0].completion = completion?.withoutWaiting
+    if let completion, completion.isToBeTold { reportHeld(completion, at: self) }
   }
 }
 
 struct PacedOccurrence: PayloadHeader {
   let sequence: UInt64
-  private(set) var completion: Completion?
+  var completion: Completion?
   /// `nil` for most posts, which makes this struct cheap to copy and destroy.
   private let details: Details?
 
@@ -306,12 +306,6 @@ struct PacedOccurrence: PayloadHeader {
     self.sequence = sequence
     self.completion = completion
     details = nil
-  }
-
-  var withoutWaiting: PacedOccurrence {
-    var copy = self
-    copy.completion = completion?.withoutWaiting
-    return copy
   }
 
   func delivery(_ payload: BorrowedPayload?) -> Delivery {
