@@ -31,8 +31,8 @@ extension HandlerQueue {
   }
 
   @inline(__always) func runInEntrance(_ worker: Worker, on place: isolated (any Actor)?) async -> NextStep {
-    guard let entrance = entrance(of: worker) else { return await run(worker, on: place) }
-    return await Entrance.ofCall.withValue(entrance) {
+    guard isPipeline else { return await run(worker, on: place) }
+    return await Entrance.ofCall.withValue(Entrance(self, of: unsafe worker.call.number)) {
       _ = place
       return await run(worker, on: place)
     }
@@ -202,15 +202,15 @@ extension HandlerQueue {
 
   @inline(never) private func began(_ call: Call, _ cell: CallCell?) -> [AttemptResult.Observed] {
     if modifiers.batch == nil, unsafe call.completion?.observed == nil { return [] }
-    var isFurther = false
-    return call.completions.compactMap { completion in
-      guard var observed = unsafe completion.observed else { return nil }
+    var all: [AttemptResult.Observed] = []
+    for completion in call.completions {
+      guard var observed = unsafe completion.observed else { continue }
       if let cell, observed.cell != nil { observed.cell = cell }
-      defer { isFurther = true }
-      let call = observed.began(
-        HandlerToken(record, anchor), on: self, attempt: unsafe call.attempts, isFurther: isFurther)
-      return (observed, call)
+      let begun = observed.began(
+        HandlerToken(record, anchor), on: self, attempt: unsafe call.attempts, isFurther: !all.isEmpty)
+      all.append((observed, begun))
     }
+    return all
   }
 
   /// Called once the outcome is decided rather than where the handler returns, because a time limit
@@ -308,7 +308,9 @@ extension HandlerQueue {
     of call: Call, _ delay: Duration, _ worker: Worker?, _ change: () -> Void = {},
     then action: @escaping @Sendable () -> Void
   ) -> Delay {
-    guard let queue = retryQueue, let delays else { preconditionFailure("only a retried call is delayed") }
+    guard let queue = retryQueue, let delays = record.delays else {
+      preconditionFailure("only a retried call is delayed")
+    }
     let nodes: [WaitNode?] = unsafe [worker ?? call, call.key?.takeUnretainedValue()]
     let timer = Delay(queue, delaying: nodes.compactMap { $0 }, action)
     lane.mutex.withLock {
@@ -343,7 +345,7 @@ extension HandlerQueue {
       lane.addUrgent(call)
       return (timer, nil)
     }
-    if let timer { delays?.remove(timer) }
+    if let timer { record.delays?.remove(timer) }
     if let worker { lane.start(worker) } else { lane.wake() }
   }
 
@@ -355,7 +357,7 @@ extension HandlerQueue {
     } onCancel: {
       timer.fireNow()
     }
-    delays?.remove(timer)
+    record.delays?.remove(timer)
     lane.mutex.withLock {
       unsafe call.isDelayed = false
       if unsafe endsDelays { unsafe call.rare.isLastAttempt = true }
@@ -412,7 +414,7 @@ extension HandlerQueue {
     let payload = worker.withCall { call in
       countBegin(of: call)
       unsafe call.attempts = 1
-      if delays != nil { attempt.store(1, ordering: .relaxed) }
+      if modifiers.retry != nil { attempt.store(1, ordering: .relaxed) }
       if let batch = modifiers.batch { call.makeBatch(batch) }
       return call.payload
     }

@@ -231,8 +231,4 @@ extension HandlerQueue {
     lane.mutex.withLock { if unsafe entering == number { unsafe entering = 0 } }
     lane.wake()
   }
-
-  func entrance(of worker: Worker) -> Entrance? {
-    isPipeline ? Entrance(self, of: unsafe worker.call.number) : nil
-  }
 }

@@ -124,8 +124,7 @@ extension HandlerQueue {
 
   /// If one of the running calls waits for the barrier, only that call is deferred.
   func pass(_ completion: Completion, at node: WaitNode) {
-    typealias Begun = (call: Call, number: UInt64)
-    let (begun, keys) = lane.mutex.withLock { () -> ([Begun], [KeyQueue]) in
+    let (begun, keys) = lane.mutex.withLock {
       unsafe (begunCalls.map { unsafe ($0, $0.number) }, isPaused ? [] : keysInOrder)
     }
     for (call, _) in begun { completion.expect(call) }
@@ -133,7 +132,7 @@ extension HandlerQueue {
     let late = lane.mutex.withLock { () -> [WaitNode] in
       var late: [WaitNode] = []
       for (call, number) in begun {
-        if unsafe call.number == number, unsafe !isPaused || !held.contains(where: { $0 === call }) {
+        if unsafe call.number == number, unsafe !held.contains(where: { $0 === call }) {
           unsafe call.barriers.append(completion)
         } else {
           late.append(call)
@@ -183,7 +182,7 @@ extension HandlerQueue {
     }
     skip(calls, &waiting)
     after.run(lane, nil)
-    if ends { delays?.end() }
+    if ends { record.delays?.end() }
     if isIdle { close() } else { lane.wake() }
     return isIdle
   }

@@ -8,7 +8,6 @@ import Synchronization
   let buffering: Buffering
   let layout: PayloadLayout
   let keys: LaneKeys?
-  let delays: HandlerDelays?
   let retryQueue: DelayQueue?
   let limitQueue: DelayQueue?
   let batchQueue: DelayQueue?
@@ -73,7 +72,6 @@ import Synchronization
     let lane = record.place.makeLane(isSynchronous: body.isSynchronous)
     self.lane = lane
     layout = PayloadLayout(type)
-    delays = record.delays
     retryQueue = modifiers.retry.map { DelayQueues.of($0.clock, for: anchor) }
     limitQueue = modifiers.timeLimit.map { DelayQueues.of($0.clock, for: anchor) }
     batchQueue = modifiers.batch.flatMap { $0.within == nil ? nil : DelayQueues.of($0.clock, for: anchor) }
@@ -216,7 +214,7 @@ import Synchronization
 
   override func endDelays() {
     lane.mutex.withLock { unsafe endsDelays = true }
-    delays?.end()
+    record.delays?.end()
   }
 
   /// Releases the closure, so never called under a mutex.
