@@ -260,7 +260,7 @@ extension SendCompletionTests {
       #expect(lines.count == 1)
       #expect(
         lines.first?.hasPrefix(
-          "eventing: handler \"toldPong\" waits for an event, by send or quiesce, but that waits for handler \"toldPing\""
+          "handler \"toldPong\" waits for an event, by send or quiesce, but that waits for handler \"toldPing\""
         ) == true)
     }
   }
