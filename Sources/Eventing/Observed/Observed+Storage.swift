@@ -53,8 +53,8 @@ extension Observed {
 
     @inlinable func set(_ new: Value) {
       let own = core.enter()
-      guard own != 0 else { return setLate(new) }
-      guard core.beginChange(rareState) else { return setInside(new, own) }
+      guard own != 0 else { return _ = enqueue(new) }
+      guard core.beginChange(rareState) else { return _ = setInside(new, own) }
       let old = unsafe box.current
       unsafe box.current = new
       unsafe version &+= 1
@@ -72,17 +72,7 @@ extension Observed {
       withExtendedLifetime(old) {}
     }
 
-    // Isolation: core.
-    @usableFromInline @inline(never) func setInside(_ new: Value, _ own: UInt) {
-      _ = setInside(new, ifStill: nil, own)
-    }
-
-    @usableFromInline @inline(never) func setLate(_ new: Value) {
-      if queue(new, ifStill: nil) == true { OverloadControl.slowDown() }
-    }
-
     func update<Failure: Error>(_ next: (Value) throws(Failure) -> Value) throws(Failure) {
-      let core = event.core
       let thread = Thread.current
       // Only the first round enters the core. A thread inside calls handlers with `.prior` before
       // it sets the value; if such a handler changed the value in every round, every attempt would
@@ -106,12 +96,7 @@ extension Observed {
         let ifStill: UInt64? = mayEnter ? seen : core.mutex.withLock { endComputing(thread) }
         let own = mayEnter ? core.enter() : 0
         mayEnter = false
-        if own != 0 {
-          if setInside(new, ifStill: ifStill, own) { return }
-        } else if let mustSlowDown = queue(new, ifStill: ifStill) {
-          if mustSlowDown { OverloadControl.slowDown() }
-          return
-        }
+        if own != 0 ? setInside(new, own, ifStill: ifStill) : enqueue(new, ifStill: ifStill) { return }
       }
     }
 
@@ -135,16 +120,37 @@ extension Observed {
       return isNested
     }
 
-    private func refuseNested() {
-      assertionFailure(
-        "expected the closure of Observed.update to leave the value alone; it sets it, or updates it. What it sets is overwritten: change what the closure is given."
-      )
+    /// What the change of the value leaves to do after the unlock.
+    private struct Assignment {
+      let change: ValueChange<Value>  // also keeps the old value, which isn't released before
+      let isNested: Bool
+      let memberships: [CombinationMembership<Value>]
+      var reads: TrackedReads?
+    }
+
+    /// The caller holds `core.mutex`, enqueues or delivers the change, and calls ``conclude(_:_:)``.
+    private func assign(_ new: Value, _ completion: Completion?) -> Assignment {
+      keepReplayValue()
+      let change = unsafe ValueChange(old: box.current, new: new)
+      unsafe box.current = new
+      return Assignment(
+        change: change, isNested: noteChange(), memberships: push(new, completion), reads: takeTrackedReads())
+    }
+
+    /// The caller has left the core, holds no mutex, and has no copy of the assignment, which would
+    /// retain the lease of its reads.
+    private func conclude(_ done: inout Assignment, isOverloaded: Bool = false) {
+      if done.isNested {
+        assertionFailure(
+          "expected the closure of Observed.update to leave the value alone; it sets it, or updates it. What it sets is overwritten: change what the closure is given."
+        )
+      }
+      tell(&done.reads)
+      if collect(done.memberships) || isOverloaded { OverloadControl.slowDown() }
     }
 
     /// Returns whether the value was set: only if the version is still `seen`. Isolation: core.
-    private func setInside(_ new: Value, ifStill seen: UInt64?, _ own: UInt) -> Bool {
-      let core = event.core
-      let rareState = core.rareState
+    @usableFromInline @inline(never) func setInside(_ new: Value, _ own: UInt, ifStill seen: UInt64? = nil) -> Bool {
       let completion = Completion.ofSetter
       let isPriorTold = unsafe rareState.priorHandlerCount > 0
       if isPriorTold { lend(ValueChange(old: value, new: new, isPrior: true)) { core.deliverQueued($0, nil) } }
@@ -154,47 +160,31 @@ extension Observed {
         core.leave(own)
         return false
       }
-      keepReplayValue()
-      let change = unsafe ValueChange(old: box.current, new: new)
-      unsafe box.current = new
-      let isNested = noteChange()
-      let memberships = push(new, completion)
-      var reads = takeTrackedReads()
+      var done = assign(new, completion)
       // Enqueued work may be an earlier change, or a new handler that must receive this one.
       let isNext = unsafe rareState.mailbox.items.isEmpty
-      if !isNext { append(change, to: rareState, completion, isPriorTold: isPriorTold) }
+      if !isNext { append(done.change, to: rareState, completion, isPriorTold: isPriorTold) }
       core.mutex.unlock()
-      if isNested { refuseNested() }
-      if isNext { lend(change) { core.deliverQueued($0, nil) } }
+      if isNext { lend(done.change) { core.deliverQueued($0, nil) } }
       core.leave(own)
-      tell(&reads)
-      if collect(memberships) { OverloadControl.slowDown() }
+      conclude(&done)
       return true
     }
 
-    private func queue(_ new: Value, ifStill seen: UInt64?) -> Bool? {
-      var old: Value?  // Released after the unlock.
-      var isNested = false
-      var memberships: [CombinationMembership<Value>] = []
-      var reads: TrackedReads?
+    /// Returns whether the value was set, as ``setInside(_:_:ifStill:)``.
+    @usableFromInline @inline(never) func enqueue(_ new: Value, ifStill seen: UInt64? = nil) -> Bool {
+      var done: Assignment?
       let completion = Completion.ofSetter
-      let isOverloaded = event.core.enqueue { rareState in
+      let isOverloaded = core.enqueue { rareState in
         if let seen, unsafe version != seen { return false }
-        keepReplayValue()
-        let change = unsafe ValueChange(old: box.current, new: new)
-        unsafe old = box.current
-        unsafe box.current = new
-        isNested = noteChange()
-        memberships = push(new, completion)
-        reads = takeTrackedReads()
-        append(change, to: rareState, completion, isPriorTold: false)
+        let assignment = assign(new, completion)
+        done = assignment
+        append(assignment.change, to: rareState, completion, isPriorTold: false)
         return rareState.isOverloaded
       }
-      if isNested { refuseNested() }
-      if old == nil { return nil }
-      tell(&reads)
-      let isCombinationOverloaded = collect(memberships)
-      return isOverloaded || isCombinationOverloaded
+      if done == nil { return false }
+      conclude(&done!, isOverloaded: isOverloaded)
+      return true
     }
 
     // The callers of these two functions hold `core.mutex`.
