@@ -14,14 +14,15 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   @exclusivity(unchecked) private var completion: Completion?
   @exclusivity(unchecked) private var queue: DelayQueue?
 
-  /// Guarded by: core.mutex. After the wait, ``Leftovers`` uses `next` for its own list.
+  // Guarded by: core.mutex.
   @exclusivity(unchecked) var next: LaterItem?
+  // Guarded by: core.mutex.
   @exclusivity(unchecked) var previous: LaterItem?
   // Guarded by: the mutex of the queue.
   var heapIndex = -1
 
   // The timer's thread must not release these, because that may run user code. They are accessed
-  // first by that thread and then by the block in which ``Leftovers`` releases them.
+  // first by that thread and then by the block that calls ``letGo()``.
   @exclusivity(unchecked) private var heldCore: EventCore?
   @exclusivity(unchecked) private var replaced: OwnedPayload?
 
@@ -40,7 +41,6 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
 
   var stage: Stage { stageWord.load(ordering: .acquiring) }
   var isWaiting: Bool { stage == .waiting }
-  var releasesItself: Bool { true }
 
   /// The caller holds `core.mutex`.
   func end(_ stage: Stage) -> Bool {
@@ -71,18 +71,11 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
 
   // MARK: The timer
 
-  /// ``Leftovers`` releases what the item retains, so that no user code delays the timer.
-  func fire() {
-    if enqueue() { Leftovers.release(self) }
-  }
-
   /// Never inlined, so that no reference to the event outlives the call and this thread never
   /// releases the last one.
-  @inline(never) private func enqueue() -> Bool {
+  @inline(never) func fire() {
     unsafe heldCore = core
-    guard let core = unsafe heldCore else { return false }
-    unsafe core.postFromTimer(self, &replaced)
-    return true
+    unsafe heldCore?.postFromTimer(self, &replaced)
   }
 
   /// The caller holds `core.mutex` and destroys the returned payload after unlocking.
@@ -99,33 +92,6 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
     let core = unsafe heldCore
     unsafe heldCore = nil
     withExtendedLifetime(core) {}
-  }
-}
-
-/// Releases objects outside the timer's thread, which a user's `deinit` might block.
-enum Leftovers {
-  private static let items = Guarded<LaterItem?>(nil)
-
-  static func release(_ item: LaterItem) {
-    // In a simulation, everything runs on one thread, and the timer belongs to the simulation
-    // alone.
-    if Scheduling.isSimulated { return item.letGo() }
-    let isFirst = items.withLock { first -> Bool in
-      unsafe item.next = first
-      first = item
-      return unsafe item.next == nil
-    }
-    if isFirst { Scheduling.concurrentBlock { releaseAll() } }
-  }
-
-  private static func releaseAll() {
-    var first: LaterItem?
-    items.withLock { swap(&$0, &first) }
-    while let item = first {
-      first = unsafe item.next
-      unsafe item.next = nil
-      item.letGo()
-    }
   }
 }
 
@@ -155,9 +121,10 @@ protocol DelayedWork: AnyObject, Sendable {
   var isWaiting: Bool { get }
   /// -1 while not in a queue. Guarded by: the mutex of the queue.
   var heapIndex: Int { get set }
-  /// If false, the queue releases the work in a block.
-  var releasesItself: Bool { get }
   /// Called on the timer's thread with no mutex held. All other work of the clock waits for this,
   /// so it must not run user code.
   func fire()
+  /// Called after ``fire()``, in a block that also releases the work, because a user's `deinit` might
+  /// block.
+  func letGo()
 }

@@ -27,8 +27,6 @@ final class Delay: DelayedWork, @unchecked Sendable {
   }
 
   var isWaiting: Bool { isOpen.load(ordering: .acquiring) }
-  /// A fired timer still retains its action, and with it a lane, its closures and its keys.
-  var releasesItself: Bool { false }
 
   func start(after delay: Duration) {
     guard !delay.isForever else { return }
@@ -39,14 +37,14 @@ final class Delay: DelayedWork, @unchecked Sendable {
   }
 
   func fire() {
-    guard close() else { return }
-    action()
+    if close() { action() }
   }
 
+  /// A fired timer still retains its action, and with it a lane, its closures and its keys.
+  func letGo() {}
+
   @inline(never) func fireNow() {
-    guard close() else { return }
-    queue.noteCancelled(self)
-    action()
+    if cancel() { action() }
   }
 
   @discardableResult @inline(never) func cancel() -> Bool {
@@ -98,18 +96,15 @@ enum ClockIdentity {
   private static func isEqual<Value: Equatable>(_ a: Value, _ b: Any) -> Bool { b as? Value == a }
 }
 
-// Safe: each field says what guards it.
-final class HandlerDelays: @unchecked Sendable {
-  private let mutex = UnfairMutex()
-  // Guarded by: mutex.
-  @exclusivity(unchecked) private var timers: [UInt64: Delay] = [:]
+final class HandlerDelays: Sendable {
+  private let timers = Guarded<[UInt64: Delay]>([:])
 
-  func insert(_ timer: Delay) { mutex.withLock { unsafe timers[timer.number] = timer } }
+  func insert(_ timer: Delay) { timers.withLock { $0[timer.number] = timer } }
 
   func remove(_ timer: Delay) {
-    let removed = mutex.withLock {
-      let removed = unsafe timers.removeValue(forKey: timer.number)
-      unsafe timers.giveBackRoom()
+    let removed = timers.withLock { timers in
+      let removed = timers.removeValue(forKey: timer.number)
+      timers.giveBackRoom()
       return removed
     }
     withExtendedLifetime(removed) {}  // released after unlocking
@@ -118,7 +113,7 @@ final class HandlerDelays: @unchecked Sendable {
   /// With `givingUp`, each delay is flagged, because the lock may have ended by the time the
   /// delayed call continues. Never called under a mutex.
   @inline(never) func end(givingUp: Bool = false) {
-    for timer in mutex.withLock({ unsafe Array(timers.values) }).sortedUnspecialized(by: { $0.number < $1.number }) {
+    for timer in timers.withLock({ Array($0.values) }).sortedUnspecialized(by: { $0.number < $1.number }) {
       if givingUp { timer.isGivenUp.publish(true) }
       timer.fireNow()
     }

@@ -8,6 +8,7 @@ final class DelayQueue: Sendable {
   }
 
   private struct State {
+    let stopsWhenUnused: Bool
     var heap = DelayHeap()
     var alarm: Duration?
     var isTimerUsed = false
@@ -16,7 +17,7 @@ final class DelayQueue: Sendable {
     var ringCount: UInt64 = 0
     var ringCountAtSetting: UInt64 = 0
 
-    @inline(never) mutating func beginSetting(_ stopsWhenUnused: Bool) -> Alarm? {
+    @inline(never) mutating func beginSetting() -> Alarm? {
       guard !isSetting, !isFiring else { return nil }
       let next: Alarm
       if let first = heap.firstDeadline {
@@ -48,11 +49,12 @@ final class DelayQueue: Sendable {
   static var batch: Int { 64 }
 
   private let timer: any DelayTimer
-  private let state = Guarded(State())
+  private let state: Guarded<State>
   private let onDeinit: @Sendable () -> Void
 
   init(_ timer: any DelayTimer, onDeinit: @escaping @Sendable () -> Void = {}) {
     self.timer = timer
+    state = Guarded(State(stopsWhenUnused: timer.stopsWhenUnused))
     self.onDeinit = onDeinit
   }
 
@@ -72,22 +74,20 @@ final class DelayQueue: Sendable {
     idleAwareClock?.timerBegan()
     defer { idleAwareClock?.timerEnded() }
     let deadline = timer.now.adding(delay)
-    let stops = timer.stopsWhenUnused
     set(
       state.withLock { state -> Alarm? in
         guard work.isWaiting, work.heapIndex < 0 else { return nil }
         state.heap.insert(work, deadline)
-        return state.beginSetting(stops)
+        return state.beginSetting()
       })
   }
 
   @inline(never) func noteCancelled(_ work: any DelayedWork) {
-    let stops = timer.stopsWhenUnused
     set(
       state.withLock { state -> Alarm? in
         guard work.heapIndex >= 0 else { return nil }
         state.heap.remove(at: work.heapIndex)  // the caller retains the work
-        return state.beginSetting(stops)
+        return state.beginSetting()
       })
   }
 
@@ -101,10 +101,9 @@ final class DelayQueue: Sendable {
     var next = alarm
     while let alarm = next {
       if case .at(let deadline) = alarm { timer.set(deadline, self) } else { timer.stop() }
-      let stops = timer.stopsWhenUnused
       next = state.withLock { state -> Alarm? in
         state.endSetting(alarm)
-        return state.beginSetting(stops)
+        return state.beginSetting()
       }
     }
   }
@@ -122,14 +121,13 @@ final class DelayQueue: Sendable {
   /// Only one thread fires at a time, so work fires in the order of the deadlines.
   func fireSome(notAfter instant: Duration? = nil) -> Int {
     let now = max(timer.now, instant ?? .zero)
-    let stops = timer.stopsWhenUnused
     var due: [any DelayedWork] = []
     set(
       state.withLock { state -> Alarm? in
         while due.count < DelayQueue.batch, let work = state.heap.popFirst(notAfter: now) { due.append(work) }
         guard due.isEmpty else { return nil }
         state.isFiring = false
-        return state.beginSetting(stops)
+        return state.beginSetting()
       })
     for work in due { work.fire() }
     let count = due.count
@@ -139,16 +137,16 @@ final class DelayQueue: Sendable {
 
   /// Releases the work on the global queue, because it may retain the user's objects.
   private func release(_ due: inout [any DelayedWork]) {
-    // In a simulation, everything runs on one thread.
-    if due.isEmpty || Scheduling.isSimulated { return }
-    due.removeAll { $0.releasesItself }
     if due.isEmpty { return }
+    // In a simulation, everything runs on one thread.
+    if Scheduling.isSimulated { return due.forEach { $0.letGo() } }
     // If this thread is the last to release `fired`, the array is empty by then.
     let fired = Guarded<[any DelayedWork]>([])
     fired.withLock { swap(&$0, &due) }
     Scheduling.concurrentBlock {
       var taken: [any DelayedWork] = []
       fired.withLock { swap(&$0, &taken) }
+      for work in taken { work.letGo() }
     }
   }
 }
@@ -183,11 +181,7 @@ package final class DelayQueueTable: Sendable {
 
   package init() {}
 
-  func queue(of clock: any Clock<Duration>, in simulation: (any SimulatedScheduling)?) -> DelayQueue {
-    find(clock, simulation)
-  }
-
-  private func find<C: Clock<Duration>>(_ clock: C, _ simulation: (any SimulatedScheduling)?) -> DelayQueue {
+  func queue<C: Clock<Duration>>(of clock: C, in simulation: (any SimulatedScheduling)?) -> DelayQueue {
     // A value without `==` counts as a different clock each time, so it never enters the table.
     guard ClockIdentity.isKnown(clock) else { return DelayQueue(SleepingTimer(clock, in: simulation)) }
     let key = Key(type: ObjectIdentifier(C.self), hash: ClockIdentity.hash(of: clock))
@@ -234,32 +228,22 @@ enum DelayQueues {
   private static let suspending = DelayQueue(DispatchTimer(SuspendingClock(), isContinuous: false))
   private static let others = DelayQueueTable()
 
+  /// Runs user code, the clock's `==` and `hash(into:)`, so never called under a mutex.
   static func of(_ clock: any Clock<Duration>, for anchor: EventAnchor) -> DelayQueue {
-    let queue = of(clock)
+    if let queue = ofStandardLibrary(clock) { return queue }
+    // A simulation has queues of its own, so that no timer outlives it.
+    let simulation = Scheduling.currentSimulation
+    let isStandard = clock is ContinuousClock || clock is SuspendingClock
+    let measuring = isStandard ? simulation?.delayClock ?? clock : clock
+    let queue = (simulation?.delayQueues ?? others).queue(of: measuring, in: simulation)
     queue.idleAwareClock?.meet(EventReference(anchor: anchor))
     return queue
   }
 
+  /// `nil` in a simulation.
   static func ofStandardLibrary(_ clock: any Clock<Duration>) -> DelayQueue? {
     if Scheduling.isSimulated { return nil }
     return clock is ContinuousClock ? continuous : clock is SuspendingClock ? suspending : nil
-  }
-
-  /// In a simulation, returns a queue of that simulation, so that no timer outlives it. Runs user
-  /// code, the clock's `==` and `hash(into:)`, so never called under a mutex.
-  private static func of(_ clock: any Clock<Duration>) -> DelayQueue {
-    let simulation = Scheduling.currentSimulation
-    switch clock {
-    case is ContinuousClock where simulation == nil: return continuous
-    case is SuspendingClock where simulation == nil: return suspending
-    default: return (simulation?.delayQueues ?? others).queue(of: simulation?.replacing(clock) ?? clock, in: simulation)
-    }
-  }
-}
-
-extension SimulatedScheduling {
-  fileprivate func replacing(_ clock: any Clock<Duration>) -> any Clock<Duration> {
-    clock is ContinuousClock || clock is SuspendingClock ? delayClock : clock
   }
 }
 
