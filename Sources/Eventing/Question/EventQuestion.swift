@@ -195,8 +195,8 @@ extension EventQuestion: CustomStringConvertible {
   @exclusivity(unchecked) private var replies: [(rank: Rank, reply: Reply)] = []
   // Guarded by: mutex.
   @exclusivity(unchecked) private var end: End?
-  // Guarded by: mutex.
-  @exclusivity(unchecked) private var waiter: UnsafeContinuation<Void, Never>?
+  /// Awake after the end.
+  private let sleeper = Sleeper()
 
   init(_ query: Query, wantsOne: Bool) {
     unsafe asked = query
@@ -223,28 +223,19 @@ extension EventQuestion: CustomStringConvertible {
   }
 
   func end(_ end: End) {
-    mutex.lock()
-    if unsafe self.end == nil { unsafe self.end = end }
-    let waiter = unsafe waiter
-    unsafe self.waiter = nil
-    let asked = unsafe asked
-    unsafe self.asked = nil
-    mutex.unlock()
+    let asked = mutex.withLock {
+      if unsafe self.end == nil { unsafe self.end = end }
+      defer { unsafe self.asked = nil }
+      return unsafe self.asked
+    }
     withExtendedLifetime(asked) {}  // released outside the mutex
-    guard let waiter = unsafe waiter else { return }
     // The cancellation of the caller's task already holds the lock of that task.
-    if case .cancelled = end { unsafe waiter.resume() } else { unsafe Scheduling.resume(waiter) }
+    sleeper.wake(isPosting: end != .cancelled)
   }
 
   func wait() async -> (end: End, replies: [Reply]) {
     await withTaskCancellationHandler {
-      unsafe await withUnsafeContinuation { continuation in
-        let isOver = mutex.withLock {
-          if unsafe end == nil { unsafe waiter = unsafe continuation }
-          return unsafe end != nil
-        }
-        if isOver { unsafe continuation.resume() }
-      }
+      await sleeper.sleep()
     } onCancel: {
       end(.cancelled)
     }

@@ -179,19 +179,14 @@ package enum Sleeping {
   }
 }
 
-// Safe: each field says what guards it.
-@safe final class Sleeper: @unchecked Sendable {
-  private let mutex = UnfairMutex()
-  // Guarded by: mutex.
-  @exclusivity(unchecked) private var isAwake = false
-  // Guarded by: mutex.
-  @exclusivity(unchecked) private var continuation: UnsafeContinuation<Void, Never>?
+@safe final class Sleeper: Sendable {
+  private let state = unsafe Guarded((isAwake: false, continuation: UnsafeContinuation<Void, Never>?.none))
 
   func sleep() async {
     unsafe await withUnsafeContinuation { continuation in
-      let isLate = mutex.withLock { () -> Bool in
-        if unsafe !isAwake { unsafe self.continuation = unsafe continuation }
-        return unsafe isAwake
+      let isLate = unsafe state.withLock { state in
+        if unsafe !state.isAwake { unsafe state.continuation = continuation }
+        return unsafe state.isAwake
       }
       if isLate { unsafe continuation.resume() }
     }
@@ -200,10 +195,9 @@ package enum Sleeping {
   /// - Parameter isPosting: Whether the thread may be running user code and holding one of the
   ///   user's locks: see `Scheduling.resume`.
   func wake(isPosting: Bool) {
-    let waiting = unsafe mutex.withLock { () -> UnsafeContinuation<Void, Never>? in
-      unsafe isAwake = true
-      defer { unsafe continuation = nil }
-      return unsafe continuation
+    let waiting = unsafe state.withLock { state in
+      defer { unsafe state = (true, nil) }
+      return unsafe state.continuation
     }
     guard let waiting = unsafe waiting else { return }
     if isPosting { unsafe Scheduling.resume(waiting) } else { unsafe waiting.resume() }
