@@ -47,38 +47,37 @@ protocol TaskWork: Sendable {
   @inline(never) private static func placedTask(
     priority: UInt8?, on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
   ) {
-    let priority = priority.map(Self.priority)
-    if let simulation = currentSimulation {
-      Task.detached(executorPreference: simulation, priority: priority) {
-        await $simulation.withValue(simulation) { await body() }
-      }
-    } else if let executor {
-      Task.detached(executorPreference: executor, priority: priority) { await body() }
-    } else {
-      Task.detached(priority: priority) { await body() }
+    _ = detached(priority.map(Self.priority), in: currentSimulation, orOn: executor, body)
+  }
+
+  private static func detached(
+    _ priority: TaskPriority?, in simulation: (any SimulatedScheduling)?, orOn executor: (any TaskExecutor)?,
+    _ body: @escaping @Sendable () async -> Void
+  ) -> Task<Void, Never> {
+    guard let simulation else {
+      return Task.detached(executorPreference: executor, priority: priority) { await body() }
+    }
+    return Task.detached(executorPreference: simulation, priority: priority) {
+      await $simulation.withValue(simulation) { await body() }
     }
   }
 
   /// Releasing the returned object cancels the task.
   package static func cancelledWhenDropped(_ body: @escaping @Sendable () async -> Void) -> any AnyObject & Sendable {
-    RunningTask(currentSimulation.map { Task(executorPreference: $0) { await body() } } ?? Task { await body() })
+    RunningTask(Task(executorPreference: currentSimulation) { await body() })
   }
 
   /// Releasing the returned object cancels the task.
   package static func detachedTask(
     in simulation: (any SimulatedScheduling)?, _ body: @escaping @Sendable () async -> Void
   ) -> any AnyObject & Sendable {
-    guard let simulation else { return RunningTask(Task.detached { await body() }) }
-    return RunningTask(
-      Task.detached(executorPreference: simulation) { await $simulation.withValue(simulation) { await body() } })
+    RunningTask(detached(nil, in: simulation, orOn: nil, body))
   }
 
   static func innerTask<Value: Sendable>(
     on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Value
   ) -> Task<Value, Never> {
-    if let simulation = currentSimulation { return Task(executorPreference: simulation) { await body() } }
-    if let executor { return Task(executorPreference: executor) { await body() } }
-    return Task { await body() }
+    Task(executorPreference: currentSimulation ?? executor) { await body() }
   }
 
   @TaskLocal package static var isTimer = false
@@ -135,13 +134,11 @@ protocol TaskWork: Sendable {
     let priority = TaskPriority(rawValue: rawPriority)
     let quality: DispatchQoS =
       switch priority {
-      case .high: .userInitiated
-      case .medium: .default
+      case _ where priority > .high: .userInteractive
+      case _ where priority > .medium: .userInitiated
+      case _ where priority > .low: .default
       case .background: .background
-      case .low: .utility
-      default:
-        priority > .high
-          ? .userInteractive : priority > .medium ? .userInitiated : priority > .low ? .default : .utility
+      default: .utility
       }
     return DispatchQueue(label: "eventing.background", qos: quality)
   }
