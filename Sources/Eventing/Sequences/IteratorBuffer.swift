@@ -79,24 +79,18 @@
   func noteConsumer() {
     let call = Context.invocation.get().flatMap { $0.isCurrent ? $0 : nil }
     let task = TaskID.current
-    if unsafe call === self.call, unsafe task == consumer?.task ?? 0 { return }
+    if unsafe call !== self.call || task != consumer?.task ?? 0 { setConsumer(call, task) }
+  }
+
+  func forgetConsumer() { setConsumer(nil, 0) }
+
+  private func setConsumer(_ call: Invocation?, _ task: UInt64) {
     let gone = WaitGraph.mutex.withLock {
       let before = unsafe (self.call, consumer?.invocation)
       unsafe self.call = call
       guard unsafe task != consumer?.task ?? 0 else { return before }
       if let before = unsafe consumer { ConsumerTasks.leave(before.task) }
       unsafe consumer = task == 0 ? nil : (task, ConsumerTasks.join(task))
-      return before
-    }
-    withExtendedLifetime(gone) {}  // released after the unlock
-  }
-
-  func forgetConsumer() {
-    let gone = WaitGraph.mutex.withLock {
-      let before = unsafe (call, consumer?.invocation)
-      if let before = unsafe consumer { ConsumerTasks.leave(before.task) }
-      unsafe consumer = nil
-      unsafe call = nil
       return before
     }
     withExtendedLifetime(gone) {}  // released after the unlock
