@@ -84,7 +84,7 @@ extension WaitingSends {
         // The handler is inline, so its event delivers nothing else until the call ends. Therefore
         // the call holds up all waits for occurrences that this event has not delivered yet.
         var found: [Wait] = []
-        for index in undelivered[ObjectIdentifier(call.handler.eventAnchor)] ?? [] where found.count < Self.most {
+        for index in undelivered[ObjectIdentifier(call.handler.anchor)] ?? [] where found.count < Self.most {
           steps += 1
           guard entries[index].completion.isUndelivered else { continue }
           found.append(Wait(event: call.event, sequence: nil, duration: now - entries[index].start))

@@ -6,7 +6,7 @@
 /// ``HandlerRegistry/withLocked(_:holding:_:)``, which has no such result, still runs its body.
 public struct HandlerToken: Hashable, Sendable, Identifiable {
   @usableFromInline let record: HandlerRecord
-  @usableFromInline let anchor: EventAnchor
+  @usableFromInline package let anchor: EventAnchor
 
   @inlinable init(_ record: HandlerRecord, _ anchor: EventAnchor) {
     self.record = record

@@ -24,9 +24,7 @@ extension HandlerTable {
 }
 
 extension EventCore {
-  package var unheardCore: EventCore? {
-    (pendingWorkReference.load()?.unhandledReference.load()?.event as? any AnyEvent)?.core
-  }
+  package var unheardCore: EventCore? { pendingWorkReference.load()?.unhandledReference.load()?.event.core }
 }
 
 extension Failures {
@@ -38,10 +36,6 @@ extension HandlerRecord {
     guard let options = details?.options, options.isForward else { return nil }
     return (options.owner?.object as? any AnyEvent)?.core.anchor
   }
-}
-
-extension HandlerToken {
-  package var eventAnchor: EventAnchor { anchor }
 }
 
 /// A table that an inspector shows beside the events: what a module knows of another system.

@@ -28,8 +28,6 @@ extension EventCore {
         EventOccurrence(
           payload: payload.payload(Payload.self), sender: sender, eventName: name, sequence: sequence, instant: instant),
         from: sender)
-    } finish: {
-      event.finish()
     }
     let unhandled = rareState.unhandledReference.load() ?? rareState.unhandledReference.set(made)
     // The thread that created the `unhandled` event may not have closed the fast path yet.
@@ -57,18 +55,14 @@ extension EventCore {
 @usableFromInline package final class UnhandledEvent: Sendable {
   typealias Post =
     @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, String?, UInt64, ContinuousClock.Instant) -> Void
-  package let event: any AnyObject & Sendable
+  let event: any AnyEvent
   let name: String?
   let post: Post
-  let finish: @Sendable () -> Void
   let isEffective = Atomic<Bool>(false)
 
-  init(
-    _ name: String?, _ event: any AnyObject & Sendable, _ post: @escaping Post, finish: @escaping @Sendable () -> Void
-  ) {
+  init(_ name: String?, _ event: any AnyEvent, _ post: @escaping Post) {
     self.name = name
     self.event = event
     self.post = post
-    self.finish = finish
   }
 }

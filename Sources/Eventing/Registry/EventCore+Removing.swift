@@ -181,7 +181,7 @@ extension EventCore {
     if unsafe rareState.keyIndex != nil { records = records.sortedUnspecialized(by: HandlerRecord.isCalledBefore) }
     for record in records { unregister(record) }
     for lane in unsafe rareState.retiringTargets { lane.endDelays() }
-    rareState.unhandledReference.load()?.finish()
+    rareState.unhandledReference.load()?.event.finish()
   }
 
   // MARK: Retire
