@@ -75,36 +75,28 @@ package final class ReadinessListener: Sendable {
   init(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) { self.announce = announce }
 }
 
-extension Event {
+extension HandlerRegistry {
   /// Ignores interceptors. O(1), or O(*n*) if the first *n* handlers don't count.
   package nonisolated func mayDeliver(countsLocked: Bool) -> Bool {
-    core.mutex.withLock {
-      guard unsafe !core.isEventLocked, unsafe !core.isFinished else { return false }
-      if unsafe core.table.hasHandler(countsLocked) { return true }
-      guard let rareState = core.pendingWorkReference.load() else { return false }
-      if unsafe !rareState.mailbox.newHandlers.isEmpty { return true }
-      return unsafe rareState.keyIndex?.tables.contains { unsafe $0.table.hasHandler(countsLocked) } ?? false
-    }
+    handlerTable.allSatisfy { $0.mayDeliver(countsLocked) }
   }
 
   /// The closure runs on the thread that made the change, possibly inside the event, with no mutex
   /// held, and must not wait. Set once, before the event is shared.
   package nonisolated func onReadiness(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) {
-    _ = core.rareState.readinessReference.set(ReadinessListener(announce))
+    handlerTable.forEach { _ = $0.rareState.readinessReference.set(ReadinessListener(announce)) }
   }
 }
 
-extension KeyedEvent {
-  package func mayDeliver(countsLocked: Bool) -> Bool { event.mayDeliver(countsLocked: countsLocked) }
-
-  package func onReadiness(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) {
-    event.onReadiness(announce)
-  }
-}
-
-extension EventQuestion {
-  package func onReadiness(_ announce: @escaping @Sendable (_ isFinished: Bool) -> Void) {
-    event.onReadiness(announce)
+extension EventCore {
+  fileprivate func mayDeliver(_ countsLocked: Bool) -> Bool {
+    mutex.withLock {
+      guard unsafe !isEventLocked, unsafe !isFinished else { return false }
+      if unsafe table.hasHandler(countsLocked) { return true }
+      guard let rareState = pendingWorkReference.load() else { return false }
+      if unsafe !rareState.mailbox.newHandlers.isEmpty { return true }
+      return unsafe rareState.keyIndex?.tables.contains { unsafe $0.table.hasHandler(countsLocked) } ?? false
+    }
   }
 }
 
