@@ -23,10 +23,7 @@ struct PayloadAlone: PayloadHeader {}
 
   init(_ type: PayloadType) { self.init(PayloadLayout(type)) }
 
-  init(_ layout: PayloadLayout, capacity: Int = 0) {
-    self.layout = layout
-    if capacity > 0 { relocate(to: capacity, first: 0) }
-  }
+  init(_ layout: PayloadLayout) { self.layout = layout }
 
   deinit {
     guard let headers = unsafe headers else { return }
@@ -87,7 +84,7 @@ struct PayloadAlone: PayloadHeader {}
       for i in 0..<count { moveElement(head + i, to: i) }
       (head, tail) = (0, count)
     } else {
-      relocate(to: max(layout.keptCount(atMost: 8), 2 * capacity), first: 0)
+      relocate(to: max(layout.keptCount(atMost: 8), 2 * capacity))
     }
   }
 
@@ -97,26 +94,25 @@ struct PayloadAlone: PayloadHeader {}
     unsafe (headers + to).moveInitialize(from: headers + from, count: 1)
   }
 
-  private mutating func relocate(to capacity: Int, first: Int) {
+  private mutating func relocate(to capacity: Int) {
     let (count, newHeaders) = (count, UnsafeMutablePointer<Header>.allocate(capacity: capacity))
     let newPayloads = unsafe layout.allocate(capacity)
     if let headers = unsafe headers {
       if layout.isTrivial {
-        let bytes = count * layout.stride
-        unsafe (newPayloads + first * layout.stride).copyMemory(from: place(head), byteCount: bytes)
+        unsafe newPayloads.copyMemory(from: place(head), byteCount: count * layout.stride)
       } else {
         for i in 0..<count where unsafe headers[head + i].hasPayload {
-          unsafe layout.move(from: place(head + i), to: newPayloads + (first + i) * layout.stride)
+          unsafe layout.move(from: place(head + i), to: newPayloads + i * layout.stride)
         }
       }
-      unsafe (newHeaders + first).moveInitialize(from: headers + head, count: count)
+      unsafe newHeaders.moveInitialize(from: headers + head, count: count)
       unsafe headers.deallocate()
       if let payloads = unsafe payloads { unsafe PayloadLayout.deallocate(payloads) }
     }
     unsafe headers = unsafe newHeaders
     unsafe payloads = unsafe newPayloads
     self.capacity = capacity
-    (head, tail) = (first, first + count)
+    (head, tail) = (0, count)
   }
 
   // MARK: Taking the first
@@ -132,7 +128,7 @@ struct PayloadAlone: PayloadHeader {}
 
   @inline(__always) mutating func takeFirst(to address: UnsafeMutableRawPointer) -> Header {
     let header = takeFirst()
-    unsafe layout.move(from: place(head &- 1), to: address)
+    unsafe moveTaken(to: address)
     return header
   }
 
