@@ -24,8 +24,8 @@ public enum EventContext {
   ///   that are already queued keep their values. Each call of `propagate` must be ended
   ///   separately.
   @discardableResult public static func propagate<Value: Sendable>(_ value: TaskLocal<Value>) -> EventRegistration {
-    let id = ContextRegistry.shared.add { BoundValue(local: value, value: value.get()) }
-    return EventRegistration { ContextRegistry.shared.remove(id) }
+    let id = ContextRegistry.add { BoundValue(local: value, value: value.get()) }
+    return EventRegistration { ContextRegistry.remove(id) }
   }
 
   /// The executor on which the asynchronous handlers of the caller's events run; `nil` for Swift's
@@ -44,41 +44,34 @@ public enum EventContext {
   public static var executor: (any TaskExecutor)? { Scheduling.currentSimulation ?? Scheduling.executor }
 }
 
-// Safe: `captures` and `next` are guarded by `mutex`.
-final class ContextRegistry: @unchecked Sendable {
-  static let shared = ContextRegistry()
+private enum ContextRegistry {
+  private static let state = Guarded((last: 0, captures: [(id: Int, capture: @Sendable () -> any ContextValue)]()))
 
-  private let mutex = UnfairMutex()
-  // Guarded by: mutex.
-  @exclusivity(unchecked) private var captures: [(id: Int, capture: @Sendable () -> any ContextValue)] = []
-  // Guarded by: mutex.
-  @exclusivity(unchecked) private var next = 0
-
-  func add(_ capture: @escaping @Sendable () -> any ContextValue) -> Int {
-    mutex.withLock {
-      unsafe next += 1
-      unsafe captures.append((next, capture))
+  static func add(_ capture: @escaping @Sendable () -> any ContextValue) -> Int {
+    state.withLock { state in
+      state.last += 1
+      state.captures.append((state.last, capture))
       CarriedContext.sources.wrappingAdd(1, ordering: .relaxed)
       CarriedContext.isOn.publish(true)
-      return unsafe next
+      return state.last
     }
   }
 
-  func remove(_ id: Int) {
-    let gone = mutex.withLock {
-      let gone = unsafe captures.filter { $0.id == id }
-      unsafe captures.removeAll { $0.id == id }
+  static func remove(_ id: Int) {
+    let gone = state.withLock { state in
+      let gone = state.captures.filter { $0.id == id }
+      state.captures.removeAll { $0.id == id }
       CarriedContext.sources.wrappingSubtract(gone.count, ordering: .relaxed)
-      if unsafe captures.isEmpty { CarriedContext.isOn.publish(false) }
+      if state.captures.isEmpty { CarriedContext.isOn.publish(false) }
       return gone
     }
     withExtendedLifetime(gone) {}
   }
 
-  func capture() -> [any ContextValue] {
+  static func capture() -> [any ContextValue] {
     // Copied, because the array is modified in place under the mutex and must not be read without
     // it.
-    let captures = mutex.withLock { unsafe self.captures.map(\.capture) }
+    let captures = state.withLock { $0.captures.map(\.capture) }
     return captures.map { $0() }
   }
 }
@@ -101,7 +94,7 @@ final class ContextRegistry: @unchecked Sendable {
 
   static func current() -> CarriedContext? {
     guard isCarrying else { return nil }
-    return CarriedContext(isOn.load(ordering: .acquiring) ? ContextRegistry.shared.capture() : [], CallCell.cause)
+    return CarriedContext(isOn.load(ordering: .acquiring) ? ContextRegistry.capture() : [], CallCell.cause)
   }
 
   /// Also `nil` if the handler's own call is traced and has already bound its cell.
