@@ -64,10 +64,7 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
     return combination.event.add(contentsOf: handlers.map { combined($0, use) })
   }
 
-  func add(_ handler: Handler<Payload>) -> HandlerToken {
-    let (combination, use) = join()
-    return combination.event.add(combined(handler, use))
-  }
+  func add(_ handler: Handler<Payload>) -> HandlerToken { add(contentsOf: [handler])[0] }
 
   func remove(_ token: HandlerToken) -> Bool {
     guard let combination = first.combination(of: key, isUsed: false) as? Combination<First, Second, Third> else {
@@ -92,11 +89,11 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
   /// All changes made before the call have been enqueued on return, so a handler added afterwards
   /// begins with the values as they left them.
   private func join() -> (Combination<First, Second, Third>, CombinationUse) {
-    let combination: Combination<First, Second, Third>
-    if let found = first.combination(of: key, isUsed: true) {
-      combination = typed(found)
-    } else {
-      combination = typed(first.enlist(Combination(first, second, third, key).firstMembership, isFirst: true))
+    let found =
+      first.combination(of: key, isUsed: true)
+      ?? first.enlist(Combination(first, second, third, key).firstMembership, isFirst: true)
+    guard let combination = found as? Combination<First, Second, Third> else {
+      preconditionFailure("a key stands for values of certain types")
     }
     let use = CombinationUse(combination)
     // Another thread may have created the combination but not yet added it to the other values.
@@ -105,12 +102,6 @@ struct CombinedSource<First: Sendable, Second: Sendable, Third: Sendable, Payloa
     return (combination, use)
   }
 
-  private func typed(_ combination: any ValueCombination) -> Combination<First, Second, Third> {
-    guard let combination = combination as? Combination<First, Second, Third> else {
-      preconditionFailure("a key stands for values of certain types")
-    }
-    return combination
-  }
 }
 
 extension EventSource {

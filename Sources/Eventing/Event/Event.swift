@@ -225,7 +225,7 @@ extension EventSource {
   ///
   /// On top of another view, an occurrence contains that view's payload. The view keeps its event
   /// alive.
-  public nonisolated var occurrences: some EventSource<EventOccurrence<Payload>> { OccurrenceView(source: self) }
+  public nonisolated var occurrences: some EventSource<EventOccurrence<Payload>> { OccurrenceView(base: self) }
 }
 
 struct SourceView<Payload: Sendable>: EventSource {
@@ -236,17 +236,13 @@ struct SourceView<Payload: Sendable>: EventSource {
   func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 }
 
-struct OccurrenceView<Source: EventSource>: EventSource {
-  let source: Source
+struct OccurrenceView<Base: EventSource>: ViewSource {
+  typealias Payload = EventOccurrence<Base.Payload>
 
-  func add(contentsOf handlers: [Handler<EventOccurrence<Source.Payload>>]) -> [HandlerToken] {
-    source.add(contentsOf: handlers.map(ofPayloads))
-  }
-  func add(_ handler: Handler<EventOccurrence<Source.Payload>>) -> HandlerToken { source.add(ofPayloads(handler)) }
-  func remove(_ token: HandlerToken) -> Bool { source.remove(token) }
+  let base: Base
 
-  private func ofPayloads(_ handler: Handler<EventOccurrence<Source.Payload>>) -> Handler<Source.Payload> {
-    var handler = handler.converted { (payload: Source.Payload, delivery, name) in
+  func converted(_ handler: Handler<EventOccurrence<Base.Payload>>) -> Handler<Base.Payload> {
+    var handler = handler.converted { (payload: Base.Payload, delivery, name) in
       EventOccurrence(
         payload: payload, sender: delivery.sender, eventName: name, sequence: delivery.sequence,
         instant: (delivery.instant ?? .now).instant)

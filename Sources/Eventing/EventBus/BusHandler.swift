@@ -85,22 +85,18 @@ extension Event {
   }
 
   nonisolated func source<Other: Sendable>(of type: Other.Type, for handler: BusHandler) -> any EventSource<Other> {
-    if isOfProtocol { return PostedSource(event: self, handler: handler) }
+    if isOfProtocol { return PostedSource(base: self, handler: handler) }
     return ConvertedSource(base: self, letter: .cast(of: Payload.self, to: Other.self)) { payload in
       handler.isOver ? nil : payload as? Other
     }
   }
 }
 
-private struct PostedSource<Inner: Sendable, Payload: Sendable>: EventSource {
-  let event: Event<Inner>
+private struct PostedSource<Inner: Sendable, Payload: Sendable>: ViewSource {
+  let base: Event<Inner>
   let handler: BusHandler
 
-  func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(contentsOf: handlers.map(posted)) }
-  func add(_ handler: Handler<Payload>) -> HandlerToken { event.add(posted(handler)) }
-  func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
-
-  private func posted(_ handler: Handler<Payload>) -> Handler<Inner> {
+  func converted(_ handler: Handler<Payload>) -> Handler<Inner> {
     let letter = handler.options.letter
     var posted = handler.converted { [bus = self.handler] (payload: Inner, delivery, _) in
       delivery.path == nil && !bus.isOver ? payload as? Payload : nil

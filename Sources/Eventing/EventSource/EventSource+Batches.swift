@@ -65,16 +65,14 @@ extension EventSource {
   }
 }
 
-struct BatchSource<Base: EventSource>: EventSource {
+struct BatchSource<Base: EventSource>: ViewSource {
+  typealias Payload = [Base.Payload]
+
   let base: Base
   let rule: BatchRule
   let key: KeyRule?
 
-  func add(contentsOf handlers: [Handler<[Base.Payload]>]) -> [HandlerToken] {
-    base.add(contentsOf: handlers.map { $0.batched(rule, key) })
-  }
-  func add(_ handler: Handler<[Base.Payload]>) -> HandlerToken { base.add(handler.batched(rule, key)) }
-  func remove(_ token: HandlerToken) -> Bool { base.remove(token) }
+  func converted(_ handler: Handler<[Base.Payload]>) -> Handler<Base.Payload> { handler.batched(rule, key) }
 }
 
 extension Handler {

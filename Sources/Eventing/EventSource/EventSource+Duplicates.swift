@@ -33,32 +33,28 @@ extension EventSource {
   public nonisolated func removeDuplicates(
     by areEqual: @escaping @Sendable (Payload, Payload) -> Bool
   ) -> some EventSource<Payload> {
-    DistinctSource(source: self, areEqual: areEqual)
+    DistinctSource(base: self, areEqual: areEqual)
   }
 }
 
-struct DistinctSource<Source: EventSource>: EventSource {
-  let source: Source
-  let areEqual: @Sendable (Source.Payload, Source.Payload) -> Bool
+struct DistinctSource<Base: EventSource>: ViewSource {
+  typealias Payload = Base.Payload
 
-  func add(contentsOf handlers: [Handler<Source.Payload>]) -> [HandlerToken] {
-    source.add(contentsOf: handlers.map(distinct))
-  }
-  func add(_ handler: Handler<Source.Payload>) -> HandlerToken { source.add(distinct(handler)) }
-  func remove(_ token: HandlerToken) -> Bool { source.remove(token) }
+  let base: Base
+  let areEqual: @Sendable (Base.Payload, Base.Payload) -> Bool
 
-  private func distinct(_ handler: Handler<Source.Payload>) -> Handler<Source.Payload> {
-    let (inner, last) = (handler.any, LastPayload<Source.Payload>(areEqual))
+  func converted(_ handler: Handler<Base.Payload>) -> Handler<Base.Payload> {
+    let (inner, last) = (handler.any, LastPayload<Base.Payload>(areEqual))
     let (body, type, modifiers) = (inner.body, inner.type, inner.options.modifierBox?.modifiers)
     // Not built with `viewed`, because a view's closure can't see the transport that brought the
     // payload.
-    var distinct = Handler<Source.Payload>(
+    var distinct = Handler<Base.Payload>(
       inner.place,
       .relay { record, anchor in
         let route = HandlerRoute(body, type, record, anchor, modifiers)
         let lane = route.target
         return TransformedHandler(target: lane) { incoming, owner, delivery in
-          let (payload, losses) = (incoming.payload(Source.Payload.self), lane?.counters.losses ?? 0)
+          let (payload, losses) = (incoming.payload(Base.Payload.self), lane?.counters.losses ?? 0)
           let account = delivery.completion?.account
           if account?.isRepeated != true, last.isEqual(to: payload, losses) {
             delivery.noteLeftOut()

@@ -113,7 +113,23 @@ extension EventSource {
   }
 }
 
-@usableFromInline struct ConvertedSource<Base: EventSource, Payload: Sendable>: EventSource {
+/// A source whose handlers are added to another source, as handlers of that source's payloads.
+@usableFromInline protocol ViewSource<Payload>: EventSource {
+  associatedtype Base: EventSource
+
+  var base: Base { get }
+  func converted(_ handler: Handler<Payload>) -> Handler<Base.Payload>
+}
+
+extension ViewSource {
+  @inlinable func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {
+    base.add(contentsOf: handlers.map(converted))
+  }
+  @inlinable func add(_ handler: Handler<Payload>) -> HandlerToken { base.add(converted(handler)) }
+  @inlinable func remove(_ token: HandlerToken) -> Bool { base.remove(token) }
+}
+
+@usableFromInline struct ConvertedSource<Base: EventSource, Payload: Sendable>: ViewSource {
   @usableFromInline let base: Base
   /// Recreates the payload of `base` for a dead letter. A filter returns the payload itself.
   @usableFromInline let letter: LetterPayload
@@ -125,11 +141,6 @@ extension EventSource {
     self.convert = convert
   }
 
-  @inlinable func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {
-    base.add(contentsOf: handlers.map(converted))
-  }
-  @inlinable func add(_ handler: Handler<Payload>) -> HandlerToken { base.add(converted(handler)) }
-  @inlinable func remove(_ token: HandlerToken) -> Bool { base.remove(token) }
   @inlinable func converted(_ handler: Handler<Payload>) -> Handler<Base.Payload> {
     var converted = handler.viewed(convert)
     converted.options.letter = handler.options.letter.behind(letter)

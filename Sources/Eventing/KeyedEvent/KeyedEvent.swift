@@ -41,7 +41,7 @@ public struct KeyedEvent<Key: Hashable & Sendable, Payload: Sendable>: Sendable 
 
   /// A source of the payloads sent to one key, for instance with ``post(_:to:from:)-(_,Key,_)``.
   /// The source retains the event.
-  @inlinable public subscript(key: Key) -> some EventSource<Payload> { KeySource(event: event, key: key) }
+  @inlinable public subscript(key: Key) -> some EventSource<Payload> { KeySource(base: event, key: key) }
 
   /// An event for payloads that are sent to no key.
   ///

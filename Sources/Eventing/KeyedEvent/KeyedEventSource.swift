@@ -31,21 +31,16 @@ private struct KeyedSourceView<Key: Hashable & Sendable, Payload: Sendable>: Key
   var anyKey: some EventSource<(key: Key, payload: Payload)> { event.anyKey }
 }
 
-@usableFromInline struct KeySource<Key: Hashable & Sendable, Payload: Sendable>: EventSource {
-  @usableFromInline let event: Event<KeyedPayload<Key, Payload>>
+@usableFromInline struct KeySource<Key: Hashable & Sendable, Payload: Sendable>: ViewSource {
+  @usableFromInline let base: Event<KeyedPayload<Key, Payload>>
   @usableFromInline let key: Key
 
-  @inlinable init(event: Event<KeyedPayload<Key, Payload>>, key: Key) {
-    self.event = event
+  @inlinable init(base: Event<KeyedPayload<Key, Payload>>, key: Key) {
+    self.base = base
     self.key = key
   }
-  @inlinable func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] {
-    event.add(contentsOf: handlers.map(keyed))
-  }
-  @inlinable func add(_ handler: Handler<Payload>) -> HandlerToken { event.add(keyed(handler)) }
-  @inlinable func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
 
-  @inlinable func keyed(_ handler: Handler<Payload>) -> Handler<KeyedPayload<Key, Payload>> {
+  @inlinable func converted(_ handler: Handler<Payload>) -> Handler<KeyedPayload<Key, Payload>> {
     let box = KeyBox(key)
     var handler: Handler<KeyedPayload<Key, Payload>> = handler.ofContents(letter: box.letter(Payload.self)) {
       $0.payload

@@ -65,7 +65,9 @@ extension Observed: HandlerRegistry {
   public var identity: EventIdentity { storage.event.identity }
 }
 
-@usableFromInline struct ChangeSource<Value: Sendable>: EventSource {
+@usableFromInline struct ChangeSource<Value: Sendable>: ViewSource {
+  @usableFromInline typealias Payload = ValueChange<Value>
+
   @usableFromInline let storage: Observed<Value>.Storage
   @usableFromInline let initial: Bool
   @usableFromInline let prior: Bool
@@ -76,13 +78,7 @@ extension Observed: HandlerRegistry {
     self.prior = prior
   }
 
-  @inlinable func add(contentsOf handlers: [Handler<ValueChange<Value>>]) -> [HandlerToken] {
-    storage.event.add(contentsOf: handlers.map(converted))
-  }
-  @inlinable func add(_ handler: Handler<ValueChange<Value>>) -> HandlerToken {
-    storage.event.add(converted(handler))
-  }
-  @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.core.remove(token) }
+  @inlinable var base: Event<ValueChange<Value>> { storage.event }
 
   @inlinable func converted(_ handler: Handler<ValueChange<Value>>) -> Handler<ValueChange<Value>> {
     let letter = handler.options.letter  // a dead letter has the change as the handler received it
@@ -97,7 +93,9 @@ extension Observed: HandlerRegistry {
   }
 }
 
-@usableFromInline struct NewValues<Value: Sendable>: EventSource {
+@usableFromInline struct NewValues<Value: Sendable>: ViewSource {
+  @usableFromInline typealias Payload = Value
+
   @usableFromInline let storage: Observed<Value>.Storage
   @usableFromInline let wantsReplayValue: Bool
 
@@ -106,11 +104,8 @@ extension Observed: HandlerRegistry {
     self.wantsReplayValue = wantsReplayValue
   }
 
-  @inlinable func add(contentsOf handlers: [Handler<Value>]) -> [HandlerToken] {
-    storage.event.add(contentsOf: handlers.map(converted))
-  }
-  @inlinable func add(_ handler: Handler<Value>) -> HandlerToken { storage.event.add(converted(handler)) }
-  @inlinable func remove(_ token: HandlerToken) -> Bool { storage.event.remove(token) }
+  @inlinable var base: Event<ValueChange<Value>> { storage.event }
+
   @inlinable func converted(_ handler: Handler<Value>) -> Handler<ValueChange<Value>> {
     let letter = handler.options.letter.behind(ValueChange<Value>.letterOfNewValue)
     var handler: Handler<ValueChange<Value>> = handler.viewed { change in change.isPrior ? nil : change.new }
