@@ -79,7 +79,7 @@ import Synchronization
 
   init(
     _ purpose: Purpose, from sender: (any AnyObject & Sendable)? = nil, along path: ForwardingPath? = nil,
-    accountedIn account: (any DeliveryAccount)? = nil
+    accountedIn account: (any DeliveryAccount)? = nil, isPartOfCall: Bool = true
   ) {
     self.purpose = purpose
     self.sender = sender
@@ -87,9 +87,8 @@ import Synchronization
     self.path = path
     root = nil
     ownAccount = account
-    let invocation = purpose == .post ? nil : Invocation.current
-    isTracked =
-      purpose == .send ? invocation != nil || Instruments.areOn : purpose != .post
+    let invocation = purpose == .post || !isPartOfCall ? nil : Invocation.current
+    isTracked = purpose == .send ? invocation != nil || Instruments.areOn : purpose != .post
     // Adds the waiter of a `send` before any lane has the occurrence. If several sends are about to
     // wait for each other, the last wait to be added finds the others in the wait graph, and its
     // `send` defers the handlers for which waiting would close the cycle.
@@ -110,17 +109,6 @@ import Synchronization
       root.withMutex { root.unfinished += 1 }
       root.ownAccount?.noteForward()
     }
-  }
-
-  init(accountedIn account: any DeliveryAccount) {
-    purpose = .send
-    sender = nil
-    context = CarriedContext.current()
-    path = nil
-    root = nil
-    ownAccount = account
-    isTracked = Instruments.areOn
-    _ = addWaiter(nil)
   }
 
   init(
@@ -269,12 +257,8 @@ extension Completion {
 extension Completion {
   /// The pace's work stays outstanding until the occurrence has been passed on but isn't counted
   /// once the lane has work of its own, because reports count each handler once.
-  func beginPassing(_ pace: WaitNode) {
+  func notePassing(_ pace: WaitNode?) {
     if root == nil, isTracked { withMutex { passing = pace } }
-  }
-
-  func endPassing() {
-    if root == nil, isTracked { withMutex { passing = nil } }
   }
 }
 

@@ -26,14 +26,6 @@ package final class OccurrenceFate: Sendable {
   package init() {}
 }
 
-extension DeliveryAccount {
-  func makeFate() -> OccurrenceFate {
-    let fate = OccurrenceFate()
-    tell(fate)
-    return fate
-  }
-}
-
 extension Delivery {
   @usableFromInline @inline(never) func noteLeftOut() { completion?.account?.noteLeftOut() }
 }
@@ -41,7 +33,7 @@ extension Delivery {
 extension Event {
   /// Never sleeps because of an overload and can't be part of a cycle of waits.
   package nonisolated func begin(_ payload: Payload, accountedIn account: any DeliveryAccount) -> Completion {
-    begin(payload, Completion(accountedIn: account))
+    begin(payload, Completion(.send, accountedIn: account, isPartOfCall: false))
   }
 
   nonisolated func begin(_ payload: Payload, _ completion: Completion) -> Completion {

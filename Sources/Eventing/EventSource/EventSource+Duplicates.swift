@@ -44,61 +44,47 @@ struct DistinctSource<Base: EventSource>: ViewSource {
   let areEqual: @Sendable (Base.Payload, Base.Payload) -> Bool
 
   func converted(_ handler: Handler<Base.Payload>) -> Handler<Base.Payload> {
-    let (inner, last) = (handler.any, LastPayload<Base.Payload>(areEqual))
-    let (body, type, modifiers) = (inner.body, inner.type, inner.options.modifierBox?.modifiers)
+    let (body, type) = (handler.any.body, handler.any.type)
+    let (modifiers, last) = (handler.options.modifierBox?.modifiers, Guarded<LastPayload<Payload>?>(nil))
     // Not built with `viewed`, because a view's closure can't see the transport that brought the
     // payload.
-    var distinct = Handler<Base.Payload>(
-      inner.place,
-      .relay { record, anchor in
-        let route = HandlerRoute(body, type, record, anchor, modifiers)
-        let lane = route.target
-        return TransformedHandler(target: lane) { incoming, owner, delivery in
-          let (payload, losses) = (incoming.payload(Base.Payload.self), lane?.counters.losses ?? 0)
-          let account = delivery.completion?.account
-          if account?.isRepeated != true, last.isEqual(to: payload, losses) {
-            delivery.noteLeftOut()
-            return false
-          }
-          guard route.deliver(incoming, owner, record, anchor, &delivery) else { return false }
-          last.set(payload, losses, account?.makeFate())
-          return true
+    var distinct = handler
+    distinct.any.body = .relay { [areEqual] record, anchor in
+      let route = HandlerRoute(body, type, record, anchor, modifiers)
+      let lane = route.target
+      return TransformedHandler(target: lane) { incoming, owner, delivery in
+        let (payload, losses) = (incoming.payload(Payload.self), lane?.counters.losses ?? 0)
+        let account = delivery.completion?.account
+        // Compared outside the mutex, because `==` is user code. No two threads compare at once,
+        // because the core lets one thread in at a time.
+        if account?.isRepeated != true, let last = last.withLock({ $0 }), last.isKnown(losses),
+          areEqual(last.payload, payload)
+        {
+          delivery.noteLeftOut()
+          return false
         }
-      })
-    distinct.options = inner.options
-    distinct.isOnce = inner.isOnce
-    distinct.any.source = inner.source
+        guard route.deliver(incoming, owner, record, anchor, &delivery) else { return false }
+        let fate = account.map { _ in OccurrenceFate() }
+        if let fate { account?.tell(fate) }
+        var replaced: LastPayload<Payload>? = LastPayload(payload: payload, losses: losses, fate: fate)
+        last.withLock { swap(&$0, &replaced) }
+        withExtendedLifetime(replaced) {}  // released outside the mutex
+        return true
+      }
+    }
     return distinct
   }
 }
 
-/// Payloads are compared outside the mutex, because `==` is user code. No two threads compare at
-/// once, because the core lets one thread in at a time.
-private final class LastPayload<Payload: Sendable>: Sendable {
-  private let areEqual: @Sendable (Payload, Payload) -> Bool
-  private let last = Guarded<Remembered?>(nil)
+private struct LastPayload<Payload: Sendable>: Sendable {
+  let payload: Payload
+  let losses: Int
+  let fate: OccurrenceFate?
 
-  private struct Remembered: Sendable {
-    let payload: Payload
-    let losses: Int
-    let fate: OccurrenceFate?
-  }
-
-  init(_ areEqual: @escaping @Sendable (Payload, Payload) -> Bool) { self.areEqual = areEqual }
-
-  /// Returns whether `payload` duplicates the last one. Never true if `losses` has changed, because
-  /// the lane may have lost the last payload, or if the transport took that payload back unhandled.
-  func isEqual(to payload: Payload, _ losses: Int) -> Bool {
-    guard let last = last.withLock({ $0 }), last.losses == losses,
-      last.fate?.isHandedBack.load(ordering: .acquiring) != true
-    else { return false }
-    return areEqual(last.payload, payload)
-  }
-
-  func set(_ payload: Payload, _ losses: Int, _ fate: OccurrenceFate?) {
-    var replaced: Remembered? = Remembered(payload: payload, losses: losses, fate: fate)
-    last.withLock { swap(&$0, &replaced) }
-    withExtendedLifetime(replaced) {}  // released outside the mutex
+  /// False if `losses` has changed, because the lane may have lost this payload, or if the transport
+  /// took this payload back unhandled.
+  func isKnown(_ losses: Int) -> Bool {
+    self.losses == losses && fate?.isHandedBack.load(ordering: .acquiring) != true
   }
 }
 

@@ -225,8 +225,8 @@ extension Pacer {
     _ payload: BorrowedPayload, _ occurrence: PacedOccurrence, for observers: Observers?, _ reason: Reason
   ) -> Bool {
     let completion = occurrence.completion.flatMap { $0.isAwaited ? $0 : nil }
-    completion?.beginPassing(self)
-    defer { completion?.endPassing() }
+    completion?.notePassing(self)
+    defer { completion?.notePassing(nil) }
     let letter = anchor.deadLetters == nil ? LetterPayload.lost : record.options.letter
     return letter.withPayload(from: payload) { whole in
       var delivery = occurrence.delivery(whole)
