@@ -15,15 +15,15 @@ extension Event {
   ///
   /// Once this has been used, the event has no fast path, like an event with observers.
   public nonisolated var unhandled: some EventSource<EventOccurrence<Payload>> {
-    (core.unhandled(name) as Event<EventOccurrence<Payload>>).source
+    (core.unhandled() as Event<EventOccurrence<Payload>>).source
   }
 }
 
 extension EventCore {
-  func unhandled<Payload: Sendable>(_ name: String?) -> Event<EventOccurrence<Payload>> {
+  func unhandled<Payload: Sendable>() -> Event<EventOccurrence<Payload>> {
     let rareState = rareState
     let event = Event<EventOccurrence<Payload>>("unhandled")
-    let made = UnhandledEvent(name, event) { payload, sender, name, sequence, instant in
+    let made = UnhandledEvent(event) { payload, sender, name, sequence, instant in
       event.post(
         EventOccurrence(
           payload: payload.payload(Payload.self), sender: sender, eventName: name, sequence: sequence, instant: instant),
@@ -48,7 +48,7 @@ extension EventCore {
   func reportIfUnhandled(_ payload: BorrowedPayload, _ delivery: borrowing Delivery) {
     guard let unhandled = pendingWorkReference.load()?.unhandledReference.load() else { return }
     guard delivery.report.reachedNobody && delivery.enqueued == 0 else { return }
-    unhandled.post(payload, delivery.sender, unhandled.name, delivery.sequence, (delivery.instant ?? .now).instant)
+    unhandled.post(payload, delivery.sender, name, delivery.sequence, (delivery.instant ?? .now).instant)
   }
 }
 
@@ -56,12 +56,10 @@ extension EventCore {
   typealias Post =
     @Sendable (BorrowedPayload, (any AnyObject & Sendable)?, String?, UInt64, ContinuousClock.Instant) -> Void
   let event: any AnyEvent
-  let name: String?
   let post: Post
   let isEffective = Atomic<Bool>(false)
 
-  init(_ name: String?, _ event: any AnyEvent, _ post: @escaping Post) {
-    self.name = name
+  init(_ event: any AnyEvent, _ post: @escaping Post) {
     self.event = event
     self.post = post
   }
