@@ -61,8 +61,6 @@
   private let address: UnsafeMutableRawPointer
   private let layout: PayloadLayout
 
-  init(copying payload: BorrowedPayload, _ type: PayloadType) { self.init(copying: payload, PayloadLayout(type)) }
-
   init(copying payload: BorrowedPayload, _ layout: PayloadLayout) {
     self.layout = layout
     unsafe address = layout.allocate(1)
@@ -94,5 +92,5 @@
 
   var borrowed: BorrowedPayload { unsafe BorrowedPayload(address, layout.type) }
 
-  func copy() -> OwnedPayload { OwnedPayload(copying: borrowed, layout.type) }
+  func copy() -> OwnedPayload { OwnedPayload(copying: borrowed, layout) }
 }

@@ -55,7 +55,7 @@ import Synchronization
 
   /// The caller holds `core.mutex`.
   func copyOfLatest() -> OwnedPayload? {
-    unsafe hasLatest ? OwnedPayload(copying: BorrowedPayload(latest, layout.type), layout.type) : nil
+    unsafe hasLatest ? OwnedPayload(copying: BorrowedPayload(latest, layout.type), layout) : nil
   }
 
   /// The caller holds `core.mutex` and destroys the returned payload after unlocking.

@@ -266,7 +266,6 @@ struct DelayHeap {
   private var count = 0
   private var lastNumber: UInt64 = 0
 
-  var isEmpty: Bool { count == 0 }
   var firstDeadline: Duration? { count == 0 ? nil : self[0].deadline }
 
   mutating func insert(_ work: any DelayedWork, _ deadline: Duration) {
