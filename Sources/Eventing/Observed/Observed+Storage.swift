@@ -130,7 +130,10 @@ extension Observed {
 
     /// The caller holds `core.mutex`, enqueues or delivers the change, and calls ``conclude(_:_:)``.
     private func assign(_ new: Value, _ completion: Completion?) -> Assignment {
-      keepReplayValue()
+      if unsafe rareState.replayValue.isCurrent {
+        unsafe rareState.replayValue.value = OwnedPayload(ValueChange<Value>(old: nil, new: box.current))
+        unsafe rareState.replayValue.isCurrent = false
+      }
       let change = unsafe ValueChange(old: box.current, new: new)
       unsafe box.current = new
       return Assignment(
@@ -163,7 +166,7 @@ extension Observed {
       var done = assign(new, completion)
       // Enqueued work may be an earlier change, or a new handler that must receive this one.
       let isNext = unsafe rareState.mailbox.items.isEmpty
-      if !isNext { append(done.change, to: rareState, completion, isPriorTold: isPriorTold) }
+      if !isNext { append(done.change, completion, isPriorTold: isPriorTold) }
       core.mutex.unlock()
       if isNext { lend(done.change) { core.deliverQueued($0, nil) } }
       core.leave(own)
@@ -179,7 +182,7 @@ extension Observed {
         if let seen, unsafe version != seen { return false }
         let assignment = assign(new, completion)
         done = assignment
-        append(assignment.change, to: rareState, completion, isPriorTold: false)
+        append(assignment.change, completion, isPriorTold: false)
         return rareState.isOverloaded
       }
       if done == nil { return false }
@@ -187,16 +190,8 @@ extension Observed {
       return true
     }
 
-    // The callers of these two functions hold `core.mutex`.
-    private func keepReplayValue() {
-      guard unsafe rareState.replayValue.isCurrent else { return }
-      unsafe rareState.replayValue.value = OwnedPayload(ValueChange<Value>(old: nil, new: box.current))
-      unsafe rareState.replayValue.isCurrent = false
-    }
-
-    private func append(
-      _ change: ValueChange<Value>, to rareState: RareState, _ completion: Completion?, isPriorTold: Bool
-    ) {
+    /// The caller holds `core.mutex`.
+    private func append(_ change: ValueChange<Value>, _ completion: Completion?, isPriorTold: Bool) {
       let thread = Thread.current
       if !isPriorTold, unsafe rareState.priorHandlerCount + rareState.mailbox.priorHandlerCount > 0 {
         lend(ValueChange(old: change.old, new: change.new, isPrior: true)) {
