@@ -76,20 +76,7 @@ struct BatchSource<Base: EventSource>: ViewSource {
 }
 
 extension Handler {
-  package func batched<Element: Sendable>(
-    of count: Int, within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock()
-  ) -> Handler<Element> where Payload == [Element] {
-    batched(BatchRule(of: Element.self, count, limit, clock), nil)
-  }
-
-  package func batched<Element: Sendable, Key: Hashable & Sendable>(
-    of count: Int, within limit: Duration? = nil, by key: @escaping @Sendable (Element) -> Key,
-    clock: any Clock<Duration> = ContinuousClock()
-  ) -> Handler<Element> where Payload == [Element] {
-    batched(BatchRule(of: Element.self, count, limit, clock), KeyRule(by: key))
-  }
-
-  fileprivate func batched<Element: Sendable>(_ rule: BatchRule, _ key: KeyRule?) -> Handler<Element>
+  func batched<Element: Sendable>(_ rule: BatchRule, _ key: KeyRule?) -> Handler<Element>
   where Payload == [Element] {
     var modifiers = HandlerModifiers()
     var (place, body) = (any.place.forBatches, any.body)
