@@ -30,11 +30,10 @@ extension EventSource {
     within limit: Duration? = nil, clock: any Clock<Duration> = ContinuousClock(),
     where isIncluded: @escaping @Sendable (Payload) throws -> Bool = { _ in true }
   ) async throws -> Payload {
-    let subscription = Subscription(to: self, .unbounded)
-    let hub = subscription.hub
-    defer { withExtendedLifetime((self, subscription)) {} }
+    let payloads = PayloadSequence(of: self, .unbounded)
+    defer { withExtendedLifetime((self, payloads)) {} }
     // Safe: one task uses the reader at a time. This task waits for the group's.
-    nonisolated(unsafe) let reader = SequenceIterator(hub)
+    nonisolated(unsafe) let reader = SequenceIterator(payloads.hub)
     guard let limit, !limit.isForever else { return try await unsafe reader.first(where: isIncluded).handled() }
     // A payload that is already waiting, such as a past one, comes before any limit, even a limit
     // of zero.

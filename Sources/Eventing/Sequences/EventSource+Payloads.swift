@@ -40,7 +40,7 @@ extension EventSource {
   @inlinable public nonisolated func payloads(
     named name: String? = nil, buffering: Buffering = .unbounded
   ) -> some AsyncSequence<Payload, Never> & Sendable {
-    PayloadSequence(Subscription(to: self, buffering, named: name))
+    PayloadSequence(of: self, buffering, named: name)
   }
 
   /// Returns a sequence of the payloads sent from now on that also shows where some were dropped.
@@ -48,31 +48,23 @@ extension EventSource {
   @inlinable public nonisolated func arrivals(
     named name: String? = nil, buffering: Buffering = .unbounded
   ) -> some AsyncSequence<EventArrival<Payload>, Never> & Sendable {
-    ArrivalSequence(Subscription(to: self, buffering, named: name))
+    ArrivalSequence(PayloadSequence(of: self, buffering, named: name))
   }
 }
 
-@usableFromInline final class Subscription<Payload: Sendable>: Sendable {
+@usableFromInline final class PayloadSequence<Payload: Sendable>: AsyncSequence, Sendable {
+  @usableFromInline typealias Element = Payload
+  @usableFromInline typealias Failure = Never
   @usableFromInline let hub: SequenceHub
 
-  @usableFromInline init(to source: some EventSource<Payload>, _ buffering: Buffering, named name: String? = nil) {
+  @usableFromInline init(of source: some EventSource<Payload>, _ buffering: Buffering, named name: String? = nil) {
     hub = SequenceHub(buffering, Payload.self)
     hub.listen(to: source, named: name)
   }
 
   deinit { hub.release() }
-}
 
-@usableFromInline struct PayloadSequence<Payload: Sendable>: AsyncSequence, Sendable {
-  @usableFromInline typealias Element = Payload
-  @usableFromInline typealias Failure = Never
-  @usableFromInline let subscription: Subscription<Payload>
-
-  @inlinable init(_ subscription: Subscription<Payload>) { self.subscription = subscription }
-
-  @inlinable func makeAsyncIterator() -> Iterator {
-    withExtendedLifetime(subscription) { Iterator(SequenceIterator(subscription.hub)) }
-  }
+  @inlinable func makeAsyncIterator() -> Iterator { withExtendedLifetime(self) { Iterator(SequenceIterator(hub)) } }
 
   @usableFromInline struct Iterator: AsyncIteratorProtocol {
     @usableFromInline let reader: SequenceIterator
@@ -88,12 +80,12 @@ extension EventSource {
 @usableFromInline struct ArrivalSequence<Payload: Sendable>: AsyncSequence, Sendable {
   @usableFromInline typealias Element = EventArrival<Payload>
   @usableFromInline typealias Failure = Never
-  @usableFromInline let subscription: Subscription<Payload>
+  @usableFromInline let payloads: PayloadSequence<Payload>
 
-  @inlinable init(_ subscription: Subscription<Payload>) { self.subscription = subscription }
+  @inlinable init(_ payloads: PayloadSequence<Payload>) { self.payloads = payloads }
 
   @inlinable func makeAsyncIterator() -> Iterator {
-    withExtendedLifetime(subscription) { Iterator(SequenceIterator(subscription.hub)) }
+    withExtendedLifetime(payloads) { Iterator(SequenceIterator(payloads.hub)) }
   }
 
   @usableFromInline struct Iterator: AsyncIteratorProtocol {

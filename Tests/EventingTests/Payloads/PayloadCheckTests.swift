@@ -25,13 +25,13 @@
         let event = Event<Int>()
         guard let payloads = event.payloads() as? PayloadSequence<Int> else { return }
         event.post(1)
-        print(await SequenceIterator(payloads.subscription.hub).next(UInt.self, isolation: nil) ?? 0)
+        print(await SequenceIterator(payloads.hub).next(UInt.self, isolation: nil) ?? 0)
       }
       await #expect(processExitsWith: .failure) {
         let event = Event<Int>()
         guard let batches = event.batches(of: 1).payloads() as? PayloadSequence<[Int]> else { return }
         event.post(1)
-        print(await SequenceIterator(batches.subscription.hub).next([UInt].self, isolation: nil)?.count ?? 0)
+        print(await SequenceIterator(batches.hub).next([UInt].self, isolation: nil)?.count ?? 0)
       }
     }
 
@@ -45,7 +45,7 @@
         let event = Event<Int>()
         let payloads = try #require(event.payloads() as? PayloadSequence<Int>)
         event.post(1)
-        let next = await SequenceIterator(payloads.subscription.hub).next(Int.self, isolation: nil)
+        let next = await SequenceIterator(payloads.hub).next(Int.self, isolation: nil)
         #expect(next == 1)
       }
     }
