@@ -205,7 +205,7 @@ extension Event {
   /// A view through which handlers can be added but nothing can be sent.
   ///
   /// The view keeps the event alive.
-  public nonisolated var source: some EventSource<Payload> { SourceView(event: self) }
+  public nonisolated var source: some EventSource<Payload> { SourceView(base: self) }
 
   /// A source of the errors that this event's handlers throw, wherever they run.
   ///
@@ -228,12 +228,10 @@ extension EventSource {
   public nonisolated var occurrences: some EventSource<EventOccurrence<Payload>> { OccurrenceView(base: self) }
 }
 
-struct SourceView<Payload: Sendable>: EventSource {
-  let event: Event<Payload>
+struct SourceView<Payload: Sendable>: ViewSource {
+  let base: Event<Payload>
 
-  func add(contentsOf handlers: [Handler<Payload>]) -> [HandlerToken] { event.add(contentsOf: handlers) }
-  func add(_ handler: Handler<Payload>) -> HandlerToken { event.add(handler) }
-  func remove(_ token: HandlerToken) -> Bool { event.remove(token) }
+  func converted(_ handler: Handler<Payload>) -> Handler<Payload> { handler }
 }
 
 struct OccurrenceView<Base: EventSource>: ViewSource {
