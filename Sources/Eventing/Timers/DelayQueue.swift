@@ -159,12 +159,7 @@ package final class DelayQueueTable: Sendable {
 
   private struct Entry: Sendable {
     let number: UInt64
-    let queue: WeakQueue
-  }
-
-  private final class WeakQueue: Sendable {
     weak let queue: DelayQueue?
-    init(_ queue: DelayQueue) { self.queue = queue }
   }
 
   private struct State {
@@ -190,7 +185,7 @@ package final class DelayQueueTable: Sendable {
         state.lastNumber += 1
         // `map` makes a new array. If this thread kept a reference to the stored array instead,
         // another thread that changes it under the mutex would have to copy it.
-        return (state.entries[key]?.map(\.queue) ?? [], state.added, state.lastNumber)
+        return (state.entries[key]?.map { $0 } ?? [], state.added, state.lastNumber)
       }
       // Compared outside the mutex, because a clock's `==` is user code. Moreover,
       // `candidate.queue` makes a strong reference. If that becomes the last one, the queue's
@@ -199,7 +194,7 @@ package final class DelayQueueTable: Sendable {
         if let queue = candidate.queue, queue.measures(clock) { return queue }
       }
       let made = DelayQueue(SleepingTimer(clock, in: simulation)) { [self] in forget(key, number) }
-      let entry = Entry(number: number, queue: WeakQueue(made))
+      let entry = Entry(number: number, queue: made)
       let isAdded = state.withLock { state -> Bool in
         guard state.added == added else { return false }  // another thread was faster: look again
         // Clocks that are not hashable, or whose hash values are equal, are compared one by one.
