@@ -1,11 +1,6 @@
 /// An interceptor's decision about an occurrence: see ``Event/intercept(_:fileID:line:perform:)``.
 public struct Interception<Payload: Sendable>: Sendable {
-  enum Decision: Sendable {
-    case proceed
-    case proceedWith(Payload)
-    case stop
-  }
-  let decision: Decision
+  let decision: InterceptorDecision<Payload>
 
   /// Passes the occurrence on to the remaining handlers.
   public static var proceed: Interception { Interception(decision: .proceed) }
@@ -14,27 +9,17 @@ public struct Interception<Payload: Sendable>: Sendable {
   ///
   /// - Parameter payload: The payload that they receive instead of the one that was sent.
   public static func proceed(with payload: Payload) -> Interception {
-    Interception(decision: .proceedWith(payload))
+    Interception(decision: .substitute(payload))
   }
 
   /// Withholds the occurrence from the remaining handlers, which the report counts as skipped.
   public static var stop: Interception { Interception(decision: .stop) }
 
   package func map<Whole: Sendable>(_ transform: (Payload) -> Whole) -> Interception<Whole> {
-    switch decision {
-    case .proceed: .proceed
-    case .proceedWith(let payload): .proceed(with: transform(payload))
-    case .stop: .stop
-    }
+    Interception<Whole>(decision: decision.map(transform))
   }
 
-  fileprivate var erased: InterceptorDecision {
-    switch decision {
-    case .proceed: .proceed
-    case .proceedWith(let payload): .substitute(Substitute(payload))
-    case .stop: .stop
-    }
-  }
+  fileprivate var erased: InterceptorDecision<Substitute> { decision.map { Substitute($0) } }
 }
 
 extension Interception: CustomStringConvertible {
@@ -42,7 +27,7 @@ extension Interception: CustomStringConvertible {
   public var description: String {
     switch decision {
     case .proceed: "proceed"
-    case .proceedWith: "proceed(with: \(Payload.self))"
+    case .substitute: "proceed(with: \(Payload.self))"
     case .stop: "stop"
     }
   }
@@ -146,7 +131,7 @@ extension Event {
 
   private nonisolated func addInterceptor(
     _ options: [InterceptorOption], _ owner: (any AnyObject & Sendable)?, _ source: SourceLine,
-    _ body: @escaping @Sendable (HandlerArguments) throws -> InterceptorDecision
+    _ body: @escaping @Sendable (HandlerArguments) throws -> InterceptorDecision<Substitute>
   ) -> HandlerToken {
     var handler = Handler<Payload>(.inline, .intercept(body))
     handler.any.source = source
@@ -210,12 +195,20 @@ extension KeyedEvent {
   }
 }
 
-@usableFromInline enum InterceptorDecision: Sendable {
+@usableFromInline enum InterceptorDecision<Content: Sendable>: Sendable {
   case proceed
-  case substitute(Substitute)
+  case substitute(Content)
   case stop
 
   var isStop: Bool { if case .stop = self { true } else { false } }
+
+  func map<Other>(_ transform: (Content) -> Other) -> InterceptorDecision<Other> {
+    switch self {
+    case .proceed: .proceed
+    case .substitute(let content): .substitute(transform(content))
+    case .stop: .stop
+    }
+  }
 }
 
 @usableFromInline final class Substitute: Sendable {
@@ -233,7 +226,7 @@ extension Delivery {
     case nothing
   }
 
-  mutating func apply(_ decision: InterceptorDecision) {
+  mutating func apply(_ decision: InterceptorDecision<Substitute>) {
     switch decision {
     case .proceed: break
     case .stop: forLaterHandlers = .nothing

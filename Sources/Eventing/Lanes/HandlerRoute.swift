@@ -1,6 +1,6 @@
 @usableFromInline enum HandlerRoute: Sendable {
   case call(@Sendable (HandlerArguments) throws -> Void)
-  case intercept(@Sendable (HandlerArguments) throws -> InterceptorDecision)
+  case intercept(@Sendable (HandlerArguments) throws -> InterceptorDecision<Substitute>)
   case lane(HandlerQueue)
   case retried(RetryRule, @Sendable (HandlerArguments) throws -> Void)
   case paced(Pacer)
@@ -101,7 +101,7 @@
       delivery.call(record, anchor) { try body(HandlerArguments(payload, owner)) }
     case .intercept(let body):
       guard record.claim() else { return false }
-      var decision = InterceptorDecision.proceed
+      var decision = InterceptorDecision<Substitute>.proceed
       delivery.call(record, anchor) { decision = try body(HandlerArguments(payload, owner)) }
       delivery.apply(decision)
       unsafe delivery.completion?.interceptors += 1

@@ -66,5 +66,5 @@ package import Synchronization
 
 enum SlotSignal: Error {
   case decide
-  case intercepted(InterceptorDecision)
+  case intercepted(InterceptorDecision<Substitute>)
 }
