@@ -75,14 +75,12 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   /// releases the last one.
   @inline(never) func fire() {
     unsafe heldCore = core
-    unsafe heldCore?.postFromTimer(self, &replaced)
-  }
-
-  /// The caller holds `core.mutex` and destroys the returned payload after unlocking.
-  func append(to mailbox: inout Mailbox, _ history: ReplayHistory?) -> OwnedPayload? {
-    guard let payload = unsafe payload?.borrowed else { preconditionFailure("an item that waits has its payload") }
-    unsafe mailbox.append(payload, completion, by: Drainer.queue)
-    return history?.replaceLatest(payload)
+    unsafe heldCore?.enqueueForQueue { rareState in
+      guard unsafe rareState.laterPosts.end(self, .posted) else { return }
+      guard let payload = unsafe payload?.borrowed else { preconditionFailure("an item that waits has its payload") }
+      unsafe rareState.mailbox.append(payload, completion, by: Drainer.queue)
+      unsafe replaced = rareState.history?.replaceLatest(payload)
+    }
   }
 
   func letGo() {

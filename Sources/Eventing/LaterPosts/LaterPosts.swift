@@ -45,14 +45,6 @@ extension EventCore {
     guard let rareState = pendingWorkReference.load() else { return }
     while let item = mutex.withLock({ unsafe rareState.laterPosts.cancelFirst() }) { item.clear() }
   }
-
-  /// Called on the timer's thread, which must not release `replaced`.
-  func postFromTimer(_ item: LaterItem, _ replaced: inout OwnedPayload?) {
-    enqueueForQueue { rareState in
-      guard unsafe rareState.laterPosts.end(item, .posted) else { return }
-      unsafe replaced = item.append(to: &rareState.mailbox, rareState.history)
-    }
-  }
 }
 
 extension Event {
@@ -89,7 +81,16 @@ extension Event {
     _ payload: Payload, after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
     from sender: (any AnyObject & Sendable)? = nil
   ) -> ScheduledPost {
-    core.post(OwnedPayload(payload), after: delay, clock, from: sender)
+    let queue = DelayQueues.of(clock, for: core.anchor)
+    let item = LaterItem(OwnedPayload(payload), for: core, in: queue, from: sender)
+    // Once this first `insert` has added the item to the event's list, the end of the event may
+    // cancel it. `queue.insert` below ignores a cancelled item.
+    if !core.insert(item) {
+      item.clear()
+    } else if !delay.isForever {
+      queue.insert(item, after: max(.zero, delay))
+    }
+    return ScheduledPost(item: item)
   }
 }
 
@@ -120,23 +121,5 @@ extension KeyedEvent where Key == ObjectKey {
     clock: any Clock<Duration> = ContinuousClock(), from sender: (any AnyObject & Sendable)? = nil
   ) -> ScheduledPost {
     post(payload, to: ObjectKey(object), after: delay, clock: clock, from: sender)
-  }
-}
-
-extension EventCore {
-  fileprivate func post(
-    _ payload: consuming OwnedPayload, after delay: Duration, _ clock: any Clock<Duration>,
-    from sender: (any AnyObject & Sendable)?
-  ) -> ScheduledPost {
-    let queue = DelayQueues.of(clock, for: anchor)
-    let item = LaterItem(payload, for: self, in: queue, from: sender)
-    // Once this first `insert` has added the item to the event's list, the end of the event may
-    // cancel it. `queue.insert` below ignores a cancelled item.
-    if !insert(item) {
-      item.clear()
-    } else if !delay.isForever {
-      queue.insert(item, after: max(.zero, delay))
-    }
-    return ScheduledPost(item: item)
   }
 }
