@@ -51,18 +51,15 @@ final class Combination<First: Sendable, Second: Sendable, Third: Sendable>: Val
     }
   }
 
+  /// A value that has been enlisted before, as another one of the key, stays as it is.
   func enlistOthers(_ second: Observed<Second>.Storage, _ third: Observed<Third>.Storage?) {
-    if key[1] != key[0] {
-      let isThird = key.count > 2 && key[2] == key[1]
-      _ = second.enlist(
-        membership { value, values in
-          values.second = value
-          if isThird { values.third = value as? Third }
-        }, isFirst: false)
-    }
-    if let third, key[2] != key[0], key[2] != key[1] {
-      _ = third.enlist(membership { value, values in values.third = value }, isFirst: false)
-    }
+    let isThird = key.count > 2 && key[2] == key[1]
+    _ = second.enlist(
+      membership { value, values in
+        values.second = value
+        if isThird { values.third = value as? Third }
+      }, isFirst: false)
+    if let third { _ = third.enlist(membership { value, values in values.third = value }, isFirst: false) }
   }
 
   private func membership<Value: Sendable>(
