@@ -25,9 +25,7 @@ extension SequenceHub {
     return buffer
   }
 
-  func drop(_ buffer: IteratorBuffer) { drop(buffer) { _ in false } }
-
-  func release() { drop(nil) { _ in false } }
+  func release() { drop(nil) }
 
   /// If the last iterator leaves early, for instance by `break`, the next one continues there. The
   /// sequence ends instead if the bound makes senders wait, because they might wait forever, or if
@@ -43,7 +41,7 @@ extension SequenceHub {
   }
 
   /// `becomesOrigin` is called under `mutex`.
-  private func drop(_ buffer: IteratorBuffer?, becomesOrigin: (SequenceHub) -> Bool) {
+  func drop(_ buffer: IteratorBuffer?, becomesOrigin: (SequenceHub) -> Bool = { _ in false }) {
     var senders: [WaitingSender] = []
     var (contents, gone): ([BufferContents], IteratorBuffer?) = ([], nil)
     mutex.lock()
