@@ -70,8 +70,7 @@ extension Completion {
     let continuation = unsafe withMutex { () -> UnsafeContinuation<Void, Never>? in
       let i = waiter(id)
       waiters[i].hasGivenUp = true
-      defer { unsafe waiters[i].continuation = nil }
-      return unsafe waiters[i].continuation
+      return unsafe waiters[i].continuation.take()
     }
     unsafe continuation?.resume()
   }

@@ -154,9 +154,7 @@ import Synchronization
 
   // MARK: For the event and its lanes
 
-  func expect(_ node: WaitNode) {
-    if root == nil { expect(node, isCounted: true) } else { expectUncounted(node) }
-  }
+  func expect(_ node: WaitNode) { (root ?? self).expect(node, isCounted: root == nil) }
 
   func expectUncounted(_ node: WaitNode) { (root ?? self).expect(node, isCounted: false) }
 
@@ -332,9 +330,7 @@ extension Completion {
   func readyWaiters() -> [UnsafeContinuation<Void, Never>] {
     var ready: [UnsafeContinuation<Void, Never>] = unsafe []
     for i in waiters.indices where isReady(i) {
-      guard let continuation = unsafe waiters[i].continuation else { continue }
-      unsafe waiters[i].continuation = nil
-      unsafe ready.append(continuation)
+      if let continuation = unsafe waiters[i].continuation.take() { unsafe ready.append(continuation) }
     }
     return unsafe ready
   }

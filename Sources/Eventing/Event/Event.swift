@@ -105,7 +105,6 @@ extension Event {
   ///     references to it can no longer be created.
   /// - Complexity: O(handlers). If the event is idle and all handlers are inline, `post` allocates
   ///   no memory.
-  ///   no memory.
   @inlinable public nonisolated func post(_ payload: Payload, from sender: (any AnyObject & Sendable)? = nil) {
     core.post(payload, from: sender)
   }

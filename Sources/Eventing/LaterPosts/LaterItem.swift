@@ -62,11 +62,8 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   }
 
   private func release() {
-    var payload: OwnedPayload?
-    unsafe swap(&payload, &self.payload)
-    let (completion, queue) = unsafe (completion, queue)
-    unsafe (self.completion, self.queue) = (nil, nil)
-    withExtendedLifetime((completion, queue)) {}
+    _ = unsafe payload.take()
+    withExtendedLifetime(unsafe (completion.take(), queue.take())) {}
   }
 
   // MARK: The timer
@@ -85,11 +82,8 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
 
   func letGo() {
     if stage == .posted { release() }
-    var replaced: OwnedPayload?
-    unsafe swap(&replaced, &self.replaced)
-    let core = unsafe heldCore
-    unsafe heldCore = nil
-    withExtendedLifetime(core) {}
+    _ = unsafe replaced.take()
+    withExtendedLifetime(unsafe heldCore.take()) {}
   }
 }
 

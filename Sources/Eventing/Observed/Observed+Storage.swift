@@ -232,7 +232,7 @@ extension EventCore {
 
   @usableFromInline func endChange(_ rareState: RareState) {
     unsafe rareState.replayValue.isCurrent = true
-    let outdated = unsafe rareState.replayValue.value == nil ? nil : rareState.replayValue.take()
+    let outdated = unsafe rareState.replayValue.value == nil ? nil : rareState.replayValue.value.take()
     mutex.unlock()
     _ = consume outdated  // destroyed after the mutex is released
   }
@@ -259,11 +259,4 @@ struct ReplayValue: ~Copyable {
 
   // Guarded by: core.mutex.
   var needsSlowChange = false
-
-  /// The caller holds `core.mutex` and destroys the value after unlocking.
-  mutating func take() -> OwnedPayload? {
-    var taken: OwnedPayload?
-    swap(&taken, &value)
-    return taken
-  }
 }

@@ -225,8 +225,7 @@ extension EventQuestion: CustomStringConvertible {
   func end(_ end: End) {
     let asked = mutex.withLock {
       if unsafe self.end == nil { unsafe self.end = end }
-      defer { unsafe self.asked = nil }
-      return unsafe self.asked
+      return unsafe self.asked.take()
     }
     withExtendedLifetime(asked) {}  // released outside the mutex
     // The cancellation of the caller's task already holds the lock of that task.

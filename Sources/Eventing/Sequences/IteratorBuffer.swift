@@ -189,9 +189,7 @@ struct BoundedBuffer: ~Copyable {
     items.recycle()
     // Taking one item brings at most one other item within the bound.
     guard case .suspendingSender(let count) = buffering.kind, items.count >= count else { return (item, nil) }
-    var released: WaitingSender?
-    swap(&released, &items[count - 1].sender)
-    return (item, released)
+    return (item, items[count - 1].sender.take())
   }
 
   /// 0 while payloads are waiting, because the next one carries the number.

@@ -14,7 +14,8 @@ extension SequenceHub {
           _ = unsafe buffer.bounded.takeSenders()
         }
       }
-      insert(buffer)
+      unsafe buffer.index = buffers.count
+      unsafe buffers.append(buffer)
       noteOnly()
       return origin
     }

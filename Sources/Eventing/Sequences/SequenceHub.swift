@@ -63,11 +63,6 @@ import Synchronization
     if let origin = unsafe origin { body(origin) }
   }
 
-  func insert(_ buffer: IteratorBuffer) {
-    unsafe buffer.index = buffers.count
-    unsafe buffers.append(buffer)
-  }
-
   func remove(_ buffer: IteratorBuffer) {
     guard let index = unsafe buffer.index else { return }
     unsafe buffer.index = nil
