@@ -48,6 +48,10 @@ public struct HandlerFilter: Sendable {
   ///   - key: The key.
   ///   - event: The event, which only gives the type of the keys.
   public static func key<Key, Payload>(_ key: Key, of event: KeyedEvent<Key, Payload>) -> HandlerFilter {
+    .key(key)
+  }
+
+  package static func key<Key: Hashable & Sendable>(_ key: Key) -> HandlerFilter {
     HandlerFilter("key(\(type(of: key)))") { ($0.key as? KeyBox<Key>)?.key == key }
   }
 

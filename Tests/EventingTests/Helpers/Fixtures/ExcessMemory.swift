@@ -34,7 +34,7 @@ extension Event {
         look("overload", rareState.overload.isOn.load(ordering: .relaxed) ? 1 : 0, 0)
         look("room for queued items", rareState.mailbox.items.capacity, limit)
         look("room for items", rareState.batch.capacity, limit)
-        look("room for adds", rareState.mailbox.newHandlers.capacity, limit)
+        look("room for adds", rareState.mailbox.newHandlers.elements.capacity, limit)
         look("room for removals", rareState.mailbox.unregistering.capacity, limit)
         look("room for the deadRecords", rareState.deadRecords.capacity, limit)
         look("ended lanes", rareState.retiringTargets.count, 64)
