@@ -64,10 +64,12 @@
     /// Publishes numbered messages for ever. Logs each message, with its position, when the stream
     /// has stored it.
     ///
-    /// Some messages have no id, as those of other programs, and are published only once. Some are
-    /// poison: no handler handles them, they are larger than their letters may be, and they have a
-    /// header that the broker obeys. Others have a header with which no handler handles them before
-    /// it is mended.
+    /// On one broker, some messages have no id, as those of other programs, and are published only
+    /// once. In a cluster all have one: a replica of nats-server 2.9 that is killed and started again
+    /// may store a message without an id twice, and then its positions are not those of the receipts
+    /// (see https://github.com/nats-io/nats-server/issues/4174). Some are poison: no handler handles
+    /// them, they are larger than their letters may be, and they have a header that the broker obeys.
+    /// Others have a header with which no handler handles them before it is mended.
     static func publish(_ name: String, _ address: String, _ file: String, rate: Double) async throws {
       let (nats, stream) = await connect(address)
       let log = try LineLog(file)
@@ -75,7 +77,7 @@
       while true {
         number += 1
         let id = "\(name).\(number)"
-        if number % 10 == 3 {
+        if number % 10 == 3, nodes == 1 {
           let message = RemoteMessage(body: Array(id.utf8))
           let answer = try? await nats.plain.request(message, to: "work.item", within: .seconds(10))
           if let answer, String(decoding: answer.body, as: UTF8.self).contains("\"seq\":") { log.write(id) }
