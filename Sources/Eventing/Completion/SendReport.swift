@@ -15,33 +15,33 @@ public struct SendReport: Sendable {
   /// The sequence number of the occurrence, which is its position in the order of the event. The
   /// first is 1.
   public internal(set) var sequence: UInt64 {
-    @inlinable get { position }
-    set { position = newValue }
+    @inlinable get { counts.sequence }
+    set { counts.sequence = newValue }
   }
   /// The number of handlers that were called and returned.
   public internal(set) var delivered: Int {
-    @inlinable get { Int(deliveredCount) }
-    set { deliveredCount = UInt32(newValue) }
+    @inlinable get { Int(counts.delivered) }
+    set { counts.delivered = UInt32(newValue) }
   }
   /// The number of handlers that were not called.
   ///
   /// They were locked, were removed or used up while the occurrence waited for them, or were kept
   /// from it by a view, an interceptor or a failure.
   public internal(set) var skipped: Int {
-    @inlinable get { Int(skippedCount) }
-    set { skippedCount = UInt32(newValue) }
+    @inlinable get { Int(counts.skipped) }
+    set { counts.skipped = UInt32(newValue) }
   }
   /// The number of handlers that missed the occurrence because their buffer had no room
   /// (``Buffering``), or because a pace or a newer occurrence replaced it.
   public internal(set) var dropped: Int {
-    @inlinable get { rareCount(at: 0) }
-    set { setRareCount(newValue, at: 0) }
+    @inlinable get { counts.dropped }
+    set { counts.dropped = newValue }
   }
   /// The number of handlers that run later and weren't waited for, because they wait for the caller
   /// and the wait would be a deadlock.
   public internal(set) var deferred: Int {
-    @inlinable get { rareCount(at: 1) }
-    set { setRareCount(newValue, at: 1) }
+    @inlinable get { counts.deferred }
+    set { counts.deferred = newValue }
   }
   /// The number of handlers for which a lock holds the occurrence; see
   /// ``HandlerRegistry/lock(_:holding:)``.
@@ -49,33 +49,58 @@ public struct SendReport: Sendable {
   /// They are called when the lock ends. A held occurrence may still be skipped if a later one
   /// replaces it (``Buffering/newest(_:)``) or its handler is removed.
   public internal(set) var held: Int {
-    @inlinable get { rareCount(at: 2) }
-    set { setRareCount(newValue, at: 2) }
+    @inlinable get { counts.held }
+    set { counts.held = newValue }
   }
   /// The errors that handlers threw, in the order of the handlers.
-  public internal(set) var failures: [HandlerFailure] = []
+  public internal(set) var failures: [HandlerFailure] {
+    @inlinable get { thrown }
+    set { thrown = newValue }
+  }
 
-  // A report takes 32 bytes, so that Swift returns it in registers. The rarer outcomes have 21 bits
-  // each and are capped at 2,097,151.
-  @usableFromInline var position: UInt64
-  @usableFromInline var deliveredCount: UInt32
-  @usableFromInline var skippedCount: UInt32 = 0
-  @usableFromInline var rareCounts: UInt64 = 0
+  @usableFromInline var counts: Counts
+  @usableFromInline var thrown: [HandlerFailure]
+
+  /// Takes 24 bytes, so that a report takes 32 and Swift returns it in registers. The rarer
+  /// outcomes have 21 bits each and are capped at 2,097,151.
+  @usableFromInline struct Counts: Sendable {
+    @usableFromInline var sequence: UInt64
+    @usableFromInline var delivered: UInt32
+    @usableFromInline var skipped: UInt32
+    @usableFromInline var rare: UInt64 = 0
+
+    @inlinable init(sequence: UInt64, delivered: Int) {
+      self.sequence = sequence
+      self.delivered = UInt32(truncatingIfNeeded: delivered)
+      skipped = 0
+    }
+
+    @inlinable static var most: Int { (1 << 21) - 1 }
+
+    @inlinable func rare(at place: UInt64) -> Int { Int(truncatingIfNeeded: rare >> (21 * place)) & Counts.most }
+
+    mutating func setRare(_ count: Int, at place: UInt64) {
+      let bits = UInt64(min(count, Counts.most)) << (21 * place)
+      rare = rare & ~(UInt64(Counts.most) << (21 * place)) | bits
+    }
+
+    @usableFromInline var dropped: Int {
+      @inlinable get { rare(at: 0) }
+      set { setRare(newValue, at: 0) }
+    }
+    @usableFromInline var deferred: Int {
+      @inlinable get { rare(at: 1) }
+      set { setRare(newValue, at: 1) }
+    }
+    @usableFromInline var held: Int {
+      @inlinable get { rare(at: 2) }
+      set { setRare(newValue, at: 2) }
+    }
+  }
 
   @inlinable package init(sequence: UInt64 = 0, delivered: Int = 0) {
-    position = sequence
-    deliveredCount = UInt32(truncatingIfNeeded: delivered)
-  }
-
-  @inlinable static var mostOfRare: Int { (1 << 21) - 1 }
-
-  @inlinable func rareCount(at place: UInt64) -> Int {
-    Int(truncatingIfNeeded: rareCounts >> (21 * place)) & Self.mostOfRare
-  }
-
-  private mutating func setRareCount(_ count: Int, at place: UInt64) {
-    let bits = UInt64(min(count, Self.mostOfRare)) << (21 * place)
-    rareCounts = rareCounts & ~(UInt64(Self.mostOfRare) << (21 * place)) | bits
+    counts = Counts(sequence: sequence, delivered: delivered)
+    thrown = []
   }
 
   /// Whether no handler was called and none will be.

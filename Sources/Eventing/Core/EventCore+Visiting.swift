@@ -20,10 +20,10 @@ extension EventCore {
       unsafe callWatched(slot, tracing, payload, &delivery)
       return .fast
     }
-    let (skipped, held) = (delivery.report.skipped, delivery.report.held)
+    let before = delivery.report.counts
     let path = unsafe visitNow(slot, payload, &delivery)
-    if delivery.report.skipped > skipped || delivery.report.held > held {
-      unsafe reportRefusal(of: slot.pointee.record, skipped, held, &delivery)
+    if delivery.report.skipped > before.skipped || delivery.report.held > before.held {
+      unsafe reportRefusal(of: slot.pointee.record, since: before, &delivery)
     }
     return path
   }
@@ -33,27 +33,28 @@ extension EventCore {
     _ delivery: inout Delivery
   ) -> PathNeeded {
     let token = unsafe HandlerToken(slot.pointee.record, anchor)
-    let (delivered, skipped, held) = (delivery.report.delivered, delivery.report.skipped, delivery.report.held)
+    let before = delivery.report.counts
     // An inline forward delivers to its target before `visitNow` returns. A trace shows the
     // forward's call as the cause, so the call is reported first.
     let isInlineForward = unsafe details.options.isForward && details.route?.target == nil
     let forwarded = isInlineForward ? delivery.observed?.began(token, isHandOver: true) : nil
     let path = unsafe visitNow(slot, payload, &delivery)
-    if delivery.report.delivered > delivered {
+    if delivery.report.delivered > before.delivered {
       if let call = forwarded ?? delivery.observed?.began(token, isHandOver: true) {
         delivery.observed?.ended(call, .returned)
       }
     } else if let forwarded {
       delivery.observed?.withdrew(forwarded)
     }
-    reportRefusal(of: token.record, skipped, held, &delivery)
+    reportRefusal(of: token.record, since: before, &delivery)
     return path
   }
 
-  /// The counts are those before the visit.
-  private func reportRefusal(of record: HandlerRecord, _ skipped: Int, _ held: Int, _ delivery: inout Delivery) {
-    if delivery.report.skipped > skipped { delivery.observed?.skipped(HandlerToken(record, anchor)) }
-    if delivery.report.held > held { delivery.observed?.held(HandlerToken(record, anchor)) }
+  private func reportRefusal(
+    of record: HandlerRecord, since before: SendReport.Counts, _ delivery: inout Delivery
+  ) {
+    if delivery.report.skipped > before.skipped { delivery.observed?.skipped(HandlerToken(record, anchor)) }
+    if delivery.report.held > before.held { delivery.observed?.held(HandlerToken(record, anchor)) }
   }
 
   @inline(__always) func visitNow(

@@ -75,7 +75,7 @@ extension EventCore {
     do {
       unsafe try slot.pointee.call(payload)
       end(.returned)
-      delivery.report.deliveredCount &+= 1
+      delivery.report.counts.delivered &+= 1
     } catch {
       end(.threw(error))
       unsafe delivery.fail(slot.pointee.record, self.anchor, error)
