@@ -74,7 +74,7 @@ extension HandlerQueue {
     }
     unsafe call.attempts += 1
     if let batch = modifiers.batch { call.makeBatch(batch) }
-    if modifiers.retry != nil { attempt.store(unsafe call.attempts, ordering: .relaxed) }
+    if retryQueue != nil { attempt.store(unsafe call.attempts, ordering: .relaxed) }
     let observed = began(call, cell)
     if unsafe call.attempts == 1 { unregisterIfSpent() }
     return (body, owner, observed)
@@ -414,7 +414,7 @@ extension HandlerQueue {
     let payload = worker.withCall { call in
       countBegin(of: call)
       unsafe call.attempts = 1
-      if modifiers.retry != nil { attempt.store(1, ordering: .relaxed) }
+      if retryQueue != nil { attempt.store(1, ordering: .relaxed) }
       if let batch = modifiers.batch { call.makeBatch(batch) }
       return call.payload
     }

@@ -55,7 +55,7 @@ extension HandlerQueue {
 
   /// A thread that releases the event, and thereby flushes the handler's pace, must not run
   /// handlers.
-  private var mayRunNow: Bool { modifiers.pace == nil || anchor.core != nil }
+  private var mayRunNow: Bool { !isPaced || anchor.core != nil }
 
   private func push(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {
     if completion == nil, addToBatch(payload) { return true }

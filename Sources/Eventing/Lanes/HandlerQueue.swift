@@ -19,6 +19,8 @@ import Synchronization
   /// False for batches: a batch begins in a later block, with all payloads waiting by then.
   let mayRunHere: Bool
   let mayCallHere: Bool
+  /// Asking `modifiers` would copy the pace.
+  let isPaced: Bool
   let isPipeline: Bool
   /// A handler behind the batches makes the calls.
   let isPassage: Bool
@@ -69,6 +71,7 @@ import Synchronization
     buffering = modifiers.isRestarting ? .latest : record.place.buffering
     if body.isSynchronous { modifiers.isRestarting = false }  // its calls cannot be cancelled
     self.modifiers = modifiers
+    isPaced = modifiers.pace != nil
     let lane = record.place.makeLane(isSynchronous: body.isSynchronous)
     self.lane = lane
     layout = PayloadLayout(type)
