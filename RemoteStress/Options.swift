@@ -17,6 +17,8 @@
     var rate = 500.0
     /// The number of brokers. With three, each stream has three replicas.
     var nodes = 1
+    /// The program nats-server; `nil` for that of the system.
+    var server: String?
 
     static let help = """
       Publishers, members of two groups and a broker, each a process, are killed, frozen and cut off at random.
@@ -34,6 +36,7 @@
         --remake w       the weight of deletions of the stream, which is then made again (0.05)
         --rate n         the most publishes of one publisher in a second (500)
         --nodes n        the brokers, 1 to 5; each has a replica of each stream (1)
+        --server path    the program nats-server (that of the system)
         --help           this text
 
       The exit code is 0 if nothing was lost, 1 if something was, and 64 for wrong options.
@@ -44,6 +47,10 @@
       var rest = arguments[...]
       while let name = rest.popFirst() {
         let text = rest.popFirst()
+        if name == "--server", let text {
+          server = text
+          continue
+        }
         guard let value = text.flatMap({ Double($0) }), value >= 0, value < 1e9 else {
           throw Refusal("expected a number from 0 to a billion after \(name), got \(text ?? "nothing")")
         }
@@ -63,7 +70,7 @@
         default:
           throw Refusal(
             """
-            expected --seconds, --seed, --publishers, --members, --kill, --freeze, --partition, --remake, --rate, --nodes or --help, got \(name)
+            expected --seconds, --seed, --publishers, --members, --kill, --freeze, --partition, --remake, --rate, --nodes, --server or --help, got \(name)
             """)
         }
       }

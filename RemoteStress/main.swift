@@ -11,7 +11,7 @@ import Foundation
     case _ where arguments.contains("--help") || arguments.contains("-h"): print(Options.help)
     default:
       let isWhole = try await Run(Options(arguments)).run()
-      print(isWhole ? "All held." : "LOST.")
+      print(isWhole ? "All held." : "Not all held.")
       exit(isWhole ? 0 : 1)
     }
   } catch {
