@@ -23,6 +23,9 @@
         case .reply(let arrival) where arrival.status == nil:
           switch StoreAnswer(arrival.body) {
           case .stored(let receipt): return receipt
+          case .inProgress:
+            isAnswered = false
+            await pause(.milliseconds(50))
           case .refused(let refusal, let reason):
             let code: TransportError.Code =
               switch refusal {

@@ -31,7 +31,12 @@
     }
 
     case stored(Receipt)
+    /// A cluster has an earlier copy of the message in hand, and doesn't know yet whether it will be
+    /// stored. nats-server 2.10 then answers with the position 0, a later one with an error.
+    case inProgress
     case refused(Refusal, String)
+
+    private static let isInProgress = 10_158
 
     /// JSON is decoded only for an error. In a success, the position stands behind `"seq":`, which
     /// is fast for every publish.
@@ -40,13 +45,17 @@
       if text.utf8.count < 4_096, !text.contains("\"error\":"),
         let position = StoreAnswer.number(after: "\"seq\":", text)
       {
-        self = .stored(Receipt(position: position, isDuplicate: text.contains("\"duplicate\":")))
+        let receipt = Receipt(position: position, isDuplicate: text.contains("\"duplicate\":"))
+        self = position > 0 ? .stored(receipt) : .inProgress
         return
       }
       let error = (try? JSONDecoder().decode(StreamAnswer.self, from: Data(body)))?.error
-      self = .refused(
-        error.map { Refusal(number: $0.number, code: $0.code) } ?? .comesAgain,
-        error?.description ?? "the answer is none of a stream")
+      self =
+        error?.number == StoreAnswer.isInProgress
+        ? .inProgress
+        : .refused(
+          error.map { Refusal(number: $0.number, code: $0.code) } ?? .comesAgain,
+          error?.description ?? "the answer is none of a stream")
     }
 
     private static func number(after key: String, _ text: String) -> UInt64? {

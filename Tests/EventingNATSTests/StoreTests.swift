@@ -38,6 +38,33 @@
       await other.close()
     }
 
+    /// While the leader of a cluster has an earlier copy in hand, the answer to a later one is no
+    /// receipt.
+    @Test(arguments: [
+      #"{"stream":"TEST","seq":0,"duplicate":true}"#,
+      #"{"error":{"code":409,"err_code":10158,"description":"duplicate message id is in process"}}"#,
+    ]) func aCopyInProgressIsNoReceipt(answer: String) async throws {
+      let server = try NATSServer(hasStreams: false)
+      let (nats, other) = (try await server.connect(publishTimeout: .seconds(2)), try await server.connect())
+      let copies = Guarded(0)
+      let responder = try await other.plain.respond(to: "test.*", group: nil, inFlight: 8) { message in
+        let isEarly = copies.withLock { copies in
+          copies += 1
+          return copies < 3
+        }
+        let stored = #"{"stream":"TEST","seq":7,"duplicate":true}"#
+        return RemoteMessage(body: Array((isEarly || message.subject == "test.never" ? answer : stored).utf8))
+      }
+      let stream = NATSTransport(nats.engine, StreamName(name: "TEST", subjects: ["test.>"]))
+      #expect(try await stream.publish(RemoteMessage(), to: "test.a") == Receipt(position: 7, isDuplicate: true))
+      #expect(copies.withLock { $0 } == 3)
+      let error = await transportError { _ = try await stream.publish(RemoteMessage(), to: "test.never") }
+      #expect(error?.code == .mayBeStored)
+      responder.cancel()
+      await nats.close()
+      await other.close()
+    }
+
     /// The server does not answer, because no stream stores the subject. Without the cancellation,
     /// the publish would wait for its whole time limit.
     @Test func aCancelledPublishEndsAtOnce() async throws {
