@@ -93,7 +93,7 @@ extension WaitingSends {
       }
       // The lane and the slot of the call are blocked. The call of a synchronous handler cannot
       // wait, so it has no slot of its own: then the slot is the one that the lane uses now.
-      return waits(for: [lane, call.executionSlot ?? (lane as? HandlerQueue)?.runningWorker].compactMap { $0 })
+      return waits(for: [lane, call.executionSlot ?? (lane as? LaneQueue)?.runningWorker].compactMap { $0 })
     }
 
     /// Waits that cannot end before the lane begins a call: see ``waits(for:)``.

@@ -17,7 +17,7 @@ final class Simulator: TaskExecutor, SimulatedScheduling, @unchecked Sendable {
   }
 
   let clock = ManualClock()
-  let delayQueues = DelayQueueTable()
+  let delayQueues = TimerQueueTable()
   var delayClock: any Clock<Duration> { clock }
   let mutant: Mutant?
   private var owner = Thread.current

@@ -85,7 +85,7 @@ extension EventCore {
     mutex.withLock {
       guard unsafe !isEventLocked, unsafe !isFinished else { return false }
       if unsafe table.hasHandler(countsLocked) { return true }
-      guard let rareState = pendingWorkReference.load() else { return false }
+      guard let rareState = rareStateReference.load() else { return false }
       if unsafe !rareState.mailbox.newHandlers.isEmpty { return true }
       return unsafe rareState.keyIndex?.tables.contains { unsafe $0.table.hasHandler(countsLocked) } ?? false
     }
@@ -96,7 +96,7 @@ extension EventCore {
   /// Never called under a mutex.
   func announceReadiness(isFinished: Bool = false) {
     // Safe: the core retains it.
-    guard let rareState = unsafe pendingWorkReference.lend() else { return }
+    guard let rareState = unsafe rareStateReference.lend() else { return }
     unsafe rareState._withUnsafeGuaranteedRef { $0.readinessReference.load()?.announce(isFinished) }
   }
 }

@@ -12,7 +12,7 @@
 @usableFromInline struct Delivery: ~Copyable {
   var report: SendReport
   var forLaterHandlers = ForLaterHandlers.same
-  var substitute: Substitute?
+  var substitute: SharedPayload?
   var completion: Completion?
   let isAwaited: Bool
   let sender: (any AnyObject & Sendable)?

@@ -157,7 +157,7 @@ extension EventCore {
   }
 
   var hasDeliveryHooks: Bool {
-    unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.hasDeliveryHooks } ?? false
+    unsafe rareStateReference.lend()?._withUnsafeGuaranteedRef { $0.hasDeliveryHooks } ?? false
   }
 
   @inline(never) func deliverWithHooks(_ payload: BorrowedPayload, _ completion: Completion?) -> Bool {

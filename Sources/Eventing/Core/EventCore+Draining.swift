@@ -166,7 +166,7 @@ extension EventCore {
     unsafe forEachSlot { slot in
       unsafe slot.pointee.record.details?.route?.target?.sendBarrier(completion)
     }
-    if let rareState = pendingWorkReference.load() {
+    if let rareState = rareStateReference.load() {
       for lane in unsafe rareState.retiringTargets { lane.sendBarrier(completion) }
     }
     // A pace delivers its pending occurrence before the barrier and may have found that the handler

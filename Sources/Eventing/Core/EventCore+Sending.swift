@@ -149,7 +149,7 @@ extension EventCore {
   @inline(__always) private func appendWork(_ append: (RareState) -> Bool) -> (old: UInt, isOverloaded: Bool) {
     syncPoint(.foundBusy)
     // Safe: the core retains it.
-    let rareState = unsafe pendingWorkReference.lend() ?? .passUnretained(rareState)
+    let rareState = unsafe rareStateReference.lend() ?? .passUnretained(rareState)
     mutex.lock()
     let isOverloaded = unsafe rareState._withUnsafeGuaranteedRef(append)
     syncPoint(.queued)

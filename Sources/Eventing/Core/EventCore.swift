@@ -30,7 +30,7 @@ public import Synchronization
   @usableFromInline let anchorReference = OnceReference<EventAnchor>()
   /// The first handler that the current delivery found to have ended. Isolation: core.
   @exclusivity(unchecked) var firstDead: Unmanaged<HandlerRecord>?
-  package let pendingWorkReference = OnceReference<RareState>()
+  package let rareStateReference = OnceReference<RareState>()
   package let type: PayloadType
   /// Read inside the core or under `mutex`. Changed inside, under the mutex.
   @usableFromInline @exclusivity(unchecked) package var table = PriorityTable()
@@ -62,7 +62,7 @@ public import Synchronization
       reportHandler(record, isAdded: false)
     }
     if !paced.isEmpty { deliverLeft(of: paced) }
-    if let rareState = pendingWorkReference.load() {
+    if let rareState = rareStateReference.load() {
       for lane in unsafe rareState.retiringTargets { lane.endDelays() }
     }
     unsafe anchorReference.load()?.observers = nil  // a token may retain the anchor
@@ -77,10 +77,10 @@ public import Synchronization
   }
 
   var rareState: RareState {
-    pendingWorkReference.load() ?? makePendingWork()
+    rareStateReference.load() ?? makeRareState()
   }
 
-  @inline(never) private func makePendingWork() -> RareState { pendingWorkReference.set(RareState(type)) }
+  @inline(never) private func makeRareState() -> RareState { rareStateReference.set(RareState(type)) }
 
   // MARK: Executor
 
@@ -179,7 +179,7 @@ extension EventCore {
   /// without running more user code, so this waits for that thread. The wait ends early if the
   /// thread does other work.
   private func followLook(_ own: UInt) -> UInt {
-    guard let look = pendingWorkReference.load()?.look else { return 0 }
+    guard let look = rareStateReference.load()?.look else { return 0 }
     let task = look.task.load(ordering: .acquiring)
     guard task != 0, task == TaskID.current else { return 0 }
     let thread = look.thread.load(ordering: .relaxed)

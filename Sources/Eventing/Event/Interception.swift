@@ -19,7 +19,7 @@ public struct Interception<Payload: Sendable>: Sendable {
     Interception<Whole>(decision: decision.map(transform))
   }
 
-  fileprivate var erased: InterceptorDecision<Substitute> { decision.map { Substitute($0) } }
+  fileprivate var erased: InterceptorDecision<SharedPayload> { decision.map { SharedPayload($0) } }
 }
 
 extension Interception: CustomStringConvertible {
@@ -131,7 +131,7 @@ extension Event {
 
   private nonisolated func addInterceptor(
     _ options: [InterceptorOption], _ owner: (any AnyObject & Sendable)?, _ source: SourceLine,
-    _ body: @escaping @Sendable (HandlerArguments) throws -> InterceptorDecision<Substitute>
+    _ body: @escaping @Sendable (HandlerArguments) throws -> InterceptorDecision<SharedPayload>
   ) -> HandlerToken {
     var handler = Handler<Payload>(.inline, .intercept(body))
     handler.any.source = source
@@ -211,7 +211,7 @@ extension KeyedEvent {
   }
 }
 
-@usableFromInline final class Substitute: Sendable {
+@usableFromInline final class SharedPayload: Sendable {
   private let payload: OwnedPayload
 
   init(_ payload: some Sendable) { self.payload = OwnedPayload(payload) }
@@ -226,7 +226,7 @@ extension Delivery {
     case nothing
   }
 
-  mutating func apply(_ decision: InterceptorDecision<Substitute>) {
+  mutating func apply(_ decision: InterceptorDecision<SharedPayload>) {
     switch decision {
     case .proceed: break
     case .stop: forLaterHandlers = .nothing

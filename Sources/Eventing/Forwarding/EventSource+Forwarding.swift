@@ -200,10 +200,10 @@ final class Entrance: Sendable {
   static let ofCall = TaskLocal<Entrance?>(wrappedValue: nil)
   static let limit = 64
 
-  private let queue: HandlerQueue
+  private let queue: LaneQueue
   private let number: UInt64
 
-  init(_ queue: HandlerQueue, of number: UInt64) {
+  init(_ queue: LaneQueue, of number: UInt64) {
     self.queue = queue
     self.number = number
   }

@@ -7,7 +7,7 @@ import Synchronization
 // `passBarriers` hold the mutex. Callers of `makeBatch` and of the functions that clear don't,
 // because those copy or destroy payloads.
 @safe final class Call: WaitNode, @unchecked Sendable {
-  @exclusivity(unchecked) private(set) var queue: Unmanaged<HandlerQueue>?
+  @exclusivity(unchecked) private(set) var queue: Unmanaged<LaneQueue>?
   @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer?
   @exclusivity(unchecked) private var capacity = 0
   @exclusivity(unchecked) var completion: Completion?
@@ -27,7 +27,7 @@ import Synchronization
   @exclusivity(unchecked) var hasMoved = false
   @exclusivity(unchecked) var isRare = false
   @exclusivity(unchecked) var rare = Rare()
-  @exclusivity(unchecked) var gathered: PayloadQueue<Item>?
+  @exclusivity(unchecked) var gathered: PayloadQueue<LaneItem>?
   @exclusivity(unchecked) private var batch: OwnedPayload?
   /// True if a lock that holds nothing began between two attempts.
   var isGivenUp: Bool { unsafe isRare && rare.timer?.isGivenUp.load(ordering: .acquiring) == true }
@@ -55,7 +55,7 @@ import Synchronization
   override var handlerID: UInt64? { unsafe queue?._withUnsafeGuaranteedRef { $0.record.id } }
   override var eventAnchor: EventAnchor? { unsafe queue?._withUnsafeGuaranteedRef { $0.anchor } }
 
-  @inline(__always) func reserve(for queue: HandlerQueue) {
+  @inline(__always) func reserve(for queue: LaneQueue) {
     unsafe self.queue = .passUnretained(queue)
     if unsafe queue.layout.stride > capacity { grow(to: queue.layout) }
   }
@@ -68,7 +68,7 @@ import Synchronization
 
   @inline(__always) var place: UnsafeMutableRawPointer { unsafe memory.unsafelyUnwrapped }
 
-  @inline(__always) func begin(_ item: consuming Item) {
+  @inline(__always) func begin(_ item: consuming LaneItem) {
     unsafe key = unsafe item.key
     unsafe completion = item.completion
     unsafe attempts = 0
@@ -90,9 +90,9 @@ import Synchronization
   // MARK: Batches
 
   func beginBatch(
-    _ number: Int, of queue: inout PayloadQueue<Item>, _ key: Unmanaged<KeyQueue>?, _ layout: PayloadLayout
+    _ number: Int, of queue: inout PayloadQueue<LaneItem>, _ key: Unmanaged<KeyQueue>?, _ layout: PayloadLayout
   ) {
-    unsafe begin(Item(nil, key))
+    unsafe begin(LaneItem(nil, key))
     unsafe (isRare, count, rare.isBatch) = (true, number, true)
     var taken = unsafe gathered.take() ?? PayloadQueue(layout)
     // On a shared lane, the last batch may have belonged to another handler.
@@ -147,7 +147,7 @@ import Synchronization
     return all
   }
 
-  func detach(from queue: HandlerQueue, _ after: inout HandlerLane.After) {
+  func detach(from queue: LaneQueue, _ after: inout HandlerLane.After) {
     let node = node
     unsafe completion = after.detach(completion, at: node, of: queue)
     guard unsafe isRare else { return }
@@ -181,7 +181,7 @@ import Synchronization
   }
 }
 
-struct Item: PayloadHeader, Sendable {
+struct LaneItem: PayloadHeader, Sendable {
   enum Kind: UInt {
     case call
     case barrier

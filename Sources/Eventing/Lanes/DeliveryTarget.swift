@@ -11,7 +11,7 @@ package import Synchronization
   // that senders read.
   final let over = Atomic<Bool>(false)
   package final let calls = Atomic<Int>(0)
-  /// The highest bit is a flag: see ``HandlerQueue/mayEmptyReady()``.
+  /// The highest bit is a flag: see ``LaneQueue/mayEmptyReady()``.
   final let ended = Atomic<Int>(0)
   package final let skipped = Atomic<Int>(0)
   package final let dropped = Atomic<Int>(0)
@@ -72,7 +72,7 @@ package import Synchronization
 
   /// A load and a store cost less than an atomic addition, but no other thread may count at the
   /// same time. Also publishes what the thread has done so far: see
-  /// ``HandlerQueue/mayEmptyReady()``.
+  /// ``LaneQueue/mayEmptyReady()``.
   @inline(__always) final func countCallAlone() {
     calls.publish(calls.load(ordering: .relaxed) &+ 1)
   }

@@ -6,7 +6,7 @@
   case isolated(@Sendable (isolated any Actor, HandlerArguments) async throws -> Void)
   case passing(BatchPassage)
   case perRecord(@Sendable (DetailedRecord, EventAnchor) -> HandlerBody)
-  case intercept(@Sendable (HandlerArguments) throws -> InterceptorDecision<Substitute>)
+  case intercept(@Sendable (HandlerArguments) throws -> InterceptorDecision<SharedPayload>)
   case sequence(SequenceHub)
   /// The event calls the first closure on the fast path; otherwise it calls the handler that the
   /// second one makes.

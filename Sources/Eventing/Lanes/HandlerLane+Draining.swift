@@ -184,7 +184,7 @@ extension ExecutionPlace {
   @exclusivity(unchecked) private var ownCall: Unmanaged<Call>
   @exclusivity(unchecked) var hasCall = false
   @exclusivity(unchecked) var dequeuedAll = false
-  @exclusivity(unchecked) var ready: Unmanaged<HandlerQueue>?
+  @exclusivity(unchecked) var ready: Unmanaged<LaneQueue>?
   @exclusivity(unchecked) var owesEnd = false
   @exclusivity(unchecked) var released: Unmanaged<KeyQueue>?
   /// The worker is about to look for a call. Guarded by: lane.mutex.
@@ -207,7 +207,7 @@ extension ExecutionPlace {
     unsafe try ownCall._withUnsafeGuaranteedRef(body)
   }
 
-  @inline(__always) func isBusy(with queue: HandlerQueue) -> Bool {
+  @inline(__always) func isBusy(with queue: LaneQueue) -> Bool {
     withCall { unsafe $0.queue?.toOpaque() == Unmanaged.passUnretained(queue).toOpaque() }
   }
 
@@ -218,7 +218,7 @@ extension ExecutionPlace {
     call.worker.set(self)
   }
 
-  var queue: HandlerQueue { unsafe call.queue.unsafelyUnwrapped.takeUnretainedValue() }
+  var queue: LaneQueue { unsafe call.queue.unsafelyUnwrapped.takeUnretainedValue() }
 
   func adopt(_ call: Call) {
     setCall(call)

@@ -20,7 +20,7 @@ import Synchronization
 @safe public final class HandlerLane: @unchecked Sendable {
   // Connects handlers to the place where they run, and has the workers that make their calls. A
   // lane belongs to one handler or is shared by several. Items wait in the handlers' own queues
-  // (``HandlerQueue``). A shared lane records only the order in which the handlers take turns: one
+  // (``LaneQueue``). A shared lane records only the order in which the handlers take turns: one
   // ``Stretch`` for each run of successive items of one handler. A lane with a single handler needs
   // no order.
   //
@@ -45,9 +45,9 @@ import Synchronization
   let mutex = UnfairMutex()
 
   // The fields up to `nodes` are guarded by `mutex`.
-  @exclusivity(unchecked) private var queues: [ObjectIdentifier: HandlerQueue] = [:]
-  @exclusivity(unchecked) private var onlyQueue: HandlerQueue?
-  @exclusivity(unchecked) private var only: Unmanaged<HandlerQueue>?
+  @exclusivity(unchecked) private var queues: [ObjectIdentifier: LaneQueue] = [:]
+  @exclusivity(unchecked) private var onlyQueue: LaneQueue?
+  @exclusivity(unchecked) private var only: Unmanaged<LaneQueue>?
   @exclusivity(unchecked) private var order = Deque<Stretch>()
   /// Calls that precede the order because their delay, or the lock that held them, has ended.
   @exclusivity(unchecked) private var urgent = Deque<Call>()
@@ -68,7 +68,7 @@ import Synchronization
   @exclusivity(unchecked) private var nodes: [Worker] = []
 
   @safe struct Stretch {
-    let queue: Unmanaged<HandlerQueue>
+    let queue: Unmanaged<LaneQueue>
     var count: Int
   }
 
@@ -100,7 +100,7 @@ import Synchronization
   /// The caller holds `WaitGraph.mutex`.
   var needs: WaitNeeds { unsafe nodes.count >= limit ? .all(nodes) : .free }
 
-  func insert(_ queue: HandlerQueue) {
+  func insert(_ queue: LaneQueue) {
     mutex.withLock {
       guard isShared else {
         unsafe onlyQueue = queue
@@ -112,8 +112,8 @@ import Synchronization
     }
   }
 
-  func remove(_ queue: HandlerQueue) {
-    let removed = mutex.withLock { () -> HandlerQueue? in
+  func remove(_ queue: LaneQueue) {
+    let removed = mutex.withLock { () -> LaneQueue? in
       guard isShared else {
         unsafe only = nil
         return unsafe onlyQueue.take()
@@ -126,11 +126,11 @@ import Synchronization
 
   // MARK: What comes next. The caller holds `mutex`
 
-  @inline(__always) func addToOrder(_ queue: HandlerQueue, _ count: Int = 1) {
+  @inline(__always) func addToOrder(_ queue: LaneQueue, _ count: Int = 1) {
     if isShared { addToSharedOrder(queue, count) }
   }
 
-  private func addToSharedOrder(_ queue: HandlerQueue, _ count: Int) {
+  private func addToSharedOrder(_ queue: LaneQueue, _ count: Int) {
     let reference = unsafe Unmanaged.passUnretained(queue)
     var isAdded = false
     unsafe order.updateLast {
@@ -141,14 +141,14 @@ import Synchronization
     if !isAdded { unsafe order.append(Stretch(queue: reference, count: count)) }
   }
 
-  func removeFromOrder(_ queue: HandlerQueue) {
+  func removeFromOrder(_ queue: LaneQueue) {
     guard isShared else { return }
     unsafe queue.debt = 0
     let queue = unsafe Unmanaged.passUnretained(queue).toOpaque()
     unsafe order.removeAll { unsafe $0.queue.toOpaque() == queue }
   }
 
-  func putFirst(_ held: [Call], _ queue: HandlerQueue, _ count: Int) {
+  func putFirst(_ held: [Call], _ queue: LaneQueue, _ count: Int) {
     unsafe urgent.prepend(held)
     if isShared, count > 0 { unsafe order.prepend([Stretch(queue: .passUnretained(queue), count: count)]) }
   }
@@ -291,7 +291,7 @@ import Synchronization
     }
   }
 
-  func beginHere(_ queue: HandlerQueue) -> Bool {
+  func beginHere(_ queue: LaneQueue) -> Bool {
     mutex.withLock {
       guard busy == 0, unsafe queue.inbox.isEmpty, unsafe !queue.isPaused, unsafe urgent.isEmpty else {
         return false
@@ -301,7 +301,7 @@ import Synchronization
     }
   }
 
-  func endHere(_ queue: HandlerQueue, calls: Int) {
+  func endHere(_ queue: LaneQueue, calls: Int) {
     let worker = mutex.withLock { () -> Worker? in
       unsafe queue.waiting &+= calls
       busy = 0
@@ -320,12 +320,12 @@ import Synchronization
     /// A separate object, because its fields would otherwise cost each call 60 instructions.
     final class Rare {
       var timers: [Delay] = []
-      var held: [(completion: Completion, node: WaitNode, queue: HandlerQueue)] = []
+      var held: [(completion: Completion, node: WaitNode, queue: LaneQueue)] = []
       var passed: [(completion: Completion, node: WaitNode)] = []
-      var reached: [(completion: Completion, node: WaitNode, queue: HandlerQueue)] = []
-      var over: [HandlerQueue] = []
-      var idle: [HandlerQueue] = []
-      var gathering: (queue: HandlerQueue, key: KeyQueue?)?
+      var reached: [(completion: Completion, node: WaitNode, queue: LaneQueue)] = []
+      var over: [LaneQueue] = []
+      var idle: [LaneQueue] = []
+      var gathering: (queue: LaneQueue, key: KeyQueue?)?
     }
 
     @inline(never) mutating func add(_ change: (Rare) -> Void) {
@@ -340,7 +340,7 @@ import Synchronization
 
     /// Returns what stays with an occurrence that a lock holds. After the mutex is unlocked,
     /// observers are notified, and sends count the occurrence as held.
-    mutating func detach(_ completion: Completion?, at node: WaitNode, of queue: HandlerQueue) -> Completion? {
+    mutating func detach(_ completion: Completion?, at node: WaitNode, of queue: LaneQueue) -> Completion? {
       guard let completion, completion.isToBeTold else { return completion }
       add { $0.held.append((completion, node, queue)) }
       return completion.withoutWaiting
@@ -446,7 +446,7 @@ import Synchronization
     }
   }
 
-  private func putBackReady(of queue: HandlerQueue) {
+  private func putBackReady(of queue: LaneQueue) {
     putFirst([], queue, queue.putBackReady())
   }
 
@@ -523,7 +523,7 @@ extension HandlerLane {
     return completion
   }
 
-  private var allQueues: [HandlerQueue] {
+  private var allQueues: [LaneQueue] {
     mutex.withLock { unsafe Array(queues.values) }.sortedUnspecialized { $0.record.id < $1.record.id }
   }
 

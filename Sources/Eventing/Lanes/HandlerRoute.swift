@@ -1,7 +1,7 @@
 @usableFromInline enum HandlerRoute: Sendable {
   case call(@Sendable (HandlerArguments) throws -> Void)
-  case intercept(@Sendable (HandlerArguments) throws -> InterceptorDecision<Substitute>)
-  case lane(HandlerQueue)
+  case intercept(@Sendable (HandlerArguments) throws -> InterceptorDecision<SharedPayload>)
+  case lane(LaneQueue)
   case retried(RetryRule, @Sendable (HandlerArguments) throws -> Void)
   case paced(Pacer)
   case sequence(SequenceSink)
@@ -32,7 +32,7 @@
     if case .inline = record.place, let call = body.inlineCall(keeping: record.options.sharedClaim?.keeper) {
       self = modifiers.retry.map { .retried($0, call) } ?? .call(call)
     } else {
-      self = .lane(HandlerQueue(record, anchor, body, type, modifiers))
+      self = .lane(LaneQueue(record, anchor, body, type, modifiers))
     }
   }
 
@@ -101,7 +101,7 @@
       delivery.call(record, anchor) { try body(HandlerArguments(payload, owner)) }
     case .intercept(let body):
       guard record.claim() else { return false }
-      var decision = InterceptorDecision<Substitute>.proceed
+      var decision = InterceptorDecision<SharedPayload>.proceed
       delivery.call(record, anchor) { decision = try body(HandlerArguments(payload, owner)) }
       delivery.apply(decision)
       unsafe delivery.completion?.interceptors += 1

@@ -3,11 +3,11 @@ import Synchronization
 // Safe: each field says what guards it.
 @safe final class KeyQueue: WaitNode, @unchecked Sendable {
   /// Safe: the handler owns the table of the key.
-  unowned(unsafe) let queue: HandlerQueue
+  unowned(unsafe) let queue: LaneQueue
   /// Also true between two attempts. Guarded by: lane.mutex.
   @exclusivity(unchecked) var isActive = false
   /// For a handler that takes batches, all items of the key. Guarded by: lane.mutex.
-  @exclusivity(unchecked) var parked: PayloadQueue<Item>
+  @exclusivity(unchecked) var parked: PayloadQueue<LaneItem>
   // Guarded by: lane.mutex.
   @exclusivity(unchecked) var numbers = Deque<UInt64>()
   /// The waiting payloads may begin as a batch. Guarded by: lane.mutex.
@@ -23,7 +23,7 @@ import Synchronization
   /// Changed under lane.mutex.
   let ended = Atomic<Int>(0)
 
-  init(_ queue: HandlerQueue) {
+  init(_ queue: LaneQueue) {
     unsafe self.queue = queue
     unsafe parked = PayloadQueue(queue.layout)
   }
@@ -45,7 +45,7 @@ import Synchronization
   var hasBarrier: Bool { unsafe parked.count > numbers.count }
   var firstNumber: UInt64 { unsafe numbers.first ?? .max }
 
-  func popCall(to address: UnsafeMutableRawPointer) -> Item? {
+  func popCall(to address: UnsafeMutableRawPointer) -> LaneItem? {
     guard unsafe numbers.popFirst() != nil else { return nil }
     if !hasCalls { unsafe queue.parkedKeys[ObjectIdentifier(self)] = nil }
     return unsafe parked.popCall(to: address)
@@ -69,7 +69,7 @@ import Synchronization
   }
 
   /// Barriers that wait for the key's running call stay.
-  func popAll(into queue: inout PayloadQueue<Item>, _ after: inout HandlerLane.After) {
+  func popAll(into queue: inout PayloadQueue<LaneItem>, _ after: inout HandlerLane.After) {
     noteEnd(waitingCount)
     for _ in unsafe 0..<parked.count {
       let item = unsafe parked.takeFirst()
@@ -91,8 +91,8 @@ import Synchronization
   }
 }
 
-extension PayloadQueue where Header == Item {
-  mutating func popCall(to address: UnsafeMutableRawPointer) -> Item {
+extension PayloadQueue where Header == LaneItem {
+  mutating func popCall(to address: UnsafeMutableRawPointer) -> LaneItem {
     var distance = 0
     while !self[distance].isCall { distance += 1 }
     if distance > 0 { return unsafe take(distance, to: address) }
@@ -116,7 +116,7 @@ extension PayloadQueue where Header == Item {
 // Safe: has no state; see TypedLaneKeys.
 class LaneKeys: @unchecked Sendable {
   /// Runs user code. Isolation: core.
-  func key(of payload: BorrowedPayload, on queue: HandlerQueue) -> Unmanaged<KeyQueue> {
+  func key(of payload: BorrowedPayload, on queue: LaneQueue) -> Unmanaged<KeyQueue> {
     preconditionFailure("each table overrides key(of:on:)")
   }
   func sweep() {}
@@ -145,7 +145,7 @@ class LaneKeys: @unchecked Sendable {
   @_specialize(where Key == Int)
   @_specialize(where Key == UInt64)
   @_specialize(where Key == String)
-  override func key(of payload: BorrowedPayload, on queue: HandlerQueue) -> Unmanaged<KeyQueue> {
+  override func key(of payload: BorrowedPayload, on queue: LaneQueue) -> Unmanaged<KeyQueue> {
     let value = keyOf(payload)
     if let key = unsafe keys[value] {
       unsafe key._withUnsafeGuaranteedRef { unsafe $0.pushed &+= 1 }

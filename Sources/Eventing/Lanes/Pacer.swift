@@ -7,7 +7,7 @@ import Synchronization
   private let pace: Pace
   let inner: HandlerRoute
   let lane: DeliveryTarget?
-  private let queue: DelayQueue
+  private let queue: TimerQueue
   @exclusivity(unchecked) var pending: PayloadQueue<PacedOccurrence>
   @exclusivity(unchecked) var isHeldReported = false
   /// If it fires while a lock holds the waiting occurrence, no timer runs until the lock ends
@@ -22,7 +22,7 @@ import Synchronization
     self.pace = pace
     self.inner = inner
     lane = inner.target
-    queue = DelayQueues.of(pace.clock, for: anchor)
+    queue = TimerQueues.of(pace.clock, for: anchor)
     unsafe pending = PayloadQueue(type)
     super.init(record, anchor)
   }

@@ -12,7 +12,7 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   // Guarded by core.mutex while the item waits. Afterwards owned by the thread that ended the wait.
   @exclusivity(unchecked) private var payload: OwnedPayload?
   @exclusivity(unchecked) private var completion: Completion?
-  @exclusivity(unchecked) private var queue: DelayQueue?
+  @exclusivity(unchecked) private var queue: TimerQueue?
 
   // Guarded by: core.mutex.
   @exclusivity(unchecked) var next: LaterItem?
@@ -27,7 +27,7 @@ final class LaterItem: DelayedWork, @unchecked Sendable {
   @exclusivity(unchecked) private var replaced: OwnedPayload?
 
   init(
-    _ payload: consuming OwnedPayload, for core: EventCore, in queue: DelayQueue,
+    _ payload: consuming OwnedPayload, for core: EventCore, in queue: TimerQueue,
     from sender: (any AnyObject & Sendable)?
   ) {
     unsafe self.payload = consume payload

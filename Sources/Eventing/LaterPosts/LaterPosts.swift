@@ -42,7 +42,7 @@ extension EventCore {
 
   /// Cancels one post at a time, so that the mutex is never held for long.
   func cancelLaterPosts() {
-    guard let rareState = pendingWorkReference.load() else { return }
+    guard let rareState = rareStateReference.load() else { return }
     while let item = mutex.withLock({ unsafe rareState.laterPosts.cancelFirst() }) { item.clear() }
   }
 }
@@ -81,7 +81,7 @@ extension Event {
     _ payload: Payload, after delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
     from sender: (any AnyObject & Sendable)? = nil
   ) -> ScheduledPost {
-    let queue = DelayQueues.of(clock, for: core.anchor)
+    let queue = TimerQueues.of(clock, for: core.anchor)
     let item = LaterItem(OwnedPayload(payload), for: core, in: queue, from: sender)
     // Once this first `insert` has added the item to the event's list, the end of the event may
     // cancel it. `queue.insert` below ignores a cancelled item.

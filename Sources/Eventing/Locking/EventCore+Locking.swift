@@ -57,7 +57,7 @@ extension EventCore {
     if count > 0 { anchor.noteChange() }
     if !held.isEmpty {
       let ends = mutex.withLock {
-        held.map { ($0, unsafe pendingWorkReference.load()?.holding[$0]?.locks.end(reason) ?? 0) }
+        held.map { ($0, unsafe rareStateReference.load()?.holding[$0]?.locks.end(reason) ?? 0) }
       }
       if mutant(.unlockIsEarly) { for record in held { record.change(reason.ended) } }
       enqueueEnd(of: reason, ends)
@@ -73,7 +73,7 @@ extension EventCore {
     mutex.lock()
     // Read under the mutex so as not to miss a `RareState` that another thread has just created for
     // a holding buffer.
-    let rareState = pendingWorkReference.load()
+    let rareState = rareStateReference.load()
     unsafe isEventLocked = isOn
     unsafe rareState?.holding.eventLockHolding = holding
     forEachRecord { record in
@@ -97,7 +97,7 @@ extension EventCore {
 
   /// Returns whether the lock holds occurrences. The caller holds `mutex`.
   @discardableResult func applyEventLock(to record: HandlerRecord) -> Bool {
-    let rareState = pendingWorkReference.load()
+    let rareState = rareStateReference.load()
     let holding = unsafe rareState?.holding.eventLockHolding
     if holding == nil, record.change(unless: HandlerFlags.hasHoldingBuffer, LockReason.event.begun) != nil {
       return false
@@ -116,7 +116,7 @@ extension EventCore {
     let isLocked = mutex.withLock {
       let flags = record.state.load(ordering: .acquiring)
       let locks =
-        flags & HandlerFlags.hasHoldingBuffer == 0 ? nil : unsafe pendingWorkReference.load()?.holding[record]?.locks
+        flags & HandlerFlags.hasHoldingBuffer == 0 ? nil : unsafe rareStateReference.load()?.holding[record]?.locks
       return (locks?.flags(flags) ?? flags) & HandlerFlags.lockedByCaller != 0
     }
     // The thread that locked the handler may not have called `noteChange()` yet.
@@ -207,7 +207,7 @@ extension EventCore {
       order.sort { $0.sequence != $1.sequence ? $0.sequence < $1.sequence : $0.handler < $1.handler }
     }
     var stopped: UInt64?
-    var substituted: (sequence: UInt64, payload: Substitute)?
+    var substituted: (sequence: UInt64, payload: SharedPayload)?
     for (sequence, handler) in order {
       let (record, buffer) = held[handler]
       if let (number, substitute) = substituted, number == sequence {
@@ -266,7 +266,7 @@ extension EventCore {
   ///   because its locks apply to those calls.
   func dropHoldingBuffer(of record: HandlerRecord, isRetiring: Bool = false) {
     mutex.lock()
-    let rareState = pendingWorkReference.load()
+    let rareState = rareStateReference.load()
     let buffer = unsafe isRetiring ? rareState?.holding[record] : rareState?.holding.removeBuffer(of: record)
     mutex.unlock()
     // After unlocking, because destroying a payload may run user code.

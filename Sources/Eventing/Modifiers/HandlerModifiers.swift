@@ -74,7 +74,7 @@ final class BatchRule: Sendable {
   let within: Duration?
   let clock: any Clock<Duration>
   let type: PayloadType
-  let make: @Sendable (inout PayloadQueue<Item>) -> OwnedPayload
+  let make: @Sendable (inout PayloadQueue<LaneItem>) -> OwnedPayload
   let append: @Sendable (inout PayloadQueue<PayloadAlone>, inout PayloadQueue<PayloadAlone>) -> Void
   let forEach: @Sendable (BorrowedPayload, (BorrowedPayload) -> Void) -> Void
 

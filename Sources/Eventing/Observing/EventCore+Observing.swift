@@ -88,7 +88,7 @@ extension EventCore {
 
   /// Only a hint, which may be wrong while a trace begins or ends.
   var isTraced: Bool {
-    unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { $0.isTraced.load(ordering: .relaxed) } ?? false
+    unsafe rareStateReference.lend()?._withUnsafeGuaranteedRef { $0.isTraced.load(ordering: .relaxed) } ?? false
   }
 
   @inline(never) func visitAlone(

@@ -24,7 +24,7 @@ extension HandlerTable {
 }
 
 extension EventCore {
-  package var unheardCore: EventCore? { pendingWorkReference.load()?.unhandledReference.load()?.event.core }
+  package var unheardCore: EventCore? { rareStateReference.load()?.unhandledReference.load()?.event.core }
 }
 
 extension Failures {

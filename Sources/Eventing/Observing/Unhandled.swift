@@ -46,7 +46,7 @@ extension EventCore {
 
   // Isolation: core.
   func reportIfUnhandled(_ payload: BorrowedPayload, _ delivery: borrowing Delivery) {
-    guard let unhandled = pendingWorkReference.load()?.unhandledReference.load() else { return }
+    guard let unhandled = rareStateReference.load()?.unhandledReference.load() else { return }
     guard delivery.report.reachedNobody && delivery.enqueued == 0 else { return }
     unhandled.post(payload, delivery.sender, name, delivery.sequence, (delivery.instant ?? .now).instant)
   }

@@ -111,7 +111,7 @@ extension EventCore {
     let options = record.details?.options
     if let options {
       if options.isClocked { unsafe clockedCount += 1 }
-      if options.isInterceptor { unsafe pendingWorkReference.load()?.history?.mayChange = true }
+      if options.isInterceptor { unsafe rareStateReference.load()?.history?.mayChange = true }
       if options.wantsPrior { unsafe rareState.priorHandlerCount += 1 }
       if options.owner != nil { hasOwners = true }
     }
@@ -139,11 +139,11 @@ extension EventCore {
     if let details = record.details, details.options.wantsReplayValue, let value = replayValue {
       deliver(value.borrowed, to: details, sequence: sequence, from: nil)
     }
-    if let history = pendingWorkReference.load()?.history {
+    if let history = rareStateReference.load()?.history {
       for _ in 0..<(mutant(.replayComesTwice) ? 2 : 1) { replay(history, to: record) }
     }
     if hasOwners { sweepOwners() }
-    if unsafe pendingWorkReference.load()?.keyIndex != nil { sweepKeys() }
+    if unsafe rareStateReference.load()?.keyIndex != nil { sweepKeys() }
     announceReadiness()
   }
 

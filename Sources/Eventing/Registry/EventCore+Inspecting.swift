@@ -7,7 +7,7 @@ extension EventCore {
   // Callers of the next two functions are inside the core or hold `mutex`.
   @inline(never) package func forEachSlot(_ body: (UnsafeMutablePointer<HandlerSlot>) -> Void) {
     unsafe table.forEachSlot(body)
-    unsafe pendingWorkReference.load()?.keyIndex?.tables.forEach { unsafe $0.table.forEachSlot(body) }
+    unsafe rareStateReference.load()?.keyIndex?.tables.forEach { unsafe $0.table.forEachSlot(body) }
   }
 
   @inline(never) func forEachRecord(_ body: (HandlerRecord) -> Void) {
@@ -20,7 +20,7 @@ extension EventCore {
   }
 
   @inline(never) private func forEachRetiring(_ body: (DeliveryTarget) -> Void) {
-    guard let rareState = pendingWorkReference.load() else { return }
+    guard let rareState = rareStateReference.load() else { return }
     for lane in unsafe rareState.retiringTargets { body(lane) }
   }
 
@@ -46,7 +46,7 @@ extension EventCore {
     }
     mutex.lock()
     forEachRecord(include)
-    unsafe pendingWorkReference.load()?.mailbox.newHandlers.forEach { include($0.record) }
+    unsafe rareStateReference.load()?.mailbox.newHandlers.forEach { include($0.record) }
     mutex.unlock()
     // The thread that deactivated an ended handler may not have called `noteChange()` yet.
     if isSomeEnded { withAnchor { $0.noteChange() } }
@@ -78,7 +78,7 @@ extension EventCore {
 
   /// Never called under the mutex: see ``isAlive(_:)``.
   private func isReachable(_ details: DetailedRecord) -> Bool {
-    guard let rareState = pendingWorkReference.load() else { return true }
+    guard let rareState = rareStateReference.load() else { return true }
     let key = mutex.withLock { unsafe rareState.keyIndex == nil ? nil : details.key }
     return (key as? KeyBox<ObjectKey>)?.key.isAlive ?? true
   }
@@ -128,7 +128,7 @@ extension EventCore {
       )
     }
     forEachRetiring { lane in include(lane.record, lane, skipped: lane.record.otherSkips.load(ordering: .relaxed)) }
-    if unsafe pendingWorkReference.load()?.keyIndex != nil {
+    if unsafe rareStateReference.load()?.keyIndex != nil {
       found = found.sortedUnspecialized { ($1.priority, $0.id) < ($0.priority, $1.id) }
     }
     return found

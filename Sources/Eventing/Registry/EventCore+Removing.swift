@@ -155,7 +155,7 @@ extension EventCore {
   }
 
   @inline(never) func unregisterOtherDead() {
-    guard let rareState = pendingWorkReference.load(), unsafe !rareState.deadRecords.isEmpty else { return }
+    guard let rareState = rareStateReference.load(), unsafe !rareState.deadRecords.isEmpty else { return }
     while let record = unsafe rareState.deadRecords.popLast() { unregister(record) }
     if unsafe rareState.deadRecords.capacity > 2 * OverloadControl.limit { unsafe rareState.deadRecords = [] }
   }
@@ -177,7 +177,7 @@ extension EventCore {
   func finishTable() {
     var records: [HandlerRecord] = []
     unsafe forEachSlot { slot in unsafe records.append(slot.pointee.record) }
-    guard let rareState = pendingWorkReference.load() else { return records.forEach(unregister) }
+    guard let rareState = rareStateReference.load() else { return records.forEach(unregister) }
     if unsafe rareState.keyIndex != nil { records = records.sortedUnspecialized(by: HandlerRecord.isCalledBefore) }
     for record in records { unregister(record) }
     for lane in unsafe rareState.retiringTargets { lane.endDelays() }
@@ -214,7 +214,7 @@ extension EventCore {
 
   func finishRetiring(_ record: HandlerRecord) {
     guard let details = record.details, unsafe details.retiringIndex >= 0,
-      let rareState = pendingWorkReference.load()
+      let rareState = rareStateReference.load()
     else { return }
     let at = unsafe Int(details.retiringIndex)
     let lane = unsafe rareState.retiringTargets[at]
@@ -258,7 +258,7 @@ extension EventCore {
   }
 
   func sweepAllKeys() {
-    guard let index = unsafe pendingWorkReference.load()?.keyIndex else { return }
+    guard let index = unsafe rareStateReference.load()?.keyIndex else { return }
     var found: [(record: HandlerRecord, keyTable: KeyTable)] = []
     for keyTable in unsafe index.tables {
       unsafe keyTable.table.forEachSlot { slot in

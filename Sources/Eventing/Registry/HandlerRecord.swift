@@ -87,7 +87,7 @@ package import Synchronization
   @exclusivity(unchecked) var retiringIndex: Int32 = -1
   @exclusivity(unchecked) var route: HandlerRoute?
   /// Retained by `route`. Isolation: core.
-  @exclusivity(unchecked) var queueWithoutOwner: Unmanaged<HandlerQueue>?
+  @exclusivity(unchecked) var queueWithoutOwner: Unmanaged<LaneQueue>?
   /// Retained by `route`. Isolation: core.
   @exclusivity(unchecked) var plainSequence: Unmanaged<SequenceSink>?
   @exclusivity(unchecked) var view: ErasedView?

@@ -51,7 +51,7 @@ package import Synchronization
     return .slowForSends
   }
 
-  @inline(never) private mutating func setPostBody(_ record: Unmanaged<DetailedRecord>, _ lane: HandlerQueue) {
+  @inline(never) private mutating func setPostBody(_ record: Unmanaged<DetailedRecord>, _ lane: LaneQueue) {
     body = .of({ lane.deliverPost($0) }, lane.layout.type)
     unsafe record._withUnsafeGuaranteedRef { unsafe $0.hasPostBody = true }
   }
@@ -66,5 +66,5 @@ package import Synchronization
 
 enum SlotSignal: Error {
   case decide
-  case intercepted(InterceptorDecision<Substitute>)
+  case intercepted(InterceptorDecision<SharedPayload>)
 }

@@ -127,7 +127,7 @@ extension EventCore {
       return false
     }
     var replaced: Bool?
-    let rareState = unsafe pendingWorkReference.lend().unsafelyUnwrapped
+    let rareState = unsafe rareStateReference.lend().unsafelyUnwrapped
     unsafe rareState._withUnsafeGuaranteedRef { rareState in
       guard let history = unsafe rareState.historyReference.lend() else { return }
       unsafe history._withUnsafeGuaranteedRef { history in
@@ -154,7 +154,7 @@ extension EventCore {
 
   // Isolation: core.
   func note(_ payload: BorrowedPayload, from sender: @autoclosure () -> (any AnyObject & Sendable)?) {
-    let history = unsafe pendingWorkReference.lend()?._withUnsafeGuaranteedRef { unsafe $0.historyReference.lend() }
+    let history = unsafe rareStateReference.lend()?._withUnsafeGuaranteedRef { unsafe $0.historyReference.lend() }
     unsafe history?._withUnsafeGuaranteedRef { $0.note(payload, sequence, from: sender()) }
   }
 
@@ -201,7 +201,7 @@ extension Event {
   ///
   /// - Complexity: O(1).
   public nonisolated var latest: Payload? {
-    guard let history = core.pendingWorkReference.load()?.history else { return nil }
+    guard let history = core.rareStateReference.load()?.history else { return nil }
     guard let latest = core.mutex.withLock({ history.copyOfLatest() }) else { return nil }
     return latest.borrowed.payload(Payload.self)
   }

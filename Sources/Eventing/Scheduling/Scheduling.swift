@@ -210,7 +210,7 @@ package protocol SimulatedScheduling: TaskExecutor {
   /// any order.
   func schedule(_ body: @escaping @Sendable () -> Void, on queue: DispatchQueue?, isMain: Bool)
   var isInMainBlock: Bool { get }
-  var delayQueues: DelayQueueTable { get }
+  var delayQueues: TimerQueueTable { get }
   var delayClock: any Clock<Duration> { get }
 }
 

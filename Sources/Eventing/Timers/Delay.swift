@@ -9,7 +9,7 @@ final class Delay: DelayedWork, @unchecked Sendable {
   /// Whether the waiting call must end without another attempt.
   let isGivenUp = Atomic<Bool>(false)
   private let action: @Sendable () -> Void
-  private let queue: DelayQueue
+  private let queue: TimerQueue
   /// The nodes that wait for the timer, such as a call between two attempts. Reported only to an
   /// ``IdleAwareClock``.
   private let delayed: [WaitNode]
@@ -18,7 +18,7 @@ final class Delay: DelayedWork, @unchecked Sendable {
   private static let lastNumber = Atomic<UInt64>(0)
 
   init(
-    _ queue: DelayQueue, delaying delayed: @autoclosure () -> [WaitNode] = [],
+    _ queue: TimerQueue, delaying delayed: @autoclosure () -> [WaitNode] = [],
     _ action: @escaping @Sendable () -> Void
   ) {
     self.queue = queue

@@ -1,12 +1,12 @@
 import Dispatch
 
-/// When the timer rings, on any thread, it calls ``DelayQueue/beginFiring()``. If that returns
-/// true, it calls ``DelayQueue/fireSome(notAfter:)`` until the result is 0.
+/// When the timer rings, on any thread, it calls ``TimerQueue/beginFiring()``. If that returns
+/// true, it calls ``TimerQueue/fireSome(notAfter:)`` until the result is 0.
 protocol DelayTimer: Sendable {
   var now: Duration { get }
   /// True for a sleeping task, which would otherwise sleep until the deadline.
   var stopsWhenUnused: Bool { get }
-  func set(_ deadline: Duration, _ queue: DelayQueue)
+  func set(_ deadline: Duration, _ queue: TimerQueue)
   func stop()
   func measures(_ clock: any Clock<Duration>) -> Bool
   var idleAwareClock: (any IdleAwareClock)? { get }
@@ -42,7 +42,7 @@ final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
 
   func measures(_ clock: any Clock<Duration>) -> Bool { clock is C }
 
-  func set(_ deadline: Duration, _ queue: DelayQueue) {
+  func set(_ deadline: Duration, _ queue: TimerQueue) {
     let sources = makeSources(queue)
     // Set for at most a day. For a later deadline, the queue sets the timer again after it has
     // rung.
@@ -59,7 +59,7 @@ final class DispatchTimer<C: Clock>: DelayTimer where C.Duration == Duration {
 
   func stop() {}
 
-  private func makeSources(_ queue: DelayQueue) -> Sources {
+  private func makeSources(_ queue: TimerQueue) -> Sources {
     if let sources = sources.withLock({ $0 }) { return sources }
     let own = DispatchQueue(label: "eventing.timer", qos: .userInitiated)
     func make() -> any DispatchSourceTimer {
@@ -103,7 +103,7 @@ final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
     return ClockIdentity.isSame(clock, self.clock)
   }
 
-  func set(_ deadline: Duration, _ queue: DelayQueue) {
+  func set(_ deadline: Duration, _ queue: TimerQueue) {
     let aware = idleAwareClock
     aware?.timerBegan()
     replaceSleeper(
@@ -113,7 +113,7 @@ final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
         if Task.isCancelled { return }
         guard queue?.beginFiring() == true else { return }
         while let count = queue?.fireSome(notAfter: isReached ? nil : deadline), count > 0 {
-          if count == DelayQueue.batch { await Task.yield() }
+          if count == TimerQueue.batch { await Task.yield() }
         }
       })
   }
@@ -140,13 +140,13 @@ final class SleepingTimer<C: Clock>: DelayTimer where C.Duration == Duration {
   }
 }
 
-/// On the standard library's clocks, a wait is work in a ``DelayQueue``, because a cancelled
+/// On the standard library's clocks, a wait is work in a ``TimerQueue``, because a cancelled
 /// `Task.sleep` would stay in the runtime until its deadline.
 package enum Sleeping {
   package static func sleep(for delay: Duration, on clock: any Clock<Duration>) async throws {
     try Task.checkCancellation()
     guard delay > .zero else { return }
-    if let queue = DelayQueues.ofStandardLibrary(clock) {
+    if let queue = TimerQueues.ofStandardLibrary(clock) {
       let sleeper = Sleeper()
       let timer = Delay(queue) { sleeper.wake(isPosting: false) }
       timer.start(after: delay)

@@ -129,7 +129,7 @@ final class RegisteredBus: Sendable {
 extension EventCore {
   /// The core does not know all kinds.
   var inspectedKind: HandlerTable.Kind {
-    if let rareState = pendingWorkReference.load() {
+    if let rareState = rareStateReference.load() {
       let hasKeys = mutex.withLock { rareState.keyIndex != nil }
       if hasKeys { return .keyed }
     }

@@ -13,7 +13,7 @@ extension RegisteredEvent {
   func poll(into reading: EventReading, isWhole: Bool) -> Bool {
     guard let core = anchor.core else { return false }
     let state = core.stateWord.load(ordering: .relaxed)
-    let rareState = core.pendingWorkReference.load()
+    let rareState = core.rareStateReference.load()
     var shape = EventReading.Shape(changes: anchor.changes.load(ordering: .acquiring))
     shape.isBusy = state & ~CoreState.flags != 0
     core.mutex.lock()
@@ -73,7 +73,7 @@ extension RegisteredEvent {
         let begun = max(0, handler.calls - handler.ended)
         handler.running = begun
         handler.oldestCall = begun > 0 ? running?.oldest ?? 0 : 0
-        if begun > 0, let member = counters as? HandlerQueue { member.leaveDelaysOut(of: &handler) }
+        if begun > 0, let member = counters as? LaneQueue { member.leaveDelaysOut(of: &handler) }
         isRestless =
           isRestless || begun > 0 || handler.waiting > 0 || known?.calls != handler.calls || target is Pacer
         if isOver, begun == 0, handler.waiting == 0 { continue }
@@ -131,7 +131,7 @@ extension EventCore {
   }
 }
 
-extension HandlerQueue {
+extension LaneQueue {
   /// Calls that wait for their next attempt were counted as running.
   fileprivate func leaveDelaysOut(of handler: inout HandlerReading) {
     guard isRetried, let all = handler.running else { return }

@@ -28,7 +28,7 @@ extension Event {
       look("slots", Int(core.table.count), 2 * handlers)
       unsafe core.table.forEachBucket { bucket in unsafe look("room for slots", Int(bucket.pointee.capacity), 64) }
       unsafe look("buckets", core.table.index.count, 2)
-      if let rareState = core.pendingWorkReference.load() {
+      if let rareState = core.rareStateReference.load() {
         let limit = 2 * OverloadControl.limit
         look("occurrences counted", rareState.mailbox.occurrenceCount, 0)
         look("overload", rareState.overload.isOn.load(ordering: .relaxed) ? 1 : 0, 0)

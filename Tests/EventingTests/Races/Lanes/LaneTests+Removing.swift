@@ -39,7 +39,7 @@ extension LaneTests {
     event.lock(token, holding: .oldest(10))
     queue.resume()
     await startThread { queue.sync {} }.opened()  // the lane pauses
-    #expect((lane as? HandlerQueue)?.isPaused == true && lane.waitingCount == 5)
+    #expect((lane as? LaneQueue)?.isPaused == true && lane.waitingCount == 5)
     let looking = startThread {
       while !looks.isOver.load(ordering: .relaxed) {
         let count = lane.waitingCount

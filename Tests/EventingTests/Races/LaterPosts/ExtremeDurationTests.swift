@@ -182,7 +182,7 @@ import Testing
   }
 
   @Test func aClockWithoutIdentityIsNeverLookedFor() async {
-    let table = DelayQueueTable()
+    let table = TimerQueueTable()
     let clock = Wrapped(base: ManualClock())
     let queues = (0..<100).map { _ in table.queue(of: clock, in: nil) }
     #expect(Set(queues.map { ObjectIdentifier($0) }).count == 100)

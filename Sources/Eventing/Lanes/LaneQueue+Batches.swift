@@ -4,11 +4,11 @@
 //
 // Unless a function says otherwise, its caller holds the mutex.
 
-extension HandlerQueue {
+extension LaneQueue {
   private var largestBatch: Int { (modifiers.batch?.count ?? 1) + (mutant(.batchIsTooLarge) ? 1 : 0) }
 
   func gather(
-    _ item: Item, _ payload: BorrowedPayload, _ batch: BatchRule, _ key: KeyQueue?,
+    _ item: LaneItem, _ payload: BorrowedPayload, _ batch: BatchRule, _ key: KeyQueue?,
     _ after: inout HandlerLane.After
   ) {
     // A full lane has no room for more payloads, so its batches must not wait for more.
@@ -45,7 +45,7 @@ extension HandlerQueue {
   }
 
   func enqueue(_ key: KeyQueue) {
-    unsafe inbox.append(Item(nil, .passUnretained(key), .key))
+    unsafe inbox.append(LaneItem(nil, .passUnretained(key), .key))
     unsafe key.isQueued = true
     unsafe followers += 1
   }

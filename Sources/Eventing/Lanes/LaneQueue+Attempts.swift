@@ -2,7 +2,7 @@ import Synchronization
 
 // The attempts of a call: retries, time limits and restarts.
 
-struct AttemptResult: Sendable {
+struct Attempt: Sendable {
   typealias Observed = (occurrence: ObservedOccurrence, call: WatchedCall)
 
   /// `nil` if the claim was refused.
@@ -16,11 +16,11 @@ enum NextStep: Sendable {
   case held
 }
 
-extension HandlerQueue {
+extension LaneQueue {
   func run(
     _ worker: Worker, after error: (any Error)? = nil, on place: isolated (any Actor)?
   ) async -> NextStep {
-    if let error, let step = step(after: AttemptResult(end: .failure(error)), on: worker) { return step }
+    if let error, let step = step(after: Attempt(end: .failure(error)), on: worker) { return step }
     while true {
       let call = worker.call
       if isReplaced(call) { return .ended(.dropped) }
@@ -39,7 +39,7 @@ extension HandlerQueue {
   }
 
   @inline(never) func runNow(_ worker: Worker, after error: (any Error)? = nil) -> NextStep {
-    if let error, let step = step(after: AttemptResult(end: .failure(error)), on: worker) { return step }
+    if let error, let step = step(after: Attempt(end: .failure(error)), on: worker) { return step }
     while true {
       let call = worker.call
       let cell = newCell(for: call)
@@ -52,7 +52,7 @@ extension HandlerQueue {
 
   /// `nil` if the claim is refused.
   private func beginAttempt(_ call: Call, _ cell: CallCell?)
-    -> (body: HandlerBody, owner: (any AnyObject & Sendable)?, observed: [AttemptResult.Observed])?
+    -> (body: HandlerBody, owner: (any AnyObject & Sendable)?, observed: [Attempt.Observed])?
   {
     guard let body = unsafe body else { return nil }
     let box = record.options.owner
@@ -90,29 +90,29 @@ extension HandlerQueue {
     return context.run { inCell() }
   }
 
-  @inline(never) private func callHandler(_ call: Call, _ cell: CallCell?) -> AttemptResult {
-    guard let (body, owner, observed) = beginAttempt(call, cell) else { return AttemptResult(end: nil) }
+  @inline(never) private func callHandler(_ call: Call, _ cell: CallCell?) -> Attempt {
+    guard let (body, owner, observed) = beginAttempt(call, cell) else { return Attempt(end: nil) }
     do {
       switch body {
       case .direct(let body): try withExtendedLifetime(owner) { try body(call.payload) }
       case .sync(let body): try body(HandlerArguments(call.payload, owner))
       default: preconditionFailure("a queue runs synchronous handlers only")
       }
-      return AttemptResult(end: .success(.delivered), observed: observed)
+      return Attempt(end: .success(.delivered), observed: observed)
     } catch {
-      return AttemptResult(end: .failure(error), observed: observed)
+      return Attempt(end: .failure(error), observed: observed)
     }
   }
 
-  private func attempt(_ call: Call, on place: isolated (any Actor)?) async -> AttemptResult {
+  private func attempt(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
     guard case .isolated? = unsafe body else { return await attemptInContext(call, on: place) }
     // The lane retains the owner only for the duration of an attempt.
     if let actor = record.options.owner?.actor { return await attemptInContext(call, on: actor) }
     _ = anchor.remove(record)
-    return AttemptResult(end: nil)
+    return Attempt(end: nil)
   }
 
-  @inline(never) private func attemptInContext(_ call: Call, on place: isolated (any Actor)?) async -> AttemptResult {
+  @inline(never) private func attemptInContext(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
     guard modifiers.batch == nil, let context = unsafe call.completion?.context else {
       return await attemptInCell(call, on: place)
     }
@@ -122,7 +122,7 @@ extension HandlerQueue {
     }
   }
 
-  private func attemptInCell(_ call: Call, on place: isolated (any Actor)?) async -> AttemptResult {
+  private func attemptInCell(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
     guard let cell = newCell(for: call) else { return await callHandler(call, nil, on: place) }
     return await CallCell.$current.withValue(cell) {
       _ = place
@@ -133,9 +133,9 @@ extension HandlerQueue {
   /// There is no suspension point between the claim and the closure's first line, so a handler
   /// removed on its own actor isn't called afterwards.
   @inline(never) private func callHandler(_ call: Call, _ cell: CallCell?, on place: isolated (any Actor)?) async
-    -> AttemptResult
+    -> Attempt
   {
-    guard let (body, owner, observed) = beginAttempt(call, cell) else { return AttemptResult(end: nil) }
+    guard let (body, owner, observed) = beginAttempt(call, cell) else { return Attempt(end: nil) }
     defer { withExtendedLifetime(owner) {} }
     do {
       switch body {
@@ -147,19 +147,19 @@ extension HandlerQueue {
       case .passing(let body):
         let outcome = await body(call.payload, call.completions, unsafe call.count)
         guard case .failed(let failure) = outcome else {
-          return AttemptResult(end: .success(outcome), observed: observed)
+          return Attempt(end: .success(outcome), observed: observed)
         }
         unsafe call.attempts = failure.attempts
         throw failure.error
       default: preconditionFailure("a task runs asynchronous handlers only")
       }
-      return AttemptResult(end: .success(.delivered), observed: observed)
+      return Attempt(end: .success(.delivered), observed: observed)
     } catch {
-      return AttemptResult(end: .failure(error), observed: observed)
+      return Attempt(end: .failure(error), observed: observed)
     }
   }
 
-  @inline(never) private func attemptInTask(_ call: Call, on place: isolated (any Actor)?) async -> AttemptResult {
+  @inline(never) private func attemptInTask(_ call: Call, on place: isolated (any Actor)?) async -> Attempt {
     let attempt = AttemptTask()
     unsafe call.isRare = true
     let isReplaced = lane.mutex.withLock { () -> Bool in
@@ -186,7 +186,7 @@ extension HandlerQueue {
     guard result.end != nil, attempt.isLate.load(ordering: .acquiring), let limit = modifiers.timeLimit else {
       return result
     }
-    return AttemptResult(end: .failure(limit.error), observed: result.observed)
+    return Attempt(end: .failure(limit.error), observed: result.observed)
   }
 
   private func isReplaced(_ call: Call) -> Bool {
@@ -200,9 +200,9 @@ extension HandlerQueue {
     return call.completions.contains { unsafe $0.observed?.cell != nil } ? CallCell() : nil
   }
 
-  @inline(never) private func began(_ call: Call, _ cell: CallCell?) -> [AttemptResult.Observed] {
+  @inline(never) private func began(_ call: Call, _ cell: CallCell?) -> [Attempt.Observed] {
     if modifiers.batch == nil, unsafe call.completion?.observed == nil { return [] }
-    var all: [AttemptResult.Observed] = []
+    var all: [Attempt.Observed] = []
     for completion in call.completions {
       guard var observed = unsafe completion.observed else { continue }
       if let cell, observed.cell != nil { observed.cell = cell }
@@ -215,7 +215,7 @@ extension HandlerQueue {
 
   /// Called once the outcome is decided rather than where the handler returns, because a time limit
   /// or a newer occurrence may still change it, and observers, reports and counts must agree.
-  private func tellEnd(of attempt: AttemptResult, of call: Call, isReplaced: Bool) {
+  private func tellEnd(of attempt: Attempt, of call: Call, isReplaced: Bool) {
     var end = WatchedCall.End.returned
     if case .failure(let error)? = attempt.end { end = .threw(error) }
     if isReplaced {
@@ -227,7 +227,7 @@ extension HandlerQueue {
 
   // MARK: After an attempt
 
-  private func step(after attempt: AttemptResult, on worker: Worker) -> NextStep? {
+  private func step(after attempt: Attempt, on worker: Worker) -> NextStep? {
     let call = worker.call
     let isReplaced = isReplaced(call)
     if !attempt.observed.isEmpty { tellEnd(of: attempt, of: call, isReplaced: isReplaced) }
@@ -403,7 +403,7 @@ extension HandlerQueue {
 }
 
 // The first attempt of a handler with a `direct` closure, which the drain makes itself.
-extension HandlerQueue {
+extension LaneQueue {
   /// Avoids ``run(_:on:)``, whose asynchronous functions each allocate a frame.
   @inline(__always) func beginFirstAttempt(_ worker: Worker) -> BorrowedPayload? {
     let isUnbound = worker.withCall { call in
@@ -438,10 +438,10 @@ extension HandlerQueue {
 }
 
 final class AttemptTask: Sendable {
-  private let state = Guarded<(task: Task<AttemptResult, Never>?, isCancelled: Bool)>((nil, false))
+  private let state = Guarded<(task: Task<Attempt, Never>?, isCancelled: Bool)>((nil, false))
   let isLate = Atomic<Bool>(false)
 
-  func set(_ task: Task<AttemptResult, Never>) {
+  func set(_ task: Task<Attempt, Never>) {
     let isCancelled = state.withLock { state in
       state.task = task
       return state.isCancelled

@@ -2,15 +2,15 @@ import Synchronization
 
 // Safe: `lane.mutex` guards everything from `inbox` on; the notes on `body` and `ready` say who
 // uses those. Callers of `noteDequeued`, `begunCalls`, `openCount` and `keysInOrder` hold the mutex.
-@safe @usableFromInline package final class HandlerQueue: DeliveryTarget, @unchecked Sendable {
+@safe @usableFromInline package final class LaneQueue: DeliveryTarget, @unchecked Sendable {
   let lane: HandlerLane
   let modifiers: HandlerModifiers
   let buffering: Buffering
   let layout: PayloadLayout
   let keys: LaneKeys?
-  let retryQueue: DelayQueue?
-  let limitQueue: DelayQueue?
-  let batchQueue: DelayQueue?
+  let retryQueue: TimerQueue?
+  let limitQueue: TimerQueue?
+  let batchQueue: TimerQueue?
   let isPlain: Bool
   /// There is one call at a time, and no waiting item can be dropped or become part of a batch.
   let dequeuesAll: Bool
@@ -31,10 +31,10 @@ import Synchronization
   @exclusivity(unchecked) private var keeper: (any AnyObject & Sendable)?
   /// Owned by the worker that took these items and, while a call runs, by the thread that holds the
   /// mutex if ``mayEmptyReady()`` returned true.
-  @exclusivity(unchecked) var ready: PayloadQueue<Item>
+  @exclusivity(unchecked) var ready: PayloadQueue<LaneItem>
   private let line = CacheLine()
 
-  @exclusivity(unchecked) var inbox: PayloadQueue<Item>
+  @exclusivity(unchecked) var inbox: PayloadQueue<LaneItem>
   @exclusivity(unchecked) var isPaused = false
   @exclusivity(unchecked) var phase = Phase.active
   @exclusivity(unchecked) var endsDelays = false
@@ -75,9 +75,9 @@ import Synchronization
     let lane = record.place.makeLane(isSynchronous: body.isSynchronous)
     self.lane = lane
     layout = PayloadLayout(type)
-    retryQueue = modifiers.retry.map { DelayQueues.of($0.clock, for: anchor) }
-    limitQueue = modifiers.timeLimit.map { DelayQueues.of($0.clock, for: anchor) }
-    batchQueue = modifiers.batch.flatMap { $0.within == nil ? nil : DelayQueues.of($0.clock, for: anchor) }
+    retryQueue = modifiers.retry.map { TimerQueues.of($0.clock, for: anchor) }
+    limitQueue = modifiers.timeLimit.map { TimerQueues.of($0.clock, for: anchor) }
+    batchQueue = modifiers.batch.flatMap { $0.within == nil ? nil : TimerQueues.of($0.clock, for: anchor) }
     // A restarting handler makes one call at a time on any lane, so all its payloads share one key.
     if modifiers.isRestarting, !lane.isInOrder {
       keys = TypedLaneKeys<Int> { _ in 0 }

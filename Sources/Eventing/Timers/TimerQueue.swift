@@ -1,6 +1,6 @@
 /// If the timer fires too early, the queue rearms it, so cancelling the earliest work doesn't have
 /// to touch the timer. The queue retains work until the work runs or is cancelled.
-final class DelayQueue: Sendable {
+final class TimerQueue: Sendable {
   /// A change to the timer, made by one thread at a time with no mutex held.
   private enum Alarm {
     case at(Duration)
@@ -124,7 +124,7 @@ final class DelayQueue: Sendable {
     var due: [any DelayedWork] = []
     set(
       state.withLock { state -> Alarm? in
-        while due.count < DelayQueue.batch, let work = state.heap.popFirst(notAfter: now) { due.append(work) }
+        while due.count < TimerQueue.batch, let work = state.heap.popFirst(notAfter: now) { due.append(work) }
         guard due.isEmpty else { return nil }
         state.isFiring = false
         return state.beginSetting()
@@ -151,7 +151,7 @@ final class DelayQueue: Sendable {
   }
 }
 
-package final class DelayQueueTable: Sendable {
+package final class TimerQueueTable: Sendable {
   private struct Key: Hashable {
     let type: ObjectIdentifier
     let hash: Int
@@ -159,7 +159,7 @@ package final class DelayQueueTable: Sendable {
 
   private struct Entry: Sendable {
     let number: UInt64
-    weak let queue: DelayQueue?
+    weak let queue: TimerQueue?
   }
 
   private struct State {
@@ -176,9 +176,9 @@ package final class DelayQueueTable: Sendable {
 
   package init() {}
 
-  func queue<C: Clock<Duration>>(of clock: C, in simulation: (any SimulatedScheduling)?) -> DelayQueue {
+  func queue<C: Clock<Duration>>(of clock: C, in simulation: (any SimulatedScheduling)?) -> TimerQueue {
     // A value without `==` counts as a different clock each time, so it never enters the table.
-    guard ClockIdentity.isKnown(clock) else { return DelayQueue(SleepingTimer(clock, in: simulation)) }
+    guard ClockIdentity.isKnown(clock) else { return TimerQueue(SleepingTimer(clock, in: simulation)) }
     let key = Key(type: ObjectIdentifier(C.self), hash: ClockIdentity.hash(of: clock))
     while true {
       let (candidates, added, number) = state.withLock { state in
@@ -193,7 +193,7 @@ package final class DelayQueueTable: Sendable {
       for candidate in candidates {
         if let queue = candidate.queue, queue.measures(clock) { return queue }
       }
-      let made = DelayQueue(SleepingTimer(clock, in: simulation)) { [self] in forget(key, number) }
+      let made = TimerQueue(SleepingTimer(clock, in: simulation)) { [self] in forget(key, number) }
       let entry = Entry(number: number, queue: made)
       let isAdded = state.withLock { state -> Bool in
         guard state.added == added else { return false }  // another thread was faster: look again
@@ -218,13 +218,13 @@ package final class DelayQueueTable: Sendable {
   }
 }
 
-enum DelayQueues {
-  private static let continuous = DelayQueue(DispatchTimer(ContinuousClock(), isContinuous: true))
-  private static let suspending = DelayQueue(DispatchTimer(SuspendingClock(), isContinuous: false))
-  private static let others = DelayQueueTable()
+enum TimerQueues {
+  private static let continuous = TimerQueue(DispatchTimer(ContinuousClock(), isContinuous: true))
+  private static let suspending = TimerQueue(DispatchTimer(SuspendingClock(), isContinuous: false))
+  private static let others = TimerQueueTable()
 
   /// Runs user code, the clock's `==` and `hash(into:)`, so never called under a mutex.
-  static func of(_ clock: any Clock<Duration>, for anchor: EventAnchor) -> DelayQueue {
+  static func of(_ clock: any Clock<Duration>, for anchor: EventAnchor) -> TimerQueue {
     if let queue = ofStandardLibrary(clock) { return queue }
     // A simulation has queues of its own, so that no timer outlives it.
     let simulation = Scheduling.currentSimulation
@@ -236,13 +236,13 @@ enum DelayQueues {
   }
 
   /// `nil` in a simulation.
-  static func ofStandardLibrary(_ clock: any Clock<Duration>) -> DelayQueue? {
+  static func ofStandardLibrary(_ clock: any Clock<Duration>) -> TimerQueue? {
     if Scheduling.isSimulated { return nil }
     return clock is ContinuousClock ? continuous : clock is SuspendingClock ? suspending : nil
   }
 }
 
-/// A binary heap in blocks of memory, guarded by the mutex of the ``DelayQueue``. It grows and
+/// A binary heap in blocks of memory, guarded by the mutex of the ``TimerQueue``. It grows and
 /// shrinks one block at a time, because moving all entries would delay all other threads that use
 /// the clock.
 struct DelayHeap {

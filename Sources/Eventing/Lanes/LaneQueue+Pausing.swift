@@ -5,7 +5,7 @@ import Synchronization
 // `refusal(of:)` and of functions with an `inout` parameter hold the mutex, except those of
 // `skip(_:_:)`, which completes what was taken out.
 
-extension HandlerQueue {
+extension LaneQueue {
   // MARK: Locks
 
   func refused(_ worker: Worker) -> ClaimRefusal {
@@ -47,13 +47,13 @@ extension HandlerQueue {
     return unsafe refusal(isEnding: phase != .active, endedBy: end)
   }
 
-  private func detach(_ queue: inout PayloadQueue<Item>, _ node: WaitNode, _ after: inout HandlerLane.After) {
+  private func detach(_ queue: inout PayloadQueue<LaneItem>, _ node: WaitNode, _ after: inout HandlerLane.After) {
     for i in 0..<queue.count {
       let item = queue[i]
       guard let completion = item.completion else { continue }
       if item.kind == .barrier {
         after.add { $0.passed.append((completion, node)) }
-        queue[i] = unsafe Item(nil, nil, .hole)
+        queue[i] = unsafe LaneItem(nil, nil, .hole)
       } else {
         queue[i].completion = unsafe after.detach(completion, at: item.key?.takeUnretainedValue() ?? node, of: self)
       }
@@ -96,7 +96,7 @@ extension HandlerQueue {
     lane.mutex.withLock {
       openAll(&after)
       if unsafe isPaused || phase == .closed { return after.add { $0.reached.append((completion, self, self)) } }
-      unsafe inbox.append(Item(completion, nil, .barrier))
+      unsafe inbox.append(LaneItem(completion, nil, .barrier))
       unsafe followers += 1
       lane.addToOrder(self)
     }
@@ -140,7 +140,7 @@ extension HandlerQueue {
       }
       for key in keys {
         if unsafe !isPaused, unsafe key.isActive || key.hasCalls {
-          unsafe key.parked.append(Item(completion, nil, .barrier))
+          unsafe key.parked.append(LaneItem(completion, nil, .barrier))
         } else {
           late.append(key)
         }
@@ -154,7 +154,7 @@ extension HandlerQueue {
   // MARK: The end
 
   func enqueueEnd() -> Bool {
-    var waiting = PayloadQueue<Item>(layout)
+    var waiting = PayloadQueue<LaneItem>(layout)
     var calls: [Call] = []
     var after = HandlerLane.After()
     let (isIdle, ends) = lane.mutex.withLock { () -> (Bool, Bool) in
@@ -174,7 +174,7 @@ extension HandlerQueue {
         unsafe phase = .closed
         passProbes(&after)
       } else {
-        unsafe inbox.append(Item(nil, nil, .end))
+        unsafe inbox.append(LaneItem(nil, nil, .end))
         unsafe followers += 1
         lane.addToOrder(self)
       }
@@ -189,7 +189,7 @@ extension HandlerQueue {
 
   /// Keeps sends and payloads from waiting for a call that hangs.
   func skipWaiting() {
-    var waiting = PayloadQueue<Item>(layout)
+    var waiting = PayloadQueue<LaneItem>(layout)
     var calls: [Call] = []
     var after = HandlerLane.After()
     let isOver = lane.mutex.withLock { () -> Bool in
@@ -221,7 +221,7 @@ extension HandlerQueue {
     if isOver { closeLate() } else { lane.wake() }
   }
 
-  private func removeWaiting(to waiting: inout PayloadQueue<Item>, _ after: inout HandlerLane.After) {
+  private func removeWaiting(to waiting: inout PayloadQueue<LaneItem>, _ after: inout HandlerLane.After) {
     unsafe swap(&inbox, &waiting)
     unsafe followers = 0
     for i in 0..<waiting.count {
@@ -230,7 +230,7 @@ extension HandlerQueue {
       guard item.kind == .barrier || item.kind == .end else { continue }
       unsafe inbox.append(item)
       unsafe followers += 1
-      waiting[i] = unsafe Item(nil, nil, .hole)
+      waiting[i] = unsafe LaneItem(nil, nil, .hole)
     }
     for key in keysInOrder {
       unsafe running -= key.waitingCount
@@ -251,7 +251,7 @@ extension HandlerQueue {
     key.popFollowers(&after)
   }
 
-  @inline(never) private func skip(_ calls: [Call], _ waiting: inout PayloadQueue<Item>) {
+  @inline(never) private func skip(_ calls: [Call], _ waiting: inout PayloadQueue<LaneItem>) {
     for call in calls { conclude(call, lastOutcome(call)) }
     while !waiting.isEmpty {
       let item = waiting.takeFirst()

@@ -1,7 +1,7 @@
 // Enqueueing an occurrence on a lane, or dropping it. Isolation: core. Callers of `append` and
 // `dropOldest` hold the mutex.
 
-extension HandlerQueue {
+extension LaneQueue {
   func deliver(_ payload: BorrowedPayload, _ delivery: inout Delivery) {
     if mayCallHere, delivery.mayCallHere, let outcome = callHere(payload) {
       return delivery.report.count(outcome)
@@ -27,7 +27,7 @@ extension HandlerQueue {
       return
     }
     unsafe waiting &+= 1
-    unsafe inbox.append(Item(completion, key), payload)
+    unsafe inbox.append(LaneItem(completion, key), payload)
     var worker: Worker?
     if unsafe !isPaused {
       lane.addToOrder(self)
@@ -88,7 +88,7 @@ extension HandlerQueue {
     lane.mutex.lock()
     defer { lane.mutex.unlock() }
     guard unsafe gathering > 0, unsafe gathering &+ 1 < batch.count else { return false }
-    unsafe inbox.append(Item(nil), payload)
+    unsafe inbox.append(LaneItem(nil), payload)
     unsafe gathering &+= 1
     unsafe waiting &+= 1
     return true
@@ -105,7 +105,7 @@ extension HandlerQueue {
     unsafe lastNumber &+= 1
     let call = worker.call
     call.reserve(for: self)
-    unsafe call.begin(Item(completion))
+    unsafe call.begin(LaneItem(completion))
     unsafe (call.number, call.hasMoved) = unsafe (lastNumber, true)
     unsafe (worker.owesEnd, worker.hasCall) = (true, true)
     lane.mutex.unlock()
@@ -142,7 +142,7 @@ extension HandlerQueue {
     let kept =
       unsafe isPaused
       ? effects.after.detach(completion, at: key?.takeUnretainedValue() ?? self, of: self) : completion
-    let item = unsafe Item(kept, key)
+    let item = unsafe LaneItem(kept, key)
     unsafe waiting &+= 1
     if let batch = modifiers.batch {
       unsafe gather(item, payload, batch, key?.takeUnretainedValue(), &effects.after)
@@ -168,7 +168,7 @@ extension HandlerQueue {
       return dropHeld(index, &effects)
     }
     let memory = unsafe layout.allocate(1)
-    let item: Item
+    let item: LaneItem
     if let key = oldestKey, let popped = unsafe key.popCall(to: memory) {
       item = popped
       unsafe running -= 1

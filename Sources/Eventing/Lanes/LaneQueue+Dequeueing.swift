@@ -2,7 +2,7 @@ import Synchronization
 
 // Dequeueing for a worker. Unless a function says otherwise, its caller holds the mutex.
 
-extension HandlerQueue {
+extension LaneQueue {
   func assign(_ count: Int, _ worker: Worker, _ after: inout HandlerLane.After) -> HandlerLane.Found {
     defer { if openCount <= 0 { passProbes(&after) } }
     worker.withCall { $0.reserve(for: self) }
@@ -63,7 +63,7 @@ extension HandlerQueue {
   }
 
   /// Called without the mutex.
-  @inline(never) private func reachReady(_ item: Item) -> Bool {
+  @inline(never) private func reachReady(_ item: LaneItem) -> Bool {
     if let completion = item.completion { completion.arrive(self, nil) }
     var after = HandlerLane.After()
     let mayBeOver = lane.mutex.withLock { () -> Bool in
@@ -110,7 +110,7 @@ extension HandlerQueue {
 
   // MARK: Calls in order by key
 
-  private func park(_ item: Item, _ payload: UnsafeMutableRawPointer, _ key: KeyQueue) -> Bool {
+  private func park(_ item: LaneItem, _ payload: UnsafeMutableRawPointer, _ key: KeyQueue) -> Bool {
     guard unsafe key.isActive, !mutant(.keysOverlap) else {
       unsafe key.isActive = true
       return false
@@ -165,7 +165,7 @@ extension HandlerQueue {
     return begun(worker, item.completion != nil, &after) == .call
   }
 
-  private func reach(_ item: Item, _ worker: Worker, _ after: inout HandlerLane.After) -> HandlerLane.Found {
+  private func reach(_ item: LaneItem, _ worker: Worker, _ after: inout HandlerLane.After) -> HandlerLane.Found {
     unsafe followers -= 1
     unsafe inbox.recycle()
     switch item.kind {

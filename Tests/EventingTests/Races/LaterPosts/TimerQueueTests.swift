@@ -3,11 +3,11 @@ import Testing
 @testable import Eventing
 
 /// Tests of the queue of delayed work alone. Its timer never rings: the test itself fires the work.
-@Suite(.fewAtATime) struct DelayQueueTests {
+@Suite(.fewAtATime) struct TimerQueueTests {
   private struct StillTimer: DelayTimer {
     var now: Duration { .zero }
     var stopsWhenUnused: Bool { false }
-    func set(_ deadline: Duration, _ queue: DelayQueue) {}
+    func set(_ deadline: Duration, _ queue: TimerQueue) {}
     func stop() {}
     func measures(_ clock: any Clock<Duration>) -> Bool { false }
     var idleAwareClock: (any IdleAwareClock)? { nil }
@@ -19,7 +19,7 @@ import Testing
   /// the closures and keys of a handler. So its release may run a user's `deinit`, which must not
   /// hold up the timer.
   @Test func theThreadOfTheTimerDoesNotReleaseActionsThatItHasRun() async {
-    let (queue, live, calls) = (DelayQueue(StillTimer()), LiveCount(), Recorder<Bool>())
+    let (queue, live, calls) = (TimerQueue(StillTimer()), LiveCount(), Recorder<Bool>())
     let releases = Recorder<Bool>()
     for _ in 0..<3 {
       let canary = Canary(live) { releases.record(Self.isInTimer) }
