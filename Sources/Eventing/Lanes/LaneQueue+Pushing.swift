@@ -205,7 +205,6 @@ extension LaneQueue {
 
   private func finish(_ effects: consuming Effects) -> Bool {
     effects.droppedCall?.clear()
-    if let dropped = effects.dropped { drop(dropped.completion, at: dropped.node) }
     effects.after.run(lane, nil)  // cancels the timer of a batch before the next line starts it
     if let start = effects.start { begin(start) }
     if effects.wakes { lane.wake() }
@@ -214,6 +213,8 @@ extension LaneQueue {
       if let attempt = replaced.attempt { Scheduling.concurrentBlock { attempt.cancel() } }
       replaced.delay?.fireNow()
     }
+    // Last, because an observer is told, which may take its time.
+    if let dropped = effects.dropped { drop(dropped.completion, at: dropped.node) }
     return !effects.isDropped
   }
 }
