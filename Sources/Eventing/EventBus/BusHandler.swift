@@ -208,10 +208,14 @@ struct OrderedTable<Element: Sendable>: Sendable {
     return place.element
   }
 
-  /// Goes through all elements in turn. `nil` for a place that an element has left.
+  /// Goes through all elements in turn. `nil` if there is none, or after many places that elements
+  /// have left.
   mutating func nextToSweep() -> Element? {
     if indices.isEmpty { return nil }
-    swept = (swept + 1) % places.count
-    return places[swept]?.element
+    for _ in 0..<16 {
+      swept = (swept + 1) % places.count
+      if let place = places[swept] { return place.element }
+    }
+    return nil
   }
 }
