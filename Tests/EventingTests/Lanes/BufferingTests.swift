@@ -95,6 +95,33 @@ import Testing
     #expect(calls.values.count == 2)
   }
 
+  /// An observer may take its time. The call that takes the place of the dropped one begins
+  /// meanwhile.
+  @Test func anObserverOfADropHoldsUpNoCall() async {
+    final class Waiting: EventObserver {
+      let other = DispatchSemaphore(value: 0)
+      let hasBegun = Recorder<Bool>()
+      func observe(_ step: EventStep) {
+        if step.kind == .dropped { hasBegun.record(other.wait(timeout: .now() + 30) == .success) }
+      }
+    }
+    let (event, observer, began, gate) = (Event<String>(), Waiting(), Gate(), Gate())
+    let observation = event.observe(with: observer)
+    event.addHandler(.buffering(.newest(1)), .inOrder(by: \.first), on: .concurrent(limit: 2)) { text async in
+      if text == "b" { return _ = observer.other.signal() }
+      began.open()
+      await gate.opened()
+    }
+    event.post("a1")
+    await began.opened()
+    event.post("a2")
+    await onThread { event.post("b") }
+    gate.open()
+    await event.quiesce()
+    #expect(observer.hasBegun.values == [true])
+    observation.end()
+  }
+
   /// Checks order with more queued calls than a lane makes before it yields its thread.
   @Test(arguments: BoundedLane.allCases) func aLongQueueWithinItsBoundIsDeliveredInOrder(lane: BoundedLane) async {
     let (event, calls, began, gate) = (Event<Int>(), Recorder<Int>(), Gate(), Gate())
