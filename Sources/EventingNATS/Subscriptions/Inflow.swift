@@ -87,6 +87,17 @@
       }
     }
 
+    /// Makes the message that was taken last the first of those that wait, unless ``end()`` has
+    /// removed it.
+    func putBack(_ item: Item) {
+      state.withLock { state in
+        guard state.inHand.removeValue(forKey: item.number) != nil else { return }
+        guard state.head > 0 else { return state.waiting.insert(item, at: 0) }
+        state.head -= 1
+        state.waiting[state.head] = item
+      }
+    }
+
     /// `nil` if ``end()`` has removed the message, so that it goes back to the server. A later
     /// ``end()`` does not.
     ///

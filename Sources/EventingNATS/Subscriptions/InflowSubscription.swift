@@ -40,6 +40,12 @@
           if inflow.stopPumping() { return }
           continue
         }
+        // Asked again, so that a message which came after a lock is not passed to the event: it would
+        // go back to the server, and come again behind later ones.
+        guard options.isReady() else {
+          inflow.putBack(item)
+          continue
+        }
         let begun = begin(item.message)
         if let verdict = begun.knownVerdict {
           applyVerdict(item, verdict)

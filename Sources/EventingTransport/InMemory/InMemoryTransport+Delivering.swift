@@ -31,6 +31,12 @@ extension InMemoryTransport {
         if state.withLock({ $0.stopPumping(subscription.id) }) { return }
         continue
       }
+      // Asked again, so that a message which came after a lock is not passed to the event: it would
+      // come again behind later ones.
+      if subscription.group != nil, !subscription.options.isReady() {
+        applyVerdict(delivery, of: subscription, .release(after: .zero))
+        continue
+      }
       if delivery.dropped > 0 {
         tell(
           TransportIncident(
