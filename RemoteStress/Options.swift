@@ -39,7 +39,7 @@
         --server path    the program nats-server (that of the system)
         --help           this text
 
-      The exit code is 0 if nothing was lost, 1 if something was, and 64 for wrong options.
+      The exit code is 0 if nothing was lost, 1 if something was or the run could not be judged, and 64 for wrong options.
       """
 
     /// Reads the options. Throws a sentence that names the expected and the found text.
